@@ -12,11 +12,11 @@ use super::{Ground, said};
 use crate::arguments::Scale;
 use crate::report::{Figure, Theme, Unit, duration, grouped};
 
-/// What is stored of an entry: its record, or as many bytes in a yardstick.
+/// The size of a stored record, in our store and in SQLite and the file that it is compared with.
 const BYTES: usize = 512;
-/// A text whose record has so many bytes.
+/// The length of a message text whose record has [`BYTES`] bytes.
 const TEXT: usize = 217;
-/// The text that other programs are compared by.
+/// The length of the message text in the comparison with other programs (`bench/peers/sessions.py`).
 const PEER_TEXT: usize = 312;
 const ROUNDS: usize = 5;
 

@@ -69,7 +69,8 @@ pub use spec::{
     Resource, ResourceLimits, ScriptLine, Timeout, Timeouts, TurnReport, TurnRequest,
 };
 
-/// Lets an agent answer once. Returns when nothing of it is left; a failure is in the report, with its class and cure.
+/// Runs one turn of an agent. Returns when the turn and all its processes have ended. The report holds a failure, with its
+/// class and how to fix it.
 pub fn run(
     spec: &AgentSpec,
     request: &TurnRequest<'_>,

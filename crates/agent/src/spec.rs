@@ -1,5 +1,5 @@
-//! What is known of an agent before its turn, what a turn is given, who hears it and may end it, and what is told after
-//! it. Data only; built by the driver from the team file.
+//! The data of a turn: the settings of the agent, the request, who receives events and may cancel, and the report. The driver
+//! creates it from the team file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -300,8 +300,8 @@ fn fork_point(driver: &Driver, given: &str) -> Result<EntryId, Refusal> {
     Ok(last.id.clone())
 }
 
-/// Writes the session to a file, one entry per line; says how much that was, or what went wrong. A file that is there
-/// stays as it is.
+/// Exports the session to a file, one entry per line. Returns the lines to show: the number of entries, or the error. An
+/// existing file is not changed.
 fn export(store: &SessionStore, session: &SessionId, given: &str) -> Vec<Line> {
     let path = at_home(given, std::env::home_dir());
     match write_log(store, session, &path) {

@@ -136,7 +136,7 @@ impl EventSink for Voice {
     }
 }
 
-/// Why something was not done, with a cure for whoever types lines here, and with the exit code that `run` has for it.
+/// The event for a command that was refused. It says how to fix that in the chat and has the exit code that `run` uses.
 fn refused(error: &DriveError) -> ChatEvent {
     ChatEvent::NotSaid(match error {
         DriveError::Speaker(SpeakerError::Several { people }) => {
@@ -149,11 +149,11 @@ fn refused(error: &DriveError) -> ChatEvent {
     })
 }
 
-/// That it has to be said who types.
-pub(crate) fn several_people(cure: &str, people: &[Box<str>]) -> ChatError {
+/// The error for a team with several people where nobody said who is typing; `fix` says what to do.
+pub(crate) fn several_people(fix: &str, people: &[Box<str>]) -> ChatError {
     let people = people.join(", ");
     ChatError::NeedsPerson(format!(
-        "the team has several people; {cure} the chat with --as NAME: {people}"
+        "the team has several people; {fix} the chat with --as NAME: {people}"
     ))
 }
 

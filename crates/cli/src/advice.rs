@@ -2,7 +2,8 @@
 
 use crate::args::{StoreArg, TeamFileArg};
 
-/// The flags that lead to the same team and store; not variables, which stay set, nor the address of a server, which may hold a password.
+/// The flags for the same team and store. Environment variables stay set, and the address of a server may hold a
+/// password, so neither is repeated.
 pub(crate) fn same_place(team: &TeamFileArg, store: &StoreArg) -> String {
     let mut flags = String::new();
     if let Some(team) = &team.team {

@@ -191,7 +191,7 @@ fn preamble(desk: &mut Desk<'_, '_>) -> Option<PreambleFile> {
     }
 }
 
-/// A list of words, or one string that is cut at its blanks. No shell reads it, so what only a shell understands is refused.
+/// A list of words, or one string that is split at spaces. No shell reads it, so shell syntax is refused.
 fn command(desk: &mut Desk<'_, '_>) -> Option<Vec<Box<str>>> {
     match desk.take("command")? {
         (spot, Value::List(items)) => Some(desk.as_texts(&spot, items)),

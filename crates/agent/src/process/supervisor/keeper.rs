@@ -88,7 +88,7 @@ impl Keeper {
         is_clean
     }
 
-    /// Starts the agent with the pipes that were sent. If it cannot be started, the error and the exit code are those of a shell.
+    /// Starts the agent with the pipes that were sent. If that fails, the error and the exit code are those of a shell.
     fn start(&self) -> Option<u32> {
         let [stdin, stdout, stderr] = receive(&self.link)?;
         let told = stderr.try_clone();
