@@ -37,6 +37,7 @@
 
 mod agent_type;
 mod assemblers;
+pub mod branch;
 mod budget;
 pub mod builder;
 pub mod compact;

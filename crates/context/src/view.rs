@@ -2,7 +2,6 @@
 //! stages in their order: branch → window → summary, recall → items → verdicts. A prompt ([`crate::Assembler`]) or
 //! model messages ([`crate::builder`]) are written of it within a budget. Cost follows the window, not the log.
 
-mod branch;
 mod perspective;
 mod recalled;
 
@@ -11,12 +10,12 @@ use std::ops::Range;
 
 use tertulia_session::{ConversationMessage, EntryId, Message, MessageId, Speaker};
 
+use crate::branch::Branch;
 use crate::escape::{Body, LineStart};
 use crate::prompt::{ContextKind, ContextMessage, Prompt};
 use crate::verdict::{DropReason, Fate};
 use crate::window::first_of_window;
 
-pub use branch::{Branch, BranchIndex, REQUESTED};
 pub use perspective::{Labels, Perspective, Piece, Pieces, Stripping};
 pub use recalled::Recall;
 

@@ -3,7 +3,6 @@
 
 use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry};
 
-use super::ContextError;
 use super::index::ContextIndex;
 
 #[derive(Clone, Debug, Default)]
@@ -15,12 +14,8 @@ pub(super) struct Arrivals<'a> {
 }
 
 impl<'a> Arrivals<'a> {
-    pub(super) fn of(
-        index: &ContextIndex,
-        log: &[Entry],
-        input: &'a [Message],
-    ) -> Result<Self, ContextError> {
-        let messages = &input[known(index, log, input)?..];
+    pub(super) fn of(index: &ContextIndex, log: &[Entry], input: &'a [Message]) -> Self {
+        let messages = &input[known(index, log, input)..];
         let mut parent_id = tail_id(index, log);
         let mut entries = Vec::with_capacity(messages.len());
         for message in messages {
@@ -31,7 +26,7 @@ impl<'a> Arrivals<'a> {
             parent_id = Some(entry.id.clone());
             entries.push(entry);
         }
-        Ok(Self { messages, entries })
+        Self { messages, entries }
     }
 }
 
@@ -52,20 +47,13 @@ pub(super) fn made_entry(
 
 /// How many of the first messages are the last ones of the log: the longest beginning of the input
 /// that the log ends with, found in one pass over both.
-fn known(index: &ContextIndex, log: &[Entry], input: &[Message]) -> Result<usize, ContextError> {
-    if input.is_empty() {
-        return Ok(0);
-    }
-    let mut newest = Vec::new();
-    for view in index.entries.walk(log)? {
-        // Compared, never shown: what was redacted is known all the same if it is handed in again.
-        if let Some(EntryKind::Message(message)) = log.get(view?.place()).map(|entry| &entry.kind) {
-            newest.push(message);
-        }
-        if newest.len() == input.len() {
-            break;
-        }
-    }
+fn known(index: &ContextIndex, log: &[Entry], input: &[Message]) -> usize {
+    // Compared, never shown: what was redacted is known all the same if it is handed in again.
+    let messages = index.branch.before(log.len()).filter_map(|at| match &log[at].kind {
+        EntryKind::Message(message) => Some(message),
+        _ => None,
+    });
+    let newest: Vec<&Message> = messages.take(input.len()).collect();
     let borders = borders(input);
     let mut matched = 0;
     for message in newest.into_iter().rev() {
@@ -74,7 +62,7 @@ fn known(index: &ContextIndex, log: &[Entry], input: &[Message]) -> Result<usize
         }
         matched = extended(input, &borders, matched, message);
     }
-    Ok(matched)
+    matched
 }
 
 /// For every beginning of the list, the length of the longest shorter one that it also ends with.
@@ -111,10 +99,10 @@ mod tests {
     #[track_caller]
     fn check(log: &str, input: &str, arrived: &str) {
         let mut index = ContextIndex::new();
-        let log = Arrivals::of(&index, &[], &says(log)).unwrap().entries;
+        let log = Arrivals::of(&index, &[], &says(log)).entries;
         index.catch_up(&log, &crate::tokens::MessageCounter::new(Default::default())).unwrap();
         let input = says(input);
-        let arrivals = Arrivals::of(&index, &log, &input).unwrap();
+        let arrivals = Arrivals::of(&index, &log, &input);
         let words: Vec<_> = arrivals.messages.iter().map(|message| message.text()).collect();
         assert_eq!(words.join(" "), arrived, "{log:?}");
         let first = arrivals.entries.first().and_then(|entry| entry.parent_id.clone());

@@ -19,7 +19,7 @@ impl<'a> Build<'a, '_> {
         let mut stats = self.stats();
         let repairs = self.repairs();
         let verdicts = match self.input.explain {
-            true => verdict::verdicts(&self, &cut, recalled.as_ref())?,
+            true => verdict::verdicts(&self, &cut, recalled.as_ref()),
             false => Vec::new(),
         };
         let mut passages = Vec::new();
@@ -68,8 +68,8 @@ impl<'a> Build<'a, '_> {
     }
 
     fn stats(&self) -> ContextStats {
-        let tail = self.index.newest();
-        let on_branch = self.index.messages_until(tail) + self.arrivals.messages.len() as u64;
+        let on_branch = self.index.messages_before(LogIndex(self.log.len()));
+        let on_branch = on_branch + self.arrivals.messages.len() as u64;
         let is_stub = |item: &&Item<'_>| {
             self.marks.elided.contains(&item.entry) && has_outputs(&item.message)
         };
@@ -113,14 +113,10 @@ impl<'a> Build<'a, '_> {
     /// How many messages the summary stands for: those before what it kept, but for those that stay.
     pub(super) fn summarized(&self) -> u64 {
         let Some(first_kept) = self.marks.summary_first_kept else { return 0 };
-        let parent = match first_kept.0.checked_sub(self.log.len()) {
-            None => self.index.parent(self.log, first_kept),
-            Some(_) => self.index.newest(),
-        };
         let arrived = first_kept.0.saturating_sub(self.log.len()) as u64;
         let before = self.window.items.iter().filter(|item| item.entry < first_kept);
         let stay = before.filter(|item| self.is_message(item.entry) && !item.is_mended).count();
-        (self.index.messages_until(parent) + arrived).saturating_sub(stay as u64)
+        (self.index.messages_before(first_kept) + arrived).saturating_sub(stay as u64)
     }
 
     fn repairs(&self) -> Vec<Repair> {

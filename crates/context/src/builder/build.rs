@@ -65,7 +65,7 @@ impl<'a, 'b> Build<'a, 'b> {
     ) -> Result<Self, ContextError> {
         let log = input.session_entries;
         index.catch_up(log, &builder.counter)?;
-        let arrivals = Arrivals::of(index, log, input.input_messages)?;
+        let arrivals = Arrivals::of(index, log, input.input_messages);
         let (frozen, time) = frozen_message(index, input, builder.system_prompt.as_deref())?;
         let provided = match (input.runtime_hints, &builder.hints) {
             (None, Some(provider)) => provider.hints(),

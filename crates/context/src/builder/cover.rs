@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use tertulia_session::{ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields};
+use tertulia_session::{ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields, ViewEntry};
 
 use super::arrivals::made_entry;
 use super::build::{Build, entry_at, id_at};
@@ -66,7 +66,7 @@ impl Maker<'_, '_, '_> {
         let kept = kept_before(self.build, unit);
         match summary {
             Ok(summary) => {
-                let covering = gather(self.build, first_kept, &kept)?;
+                let covering = gather(self.build, first_kept, &kept);
                 self.keep_from(first_kept, &kept);
                 let cap = text_cap(self.build, summary_cap);
                 self.append_summary(summary, &covering, (first_kept, &kept), cap);
@@ -212,7 +212,7 @@ pub(super) fn summarize(
     let (Some((unit, first_kept)), Some(compactor)) = (start, &build.builder.compactor) else {
         return Ok(Err("there is no compactor".to_owned()));
     };
-    let covering = gather(build, first_kept, &kept_before(build, unit))?;
+    let covering = gather(build, first_kept, &kept_before(build, unit));
     let mut tokens = build.sums.summary;
     for covered in &covering.messages {
         tokens += covered_tokens(build, covered);
@@ -244,11 +244,7 @@ fn text_cap(build: &Build<'_, '_>, summary_cap: u64) -> u64 {
 
 /// All that the cut takes out of sight: what is between the last summary and the first kept entry, and
 /// what an earlier cut had kept from before and this one does not.
-fn gather<'a>(
-    build: &Build<'a, '_>,
-    first_kept: LogIndex,
-    kept: &[LogIndex],
-) -> Result<Covering<'a>, ContextError> {
+fn gather<'a>(build: &Build<'a, '_>, first_kept: LogIndex, kept: &[LogIndex]) -> Covering<'a> {
     let log = build.log;
     let kept: HashSet<LogIndex> = kept.iter().copied().collect();
     let mut found: Vec<(LogIndex, MessageRef<'a>)> = Vec::new();
@@ -260,22 +256,11 @@ fn gather<'a>(
         found.push((LogIndex(log.len() + offset), message));
     }
     let until = build.marks.summary_first_kept;
-    let mut is_met = first_kept.0 >= log.len();
-    if Some(first_kept) != until {
-        for view in build.index.entries.walk(log)? {
-            let view = view?;
-            let entry = LogIndex(view.place());
-            if !is_met {
-                is_met = entry == first_kept;
-                continue;
-            }
-            (first, last) = (Some(view.id()), last.or(Some(view.id())));
-            let message = message_of(view, build.input.perspective);
-            found.extend(message.map(|message| (entry, message)));
-            if Some(entry) == until {
-                break;
-            }
-        }
+    let since = |view: &ViewEntry<'_>| Some(LogIndex(view.place())) >= until;
+    for view in build.index.before(log, first_kept).take_while(since) {
+        (first, last) = (Some(view.id()), last.or(Some(view.id())));
+        let message = message_of(view, build.input.perspective);
+        found.extend(message.map(|message| (LogIndex(view.place()), message)));
     }
     let range = first.cloned().zip(last.cloned());
     found.retain(|(entry, _)| !kept.contains(entry));
@@ -288,7 +273,7 @@ fn gather<'a>(
     let before = units.list[..units.kept_before].iter();
     let items = before.flat_map(|unit| &build.window.items[unit.items.clone()]);
     let released = items.filter(released).map(|item| (item.entry, item.message.clone()));
-    Ok(Covering { messages: released.chain(found).collect(), range })
+    Covering { messages: released.chain(found).collect(), range }
 }
 
 fn covered_tokens(build: &mut Build<'_, '_>, covered: &(LogIndex, MessageRef<'_>)) -> u64 {

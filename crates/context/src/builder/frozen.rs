@@ -4,8 +4,9 @@
 use tertulia_session::json::{self, Json, Kind, Object};
 use tertulia_session::{EntryKind, Message, Part, Role};
 
-use super::index::{ContextIndex, Sign};
+use super::index::ContextIndex;
 use super::{ContextBuildInput, ContextError};
+use crate::branch::Sign;
 
 /// The message, and the time if it was among the data of the run: that belongs to the hints.
 pub(super) fn frozen_message(
@@ -14,7 +15,7 @@ pub(super) fn frozen_message(
     default_prompt: Option<&str>,
 ) -> Result<(Option<Message>, Option<String>), ContextError> {
     let log = input.session_entries;
-    let newest = |sign| index.see(log, index.seen_sign(log, index.newest(), sign)?)?.kind();
+    let newest = |sign| index.see(log, index.seen_sign(log, sign, index.newest())?)?.kind();
     let init = match newest(Sign::Init) {
         Some(EntryKind::RuntimeInit(init)) => Some(&init.data),
         _ => None,

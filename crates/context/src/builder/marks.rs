@@ -6,9 +6,10 @@ use std::collections::HashSet;
 
 use tertulia_session::{CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind};
 
-use super::index::{ContextIndex, Sign};
+use super::index::ContextIndex;
 use super::scale::Scale;
 use super::{ContextError, LogIndex};
+use crate::branch::Sign;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks<'a> {
@@ -42,7 +43,7 @@ impl<'a> Marks<'a> {
     ) -> Result<Self, ContextError> {
         let mut marks = Self::default();
         let mut idle = Vec::new();
-        for at in index.signs(log, tail, Sign::Mark) {
+        for at in index.signs(Sign::Mark, tail) {
             if marks.first_kept.is_some_and(|first| at < first) {
                 break;
             }
@@ -62,7 +63,7 @@ impl<'a> Marks<'a> {
                 _ => {}
             }
         }
-        let older = index.signs(log, tail, Sign::Summary);
+        let older = index.signs(Sign::Summary, tail);
         let mut older = older.filter_map(|at| match seen(index, log, at, member)? {
             entry @ Entry { kind: EntryKind::CompactionSummary(summary), .. } => {
                 Some((entry, at, summary))
@@ -161,7 +162,8 @@ fn is_stuck(
 ) -> bool {
     let [(_, newest), (oldest, older), ..] = cuts else { return false };
     let idle = |tokens: &Option<(u64, u64)>| tokens.is_some_and(|(before, after)| after >= before);
-    idle(newest) && idle(older) && index.messages_until(Some(*oldest)) == index.messages_until(tail)
+    let messages = |until: LogIndex| index.messages_before(LogIndex(until.0 + 1));
+    idle(newest) && idle(older) && tail.is_some_and(|tail| messages(*oldest) == messages(tail))
 }
 
 /// How large the context was that the model found too large, if this cut was made for that.

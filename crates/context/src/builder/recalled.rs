@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use tertulia_session::{EntryId, EntryKind, Message, Part, Role};
 
 use super::build::{Build, entry_at};
-use super::index::is_request;
 use super::window::made_message;
 use super::{LogIndex, MessageRef, RecalledPassage};
+use crate::branch::is_request;
 use crate::recall::{Passage, RECENT_MESSAGES, RecallBudget, RecallQuery, Standing};
 use crate::view::{RECALL_HEAD, recalled_text};
 
@@ -119,11 +119,7 @@ fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
             _ => None,
         },
     };
-    let tail = build.index.newest();
-    let is_on_branch = |at: usize| {
-        at >= build.log.len()
-            || tail.is_some_and(|tail| build.index.is_ancestor(build.log, LogIndex(at), tail))
-    };
+    let is_on_branch = |at: usize| at >= build.log.len() || build.index.is_on_branch(LogIndex(at));
     let recent = &items[items.len().saturating_sub(RECENT_MESSAGES)..];
     let standing = |at: usize| {
         if sent.contains(&LogIndex(at)) {

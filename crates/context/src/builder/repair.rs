@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use tertulia_session::{EntryId, Message, OpenCalls, Part, PartKind, Role, ToolResult};
 
 use super::{Item, LogIndex, MessageRef};
-use crate::whitespace::trim;
+use crate::branch::says_something;
 
 /// A list that was mended, and what was done to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -348,18 +348,5 @@ fn call_id(part: &Part) -> Option<&str> {
     match &part.kind {
         PartKind::ToolCall(call) => Some(&call.tool_call_id),
         _ => None,
-    }
-}
-
-/// Whether a model finds anything in it. Thinking alone is no message for any provider.
-pub(super) fn says_something(part: &Part) -> bool {
-    match &part.kind {
-        PartKind::Text(text) => !trim(text).is_empty(),
-        PartKind::Thinking(_) => false,
-        PartKind::ToolCall(_)
-        | PartKind::ToolResult(_)
-        | PartKind::Image(_)
-        | PartKind::FileRef(_)
-        | PartKind::Other(_) => true,
     }
 }

@@ -7,11 +7,12 @@ use tertulia_session::{CompactionSummary, Entry, EntryId, EntryKind};
 
 use super::arrivals::{made_entry, tail_id};
 use super::build::summary_message;
-use super::index::{ContextIndex, Sign};
+use super::index::ContextIndex;
 use super::marks::Marks;
 use super::scale::Scale;
 use super::window::message_of;
 use super::{ContextBuilder, ContextError, LogIndex, MessageRef};
+use crate::branch::Sign;
 use crate::compact::{CUSTOM, Covered, SummaryTask, accept};
 
 /// What a model is asked, and for which part of the log.
@@ -71,7 +72,7 @@ impl ContextBuilder {
         let (log, counter) = (session_entries, &self.counter);
         index.catch_up(log, counter)?;
         let (summary, previous) = find(index, log, request)?;
-        let covered = covered(index, log, summary)?;
+        let covered = covered(index, log, summary);
         let list: Vec<Covered<'_>> =
             covered.iter().map(|(entry, message)| Covered { entry, message }).collect();
         let task = SummaryTask {
@@ -121,7 +122,7 @@ fn find<'a>(
     let marks = Marks::of(index, log, tail, None)?;
     // A drop since then kept less than the summary: what it dropped must not come back.
     let is_overtaken = marks.by != marks.summary.map(|(at, _)| at);
-    let summaries = index.signs(log, tail, Sign::Summary);
+    let summaries = index.signs(Sign::Summary, tail);
     let mut summaries = summaries.filter_map(|at| match index.see(log, at)?.kind()? {
         EntryKind::CompactionSummary(summary) if summary.member.is_none() => Some(&**summary),
         _ => None,
@@ -145,12 +146,11 @@ fn covered<'a>(
     index: &ContextIndex,
     log: &'a [Entry],
     summary: &CompactionSummary,
-) -> Result<Vec<(&'a EntryId, MessageRef<'a>)>, ContextError> {
+) -> Vec<(&'a EntryId, MessageRef<'a>)> {
     let kept: HashSet<&EntryId> = summary.kept_ids.iter().flatten().collect();
     let mut messages = Vec::new();
     let mut is_met = false;
-    for view in index.entries.walk(log)? {
-        let view = view?;
+    for view in index.before(log, LogIndex(log.len())) {
         is_met |= summary.covered_to_id.as_ref() == Some(view.id());
         if is_met && !kept.contains(view.id()) {
             messages.extend(message_of(view, None).map(|message| (view.id(), message)));
@@ -160,5 +160,5 @@ fn covered<'a>(
         }
     }
     messages.reverse();
-    Ok(messages)
+    messages
 }

@@ -4,8 +4,8 @@
 use tertulia_session::{EntryKind, Role};
 
 use super::build::Build;
-use super::index::{Sign, reported_usage};
 use super::{Item, LogIndex};
+use crate::branch::{Sign, reported_usage};
 use crate::tokens::{CALIBRATION_PERMILLE_MAX, CALIBRATION_PERMILLE_MIN, find_model};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ fn newest_report(build: &Build<'_, '_>) -> Option<(LogIndex, u64)> {
     // Who names nobody is believed.
     let is_own =
         |who: Option<&str>| member.is_none_or(|member| who.is_none_or(|who| who == member));
-    let mut reports = index.signs(build.log, index.newest(), Sign::Usage);
+    let mut reports = index.signs(Sign::Usage, index.newest());
     reports.find_map(|at| match index.see(build.log, at)?.kind()? {
         EntryKind::Message(message) => {
             let speaker = message.speaker.as_deref().map(|speaker| &*speaker.role_id);

@@ -8,18 +8,18 @@ use tertulia_session::{EntryId, EntryKind};
 use super::build::Build;
 use super::cover::Cut;
 use super::elide::has_outputs;
-use super::index::Sign;
 use super::recalled::Recalled;
 use super::repair::{Repair, RepairKind};
-use super::{ContextError, Item, LogIndex};
+use super::{Item, LogIndex};
+use crate::branch::Sign;
 use crate::verdict::{DropReason, Fate, HideReason, Verdict};
 
 pub(super) fn verdicts(
     build: &Build<'_, '_>,
     cut: &Cut,
     recalled: Option<&Recalled>,
-) -> Result<Vec<Verdict>, ContextError> {
-    let court = Court::of(build, cut)?;
+) -> Vec<Verdict> {
+    let court = Court::of(build, cut);
     let recalled: HashSet<LogIndex> =
         recalled.map(|recalled| recalled.entries.iter().copied().collect()).unwrap_or_default();
     let entries = build.log.iter().chain(&build.arrivals.entries);
@@ -32,22 +32,20 @@ pub(super) fn verdicts(
         fate: court.fate(at),
         recalled: recalled.contains(&at),
     });
-    Ok(judged.collect())
+    judged.collect()
 }
 
 struct Court<'c, 'a, 'b> {
     build: &'c Build<'a, 'b>,
     /// Whether what is sent of an entry is a stub.
     sent: HashMap<LogIndex, bool>,
-    /// Entries on the branch, and whether each is before what the newest summary kept.
-    branch: HashMap<LogIndex, bool>,
     summary: Option<EntryId>,
     mended: HashMap<LogIndex, DropReason>,
     in_force: Vec<LogIndex>,
 }
 
 impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
-    fn of(build: &'c Build<'a, 'b>, cut: &Cut) -> Result<Self, ContextError> {
+    fn of(build: &'c Build<'a, 'b>, cut: &Cut) -> Self {
         let mut sent = HashMap::new();
         let mended = &build.window.mended;
         let is_moved = |one: &&Repair<LogIndex>| matches!(one.kind, RepairKind::MovedResult { .. });
@@ -72,16 +70,17 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
         }
         let summary = cut.summary.clone().or(build.summary.as_ref().map(|(id, _)| id.clone()));
         let in_force = [Sign::Prompt, Sign::Init]
-            .map(|sign| build.index.seen_sign(build.log, build.index.newest(), sign));
+            .map(|sign| build.index.seen_sign(build.log, sign, build.index.newest()));
         let in_force = in_force.into_iter().flatten().collect();
-        Ok(Self { build, sent, branch: branch(build)?, summary, mended, in_force })
+        Self { build, sent, summary, mended, in_force }
     }
 
     fn fate(&self, at: LogIndex) -> Fate {
         let hidden = |reason| Fate::Hidden { reason };
-        let Some(is_covered) = self.branch.get(&at).copied() else {
+        let is_arrival = at.0 >= self.build.log.len();
+        if !is_arrival && !self.build.index.is_on_branch(at) {
             return hidden(HideReason::OtherBranch);
-        };
+        }
         if let Some(entry) = self.build.log.get(at.0) {
             let view = self.build.index.see(self.build.log, at);
             if view.is_none_or(|view| view.entry().is_none()) {
@@ -105,7 +104,7 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
         match self.sent.get(&at) {
             Some(true) => Fate::Elided,
             Some(false) => Fate::Kept,
-            None if is_covered => self.covered(),
+            None if Some(at) < self.build.marks.summary_first_kept => self.covered(),
             None => {
                 let reason = self.mended.get(&at).cloned().unwrap_or(DropReason::Cut);
                 Fate::Dropped { reason }
@@ -129,21 +128,4 @@ pub(super) fn is_made_up(build: &Build<'_, '_>, item: &Item<'_>) -> bool {
         _ => return false,
     };
     item.is_mended && role != item.message.effective_role()
-}
-
-/// The entries of the branch, and whether the newest summary stands for them.
-fn branch(build: &Build<'_, '_>) -> Result<HashMap<LogIndex, bool>, ContextError> {
-    let first_kept = build.marks.summary_first_kept;
-    let mut branch = HashMap::new();
-    let mut is_covered = false;
-    for at in (build.log.len()..build.log.len() + build.arrivals.entries.len()).rev() {
-        branch.insert(LogIndex(at), is_covered);
-        is_covered |= first_kept == Some(LogIndex(at));
-    }
-    for view in build.index.entries.walk(build.log)? {
-        let view = view?;
-        branch.insert(LogIndex(view.place()), is_covered);
-        is_covered |= first_kept == Some(LogIndex(view.place()));
-    }
-    Ok(branch)
 }

@@ -9,10 +9,11 @@ use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, EntryKind, Message, Part, Role, ViewEntry};
 
 use super::arrivals::Arrivals;
-use super::index::{ContextIndex, Sign, is_pinned, is_request};
+use super::index::{ContextIndex, is_pinned};
 use super::marks::{FIRST_KEPT, Marks};
 use super::repair::{Repair, Repaired, repair};
 use super::{ContextBuildInput, ContextError, Item, LogIndex, MessageRef, Unit, units};
+use crate::branch::{Sign, is_request};
 use crate::view::Perspective;
 
 /// What would be sent if nothing were cut.
@@ -45,7 +46,7 @@ impl<'a> Window<'a> {
         let arrived = arrivals.messages.iter().rposition(is_request);
         let asked = arrived.map(|offset| LogIndex(log.len() + offset));
         let request =
-            answered.or(asked).or_else(|| index.seen_sign(log, index.newest(), Sign::Request));
+            answered.or(asked).or_else(|| index.seen_sign(log, Sign::Request, index.newest()));
         // What a member reads depends on more than the log, and what is answered may be anywhere.
         let mut may_settle = input.perspective.is_none() && input.answers.is_none();
         let settled = mem::take(&mut index.settled);
@@ -211,7 +212,7 @@ fn kept_from_before<'a>(
 ) -> Result<(Vec<Item<'a>>, bool), ContextError> {
     let Reader { index, log, .. } = reader;
     // What was asked last when it was cut, so that a newer request changes nothing here.
-    let asked = index.seen_sign(log, marks.by, Sign::Request);
+    let asked = index.seen_sign(log, Sign::Request, marks.by);
     let mut items = match marks.kept {
         Some(kept) => kept_items(reader, marks, kept)?,
         None => musts(log, mem::take(&mut branch.before), &branch.since, asked),
@@ -258,12 +259,9 @@ fn kept_items<'a>(
 ) -> Result<Vec<Item<'a>>, ContextError> {
     let Reader { index, log, .. } = reader;
     let mut items = Vec::with_capacity(kept.len());
-    let (by, tail) = (marks.by.map_or(0, |by| by.0), index.newest());
+    let by = marks.by.map_or(0, |by| by.0);
     for id in kept {
-        let entry = index.find(id);
-        let on_branch =
-            entry.filter(|entry| tail.is_some_and(|tail| index.is_ancestor(log, *entry, tail)));
-        let Some(entry) = on_branch else {
+        let Some(entry) = index.find(id).filter(|entry| index.is_on_branch(*entry)) else {
             let problem = format!("names {id}, which is not on this branch; name entries that are");
             return Err(ContextError::entry(&log[by].id, "payload.keptIds", problem));
         };

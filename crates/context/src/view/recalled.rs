@@ -3,7 +3,7 @@
 
 use tertulia_session::Message;
 
-use super::Branch;
+use crate::branch::Branch;
 use crate::recall::{Passage, RECENT_MESSAGES, RecallIndex, RecallQuery};
 use crate::tokens::Tokenizer;
 

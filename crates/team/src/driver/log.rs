@@ -3,7 +3,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tertulia_context::view::{Branch, BranchIndex, Recall};
+use tertulia_context::branch::{Branch, BranchIndex};
+use tertulia_context::view::Recall;
 use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry, Setting, Timestamp};
 use tertulia_store::{
     Append, Outline, OutlineEntry, Range, SessionId, SessionStore, StoreError, StoredEntry,

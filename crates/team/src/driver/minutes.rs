@@ -4,10 +4,10 @@
 
 use std::borrow::Cow;
 
+use tertulia_context::branch::{Branch, REQUESTED};
 use tertulia_context::compact::{Compactor, Coverage, Covered, SummaryTask};
 use tertulia_context::messages_of_window;
 use tertulia_context::tokens::{MessageCounter, Tokenizer};
-use tertulia_context::view::{Branch, REQUESTED};
 use tertulia_session::{CompactionSummary, Entry, EntryKind, Message};
 
 use crate::house::without_markers;

@@ -3,15 +3,14 @@
 
 use std::borrow::Cow;
 
+use tertulia_context::branch::Branch;
 use tertulia_context::builder::{
     ContextBuildInput, ContextBuildResult, ContextBuilder, ContextConfig, ContextError,
     ContextIndex, ModelMessage, Source,
 };
 use tertulia_context::compact::Compactor;
 use tertulia_context::recall::usual_tokens;
-use tertulia_context::view::{
-    Branch, Perspective, Piece, Pieces, RECALL_HEAD, RECALL_LINE, ViewItem,
-};
+use tertulia_context::view::{Perspective, Piece, Pieces, RECALL_HEAD, RECALL_LINE, ViewItem};
 use tertulia_context::{
     Fate, INDENT, LabelPiece, LineStart, Verdict, indented, indents, truncate_to_bytes,
 };

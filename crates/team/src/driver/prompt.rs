@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use tertulia_agent::{Mentions, PromptText, apply, prompt_edits};
+use tertulia_context::branch::Branch;
 use tertulia_context::builder::ContextIndex;
 use tertulia_context::recall::usual_tokens;
-use tertulia_context::view::{Branch, Labels, Perspective, Pieces, Recall, View, ViewSettings};
+use tertulia_context::view::{Labels, Perspective, Pieces, Recall, View, ViewSettings};
 use tertulia_context::{
     AssemblerInput, ContextKind, PromptStatus, PromptWarning, SectionBytes, SpokenBy, Verdict,
 };

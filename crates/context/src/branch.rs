@@ -1,0 +1,307 @@
+//! The current branch of a log, and what is known of it: its messages, and the newest entries that say what is sent
+//! of them. Views and builds begin here. Of a long branch only the newest messages are read. Those of them that
+//! have words are numbered from 0; all messages, read or not, have an ordinal, which is the same however much is
+//! read.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use tertulia_session::json::{self, Object};
+use tertulia_session::{
+    CompactionSummary, Entry, EntryId, EntryKind, Message, Part, PartKind, Role,
+};
+
+use crate::whitespace::trim;
+
+/// The author of a summary that a person asked for: what it covers is in no prompt word for word.
+pub const REQUESTED: &str = "compact";
+
+/// What is known of a branch. Takes in entries as they come. All lists hold indexes of the log and ascend.
+#[derive(Clone, Debug, Default)]
+pub struct BranchIndex {
+    /// The branch, as stretches of entries that follow each other in the log too.
+    stretches: Vec<Range<usize>>,
+    indexes: HashMap<EntryId, usize>,
+    messages: Vec<usize>,
+    /// Messages with words, as far as they are read.
+    said: Vec<usize>,
+    signs: [Vec<usize>; SIGNS],
+}
+
+/// What an entry says about the context, besides messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// A summary or a cut.
+    Mark,
+    Summary,
+    /// A summary that a person asked for.
+    Requested,
+    /// Another system prompt.
+    Prompt,
+    /// The data of a run.
+    Init,
+    /// A user's message.
+    Request,
+    Usage,
+    TeamTask,
+}
+
+const SIGNS: usize = Sign::TeamTask as usize + 1;
+
+/// The entries of a branch, from its root on, with their index.
+#[derive(Clone, Copy, Debug)]
+pub struct Branch<'l> {
+    entries: &'l [Entry],
+    index: &'l BranchIndex,
+}
+
+impl BranchIndex {
+    /// Takes in the entry that comes next, so that it is found by its id.
+    pub fn push(&mut self, index: usize, entry: &Entry) {
+        self.follow(index, entry);
+        self.indexes.insert(entry.id.clone(), index);
+    }
+
+    /// Takes in a message that is not read: it comes before all that are.
+    pub fn push_unread(&mut self, index: usize) {
+        self.messages.push(index);
+    }
+
+    /// Returns the index of an entry that is read.
+    pub fn index_of(&self, id: &EntryId) -> Option<usize> {
+        self.indexes.get(id).copied()
+    }
+
+    /// Takes in the entry that comes next.
+    pub(crate) fn follow(&mut self, index: usize, entry: &Entry) {
+        match self.stretches.last_mut() {
+            Some(last) if last.end == index => last.end += 1,
+            _ => self.stretches.push(index..index + 1),
+        }
+        match &entry.kind {
+            EntryKind::Message(message) => {
+                self.messages.push(index);
+                if has_words(message) {
+                    self.said.push(index);
+                }
+                if is_request(message) {
+                    self.sign(Sign::Request, index);
+                }
+                if reported_usage(message).is_some() {
+                    self.sign(Sign::Usage, index);
+                }
+            }
+            EntryKind::Purged(purged) if &*purged.type_name == "message" => {
+                self.messages.push(index);
+            }
+            EntryKind::CompactionSummary(summary) => {
+                self.sign(Sign::Mark, index);
+                self.sign(Sign::Summary, index);
+                if summary.author.as_deref() == Some(REQUESTED) {
+                    self.sign(Sign::Requested, index);
+                }
+            }
+            EntryKind::ContextCut(_) => self.sign(Sign::Mark, index),
+            EntryKind::SystemPromptOverride(_) => self.sign(Sign::Prompt, index),
+            EntryKind::RuntimeInit(_) => self.sign(Sign::Init, index),
+            EntryKind::Usage(_) => self.sign(Sign::Usage, index),
+            EntryKind::TeamTask(_) => self.sign(Sign::TeamTask, index),
+            _ => {}
+        }
+    }
+
+    /// Forgets what comes behind an entry; all, without one.
+    pub(crate) fn truncate(&mut self, last: Option<usize>) {
+        let end = last.map_or(0, |last| last + 1);
+        self.stretches.truncate(self.stretches.partition_point(|stretch| stretch.start < end));
+        if let Some(last) = self.stretches.last_mut() {
+            last.end = last.end.min(end);
+        }
+        for list in [&mut self.messages, &mut self.said].into_iter().chain(&mut self.signs) {
+            list.truncate(list.partition_point(|index| *index < end));
+        }
+    }
+
+    /// Tells whether an entry is on the branch.
+    pub(crate) fn contains(&self, index: usize) -> bool {
+        let after = self.stretches.partition_point(|stretch| stretch.start <= index);
+        let stretch = after.checked_sub(1).and_then(|last| self.stretches.get(last));
+        stretch.is_some_and(|stretch| stretch.contains(&index))
+    }
+
+    /// Returns the entries of the branch before an index, newest first.
+    pub(crate) fn before(&self, end: usize) -> impl Iterator<Item = usize> {
+        let stretches = self.stretches.partition_point(|stretch| stretch.start < end);
+        let stretches = self.stretches[..stretches].iter().rev();
+        stretches.flat_map(move |stretch| (stretch.start..stretch.end.min(end)).rev())
+    }
+
+    /// Returns the entries with a sign, newest first, from one on.
+    pub(crate) fn signs(&self, sign: Sign, last: usize) -> impl Iterator<Item = usize> {
+        let signs = &self.signs[sign as usize];
+        let until = signs.partition_point(|index| *index <= last);
+        signs[..until].iter().rev().copied()
+    }
+
+    fn newest(&self, sign: Sign) -> Option<usize> {
+        self.signs[sign as usize].last().copied()
+    }
+
+    fn sign(&mut self, sign: Sign, index: usize) {
+        self.signs[sign as usize].push(index);
+    }
+
+    /// Returns the number of messages before an index.
+    pub(crate) fn messages_before(&self, index: usize) -> usize {
+        self.messages.partition_point(|message| *message < index)
+    }
+}
+
+impl<'l> Branch<'l> {
+    /// A branch whose entries the index has taken in.
+    pub fn new(entries: &'l [Entry], index: &'l BranchIndex) -> Self {
+        Self { entries, index }
+    }
+
+    /// Returns the entries, from the root on.
+    pub fn entries(self) -> &'l [Entry] {
+        self.entries
+    }
+
+    /// Returns the number of messages with words that are read.
+    pub fn said_count(self) -> usize {
+        self.index.said.len()
+    }
+
+    /// Returns the message of this number, with its entry and the index of that.
+    pub fn said(self, number: usize) -> Option<(usize, &'l Entry, &'l Message)> {
+        self.message_at(*self.index.said.get(number)?)
+    }
+
+    /// Returns the number of a message with words.
+    pub fn number_of(self, id: &EntryId) -> Option<usize> {
+        self.index.said.binary_search(self.index.indexes.get(id)?).ok()
+    }
+
+    /// Returns the index of an entry that is read.
+    pub fn index_of(self, id: &EntryId) -> Option<usize> {
+        self.index.index_of(id)
+    }
+
+    /// Returns the number of all messages, read or not.
+    pub fn message_count(self) -> usize {
+        self.index.messages.len()
+    }
+
+    /// Returns the number of messages before an index.
+    pub fn messages_before(self, index: usize) -> usize {
+        self.index.messages_before(index)
+    }
+
+    /// Returns the index of the message of this ordinal.
+    pub fn index_of_message(self, ordinal: usize) -> Option<usize> {
+        self.index.messages.get(ordinal).copied()
+    }
+
+    pub(crate) fn message(self, ordinal: usize) -> Option<(usize, &'l Entry, &'l Message)> {
+        self.message_at(self.index_of_message(ordinal)?)
+    }
+
+    /// Returns the number of the first message with words that is not before this ordinal.
+    pub fn said_from(self, ordinal: usize) -> usize {
+        let from = self.index_of_message(ordinal).unwrap_or(usize::MAX);
+        self.index.said.partition_point(|index| *index < from)
+    }
+
+    /// Returns the newest summary, its index, and the number of the first message that it does not cover.
+    pub fn summary(self) -> Option<(usize, &'l CompactionSummary, usize)> {
+        self.summary_at(self.newest_summary()?)
+    }
+
+    /// Returns the number of messages, read or not, that the newest summary stands for: all before the first one
+    /// that it keeps.
+    pub fn covered(self) -> usize {
+        let summary = self.newest_summary().and_then(|index| self.summary_and_kept(index));
+        summary.map_or(0, |(_, kept)| self.messages_before(kept))
+    }
+
+    /// Returns the number of messages that go into no prompt word for word, because a person had them summarised.
+    pub fn compacted(self) -> usize {
+        let summary = self.index.newest(Sign::Requested).and_then(|index| self.summary_at(index));
+        summary.map_or(0, |(.., covered)| covered)
+    }
+
+    /// Returns the team's task, and the index of the entry that sets it.
+    pub fn team_task(self) -> Option<(usize, &'l str)> {
+        let index = self.index.newest(Sign::TeamTask)?;
+        match &self.entries.get(index)?.kind {
+            EntryKind::TeamTask(task) => Some((index, task.task.as_deref()?)),
+            _ => None,
+        }
+    }
+
+    /// What one member's context was cut to is no summary of the session.
+    fn newest_summary(self) -> Option<usize> {
+        let is_shared = |index: &usize| match self.entries.get(*index).map(|entry| &entry.kind) {
+            Some(EntryKind::CompactionSummary(summary)) => summary.member.is_none(),
+            _ => false,
+        };
+        self.index.signs(Sign::Summary, usize::MAX).find(is_shared)
+    }
+
+    fn message_at(self, index: usize) -> Option<(usize, &'l Entry, &'l Message)> {
+        let entry = self.entries.get(index)?;
+        match &entry.kind {
+            EntryKind::Message(message) => Some((index, entry, message)),
+            _ => None,
+        }
+    }
+
+    fn summary_at(self, index: usize) -> Option<(usize, &'l CompactionSummary, usize)> {
+        let (summary, kept) = self.summary_and_kept(index)?;
+        Some((index, summary, self.index.said.partition_point(|index| *index < kept)))
+    }
+
+    /// Returns a summary, and the index of the first entry that it does not cover.
+    fn summary_and_kept(self, index: usize) -> Option<(&'l CompactionSummary, usize)> {
+        let EntryKind::CompactionSummary(summary) = &self.entries.get(index)?.kind else {
+            return None;
+        };
+        Some((summary, self.index.index_of(&summary.first_kept_entry_id)?))
+    }
+}
+
+fn has_words(message: &Message) -> bool {
+    let is_said = |kind: &PartKind| matches!(kind, PartKind::Text(text) if !text.trim().is_empty());
+    message.parts.iter().any(|part| is_said(&part.kind))
+}
+
+/// Tells whether somebody asks something with a message. What a user's message cannot have is left out of it, so it
+/// asks nothing.
+pub(crate) fn is_request(message: &Message) -> bool {
+    let is_misplaced =
+        |kind: &PartKind| matches!(kind, PartKind::ToolCall(_) | PartKind::ToolResult(_));
+    message.effective_role() == Role::User
+        && message.parts.iter().any(|part| says_something(part) && !is_misplaced(&part.kind))
+}
+
+/// Returns the tokens that the answer's request had, as its provider reported them in `meta.usage`.
+pub(crate) fn reported_usage(message: &Message) -> Option<u64> {
+    let meta = message.meta.as_ref().filter(|meta| meta.as_str().contains("\"usage\""))?;
+    let mut object = Object::try_from(meta.raw()).ok()?;
+    let mut usage = Object::try_from(object.take("usage")?).ok()?;
+    json::whole_number(usage.take("inputTokens")?).ok()
+}
+
+/// Tells whether a model finds anything in a part. Thinking alone is no message for any provider.
+pub(crate) fn says_something(part: &Part) -> bool {
+    match &part.kind {
+        PartKind::Text(text) => !trim(text).is_empty(),
+        PartKind::Thinking(_) => false,
+        PartKind::ToolCall(_)
+        | PartKind::ToolResult(_)
+        | PartKind::Image(_)
+        | PartKind::FileRef(_)
+        | PartKind::Other(_) => true,
+    }
+}
