@@ -33,6 +33,7 @@ pub struct AgentSpec {
 
 /// How an agent is run, with what is needed for that.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum AgentKind {
     /// A coding agent with a program of its own: one of [`crate::agents`] that has a `cli`.
     Cli(&'static AgentDefinition),
@@ -180,6 +181,7 @@ pub struct Overuse {
 
 /// What is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Resource {
     Processes,
     Memory,
@@ -237,6 +239,7 @@ impl TurnReport {
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ended {
     ByItself,
     Cancelled,

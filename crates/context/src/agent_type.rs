@@ -4,6 +4,7 @@ use std::fmt;
 
 /// The agents that have a prompt format of their own, and all others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum AgentType {
     ClaudeCode,
     OpenAiCodex,

@@ -34,6 +34,7 @@ pub struct SectionBytes {
 
 /// Something about a prompt that its sender should know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PromptWarning {
     #[error("Message truncated: {kept_bytes} of {bytes} bytes fit the budget of {max_bytes} bytes")]
     MessageTruncated { kept_bytes: usize, bytes: usize, max_bytes: u64 },

@@ -71,6 +71,7 @@ pub struct SummaryFailure {
 
 /// Who writes the summaries.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum Compactor {
     /// [`extract`]: no model, no wait, the same text for the same task.
     #[default]

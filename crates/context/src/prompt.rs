@@ -28,6 +28,7 @@ pub struct ContextMessage<'a> {
 
 /// What a message of the context is, as escaped formats show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ContextKind<'a> {
     /// Not known: `to` is one name.
     #[default]

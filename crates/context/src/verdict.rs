@@ -54,6 +54,7 @@ pub enum DropReason {
 
 /// Why an entry is nothing that a model is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HideReason {
     /// A redaction hides it, or it is a summary of something that one hides.
     Redacted,

@@ -13,6 +13,7 @@ pub struct Note {
 
 /// What happened. Ids and names are those in the list of messages, except where something is rewritten.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NoteKind {
     #[error("left out, since it says nothing")]
     EmptyLeftOut,

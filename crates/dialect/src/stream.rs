@@ -56,6 +56,7 @@ use turn::Turn;
 
 /// What an agent writes to its stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AgentStream {
     /// Claude Code, `--output-format stream-json --verbose`.
     Claude,

@@ -76,6 +76,7 @@ pub struct StoredEntry {
 
 /// Which entries of a session are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Range {
     #[default]
     All,

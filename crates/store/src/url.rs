@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 /// Where a store is.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StoreUrl {
     Sqlite(PathBuf),
     /// A server, as its clients write it, password and all.

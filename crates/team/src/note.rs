@@ -4,6 +4,7 @@ use tertulia_session::{EntryId, Intent};
 
 /// Something that was not done as it was asked for. Texts of messages in it have at most 80 characters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Note {
     #[error(
         "{entry} names '{name}', but nobody is called that{}",

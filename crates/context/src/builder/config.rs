@@ -41,6 +41,7 @@ pub struct ContextConfig {
 
 /// What can be done about a context that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Strategy {
     /// Old tool outputs become stubs that name their entry.
     Elide,

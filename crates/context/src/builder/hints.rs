@@ -20,6 +20,7 @@ pub struct Hint {
 
 /// What a hint must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HintKind {
     Text,
     /// A whole number of 0 or more.

@@ -10,6 +10,7 @@ use crate::whitespace::trim;
 
 /// Why a text is no summary.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refusal {
     #[error(transparent)]
     NotWritten(SummaryFailure),

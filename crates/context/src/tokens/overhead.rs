@@ -5,6 +5,7 @@ use super::Tokenizer;
 
 /// Whose API a message goes to: it decides what wrappers and pictures cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Vendor {
     /// OpenAI, and servers that speak its language.
     OpenAi,

@@ -12,6 +12,7 @@ const SEARCHED_BYTES_MAX: usize = 8 * 1024;
 
 /// Why a turn failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorClass {
     /// No key, a wrong one, or one that may not do this.
     Auth,

@@ -6,6 +6,7 @@ use super::class::{ErrorClass, TurnError};
 
 /// One thing that an agent's stream says. The ids of calls and the names of tools are the agent's.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum StreamEvent {
     /// The agent runs, in a session that can be resumed by its id, and says which model it will ask.
     Started { session_id: Option<Box<str>>, model: Option<Box<str>> },
@@ -123,6 +124,7 @@ pub enum Scope {
 
 /// What is wrong with a line that is readable but cannot be true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ViolationKind {
     SecondStart,
     BeforeStart,

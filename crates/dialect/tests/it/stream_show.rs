@@ -106,6 +106,7 @@ fn show_event(event: &StreamEvent) -> String {
         StreamEvent::Oversize { length, head } => {
             format!("oversize {length}: {}", head.escape_ascii())
         }
+        new => unreachable!("not shown yet: {new:?}"),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::json::{Json, Kind};
 
 /// What an entry is, with its payload, whose type says more.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EntryKind {
     SessionHeader(SessionHeader),
     Message(Message),

@@ -87,6 +87,7 @@ impl TurnEvent {
 /// Why a turn is in its state, and the entries that this rests on. `by` is who said the message; `None` for a person
 /// from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cause {
     /// Queued: a message asks for the member.
     Asked { entry: EntryId, by: Option<Box<str>>, route: RouteSource, intent: Intent },

@@ -59,6 +59,7 @@ impl EventSink for Sender<SessionEvent> {
 
 /// What people want of the table.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Command {
     /// Somebody says this. Who; else as `[FROM: …]` says, or as [`crate::Machine::speaker_of`] finds out.
     Say { member: Option<Box<str>>, message: Box<PersonMessage> },

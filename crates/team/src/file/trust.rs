@@ -218,6 +218,7 @@ fn written(path: &Path) -> String {
 
 /// One thing that a team file wants, in words for the person who is asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TrustReason {
     /// It starts a coding agent. Such a program obeys the settings of the folder it works in, and the flags
     /// with which it answers without a person spare it the question whether it may.
