@@ -109,25 +109,31 @@ pub(crate) fn must_end(cancel: &CancelToken, flood: &Flood, clock: &Clock) -> Op
 
 /// Why a turn failed that had to end. Silence is the service's; how long all may take was set for it.
 pub(crate) fn failure(ended: Ended, timeouts: &Timeouts) -> TurnError {
-    let (class, message) = match ended {
+    match ended {
         Ended::TimedOut(timeout @ (Timeout::FirstByte | Timeout::Silence)) => {
-            (ErrorClass::Network, time_up(timeout, timeouts).into())
+            TurnError::new(ErrorClass::Network, time_up(timeout, timeouts))
         }
-        Ended::TimedOut(timeout) => (ErrorClass::Limit, time_up(timeout, timeouts).into()),
-        Ended::OverLimit => (ErrorClass::Limit, OVER_LIMIT.into()),
-        _ => (ErrorClass::Cancelled, CANCELLED.into()),
-    };
-    TurnError { class, message }
+        Ended::TimedOut(timeout) => TurnError::new(ErrorClass::Limit, time_up(timeout, timeouts)),
+        Ended::OverLimit => TurnError::new(ErrorClass::Limit, OVER_LIMIT),
+        Ended::OverResources(overuse) => over_resources(overuse),
+        Ended::Cancelled | Ended::ByItself | Ended::NeedsPerson => {
+            TurnError::new(ErrorClass::Cancelled, "it was cancelled")
+        }
+    }
+}
+
+/// The report of a turn that was cancelled before it said anything.
+pub(crate) fn cancelled(timeouts: &Timeouts) -> TurnReport {
+    not_started(failure(Ended::Cancelled, timeouts), Ended::Cancelled)
 }
 
 pub(crate) fn not_started(error: TurnError, ended: Ended) -> TurnReport {
     TurnReport::without_process(TurnOutput::failed(error), ended)
 }
 
-pub(crate) const CANCELLED: &str = "it was cancelled";
-pub(crate) const OVER_LIMIT: &str = "it wrote more than is kept of an answer, and was ended";
+const OVER_LIMIT: &str = "it wrote more than is kept of an answer, and was ended";
 
-pub(crate) fn over_resources(overuse: Overuse) -> TurnError {
+fn over_resources(overuse: Overuse) -> TurnError {
     let Overuse { resource, used, limit } = overuse;
     let megabytes = |bytes: u64| bytes / (1024 * 1024);
     let message = match resource {
@@ -141,10 +147,10 @@ pub(crate) fn over_resources(overuse: Overuse) -> TurnError {
         ),
     };
     let advice = "raise it for this member, or under [limits] for the team, if it needs more";
-    TurnError { class: ErrorClass::Limit, message: format!("{message}; {advice}").into() }
+    TurnError::new(ErrorClass::Limit, format!("{message}; {advice}"))
 }
 
-pub(crate) fn time_up(timeout: Timeout, timeouts: &Timeouts) -> String {
+fn time_up(timeout: Timeout, timeouts: &Timeouts) -> String {
     let seconds = |time: Duration| time.as_secs_f64();
     match timeout {
         Timeout::FirstByte => {

@@ -16,6 +16,10 @@ mod start;
 pub(crate) mod supervisor;
 mod turn;
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 pub use holder::{containment, limit_keeper};
 pub(crate) use limits::default_limits;
 pub use live::{end_all_now, end_strays, is_held};
@@ -23,3 +27,10 @@ pub use mentions::{Mentions, PromptText};
 pub use neutral::{Edit, apply, prompt_edits, sent_prompt};
 pub(crate) use start::{CommandLine, Prepared, Running, StartError, headed, private_folder, start};
 pub(crate) use turn::run;
+
+/// The first bytes of a file, or all of it.
+pub(crate) fn beginning_of(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(bytes_max).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

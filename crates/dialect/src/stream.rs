@@ -107,7 +107,6 @@ impl Default for Limits {
 /// Reads the stream of one turn. Memory is bounded by the [`Limits`]; time is linear in the bytes.
 #[derive(Debug)]
 pub struct StreamParser {
-    stream: AgentStream,
     lines: Lines,
     reader: Reader,
     turn: Turn,
@@ -158,12 +157,11 @@ impl StreamParser {
             AgentStream::OpenAiChat => Reader::Chat(Chat::default()),
             AgentStream::Acp => Reader::Acp(Box::default()),
         };
-        Self::of_reader(stream, reader, limits)
+        Self::of_reader(reader, limits)
     }
 
-    fn of_reader(stream: AgentStream, reader: Reader, limits: Limits) -> Self {
+    fn of_reader(reader: Reader, limits: Limits) -> Self {
         Self {
-            stream,
             lines: Lines::new(limits.line_bytes_max),
             reader,
             turn: Turn::new(limits),

@@ -3,6 +3,7 @@
 
 use crate::Fields;
 use crate::json::Json;
+use crate::record::field::payloads;
 
 /// One piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,24 +30,31 @@ pub enum PartKind {
     Other(Box<OtherPart>),
 }
 
-/// A request for a tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolCall {
-    /// The id that the result will carry.
-    pub tool_call_id: Box<str>,
-    pub tool_name: Box<str>,
-    pub arguments: Json,
-    /// The arguments as the model wrote them, where they were not valid JSON.
-    pub raw_args_text: Option<Box<str>>,
-}
+payloads! {
+    /// A request for a tool.
+    pub struct ToolCall {
+        /// The id that the result will carry.
+        pub tool_call_id: Box<str> = "toolCallId",
+        pub tool_name: Box<str> = "toolName",
+        pub arguments: Json = "arguments",
+        /// The arguments as the model wrote them, where they were not valid JSON.
+        pub raw_args_text: Option<Box<str>> = "rawArgsText",
+    }
 
-/// The answer of a tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolResult {
-    pub tool_call_id: Box<str>,
-    pub is_error: bool,
-    /// The answer as JSON, most often a string.
-    pub content: Json,
+    /// The answer of a tool.
+    pub struct ToolResult {
+        pub tool_call_id: Box<str> = "toolCallId",
+        pub is_error: bool = "isError",
+        /// The answer as JSON, most often a string.
+        pub content: Json = "content",
+    }
+
+    /// A file by its path.
+    pub struct FileRef {
+        pub path: Box<str> = "path",
+        pub mime_type: Option<Box<str>> = "mimeType",
+        pub size: Option<u64> = "size",
+    }
 }
 
 /// A picture.
@@ -63,14 +71,6 @@ pub enum ImageSource {
     Data(Box<str>),
     /// At an address.
     Url(Box<str>),
-}
-
-/// A file by its path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileRef {
-    pub path: Box<str>,
-    pub mime_type: Option<Box<str>>,
-    pub size: Option<u64>,
 }
 
 /// A part of a kind that this version does not know.

@@ -42,8 +42,7 @@ pub const ACP: &AgentDefinition = &AgentDefinition {
 pub(crate) fn run(job: Job<'_>, listener: &mut dyn Listener) -> TurnReport {
     let Some(program) = job.spec.program.as_deref() else {
         let message = "no program is named; set `command` to one that speaks the protocol";
-        let error = TurnError { class: ErrorClass::Setup, message: message.into() };
-        return clock::not_started(error, Ended::ByItself);
+        return clock::not_started(TurnError::new(ErrorClass::Setup, message), Ended::ByItself);
     };
     match start(program, job) {
         Ok(running) => Turn::new(running, job).run(job, listener),
@@ -129,6 +128,7 @@ impl Turn {
     }
 
     fn attend(&mut self, job: Job<'_>, listener: &mut dyn Listener) -> Stop {
+        let stop = |ended| Stop::Ended(ended, clock::failure(ended, &job.spec.timeouts));
         loop {
             if let Err(stop) = self.talk.hear(clock::POLL, listener) {
                 return stop;
@@ -140,13 +140,12 @@ impl Turn {
                 self.drain(listener);
                 let is_ended = self.talk.client.is_ended();
                 if let Some(overuse) = self.running.overuse().filter(|_| !is_ended) {
-                    let error = clock::over_resources(overuse);
-                    return Stop::Ended(Ended::OverResources(overuse), error);
+                    return stop(Ended::OverResources(overuse));
                 }
                 return if is_ended { Stop::Answered } else { Stop::Exited(exit) };
             }
             if let Some(ended) = clock::must_end(job.cancel, &self.talk.flood, &self.talk.clock) {
-                return Stop::Ended(ended, clock::failure(ended, &job.spec.timeouts));
+                return stop(ended);
             }
         }
     }

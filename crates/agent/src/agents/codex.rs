@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
 use tertulia_session::ARGUMENT_BYTES_MAX;
+use tertulia_session::json::Json;
 
 use super::*;
 use crate::process::headed;
@@ -95,24 +96,9 @@ fn write_profile(
     Some((name, file))
 }
 
+/// A string of JSON is one of TOML too, but for a character that only TOML wants to be escaped.
 fn toml_string(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + text.len() / 16 + 2);
-    quoted.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\0'..='\u{1f}' | '\u{7f}' => {
-                quoted.push_str(&format!("\\u{:04X}", u32::from(letter)));
-            }
-            _ => quoted.push(letter),
-        }
-    }
-    quoted.push('"');
-    quoted
+    Json::text(text).as_str().replace('\u{7f}', "\\u007F")
 }
 
 #[cfg(test)]
@@ -121,6 +107,7 @@ mod tests {
 
     #[test]
     fn a_text_is_a_string_of_toml_whatever_is_in_it() {
+        assert_eq!(toml_string("\u{8}\u{c}\u{1f}"), r#""\b\f\u001f""#);
         assert_eq!(toml_string("a\"b\\c\nd\te\r\0\u{7f}é"), r#""a\"b\\c\nd\te\r\u0000\u007Fé""#);
     }
 }

@@ -2,14 +2,13 @@
 //! `GEMINI.md` belongs to the person or the project. So ours stands in front of the prompt. After a failure it writes
 //! the whole conversation into `TMPDIR`: it gets one of its own, which goes with the turn.
 
-use std::fs::{File, read_dir};
-use std::io::Read;
+use std::fs::read_dir;
 use std::path::{Path, PathBuf};
 
 use tertulia_dialect::stream::{TextOrigin, gemini_transcript_text};
 
 use super::*;
-use crate::process::private_folder;
+use crate::process::{beginning_of, private_folder};
 
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// How many projects' folders, and how many sessions in each, are looked through.
@@ -105,12 +104,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path) -> Option<String> {
-    let file = File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
+    let bytes = beginning_of(Some(path).filter(|path| path.is_file())?, BYTES_MAX + 1)?;
     let is_whole = bytes.len() as u64 <= BYTES_MAX;
     is_whole.then(|| String::from_utf8_lossy(&bytes).into_owned())
 }

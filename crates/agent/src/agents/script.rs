@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TextOrigin, TurnError, TurnOutput};
 
 use super::{AgentDefinition, GENERIC, PROMPT_FIELDS};
-use crate::clock::{CANCELLED, not_started};
-use crate::{CancelToken, Ended, Job, Listener, ScriptLine, TurnReport};
+use crate::{CancelToken, Ended, Job, Listener, ScriptLine, TurnReport, clock};
 
 const TICK: Duration = Duration::from_millis(20);
 
@@ -26,8 +25,7 @@ pub(crate) fn run(job: Job<'_>, lines: &[ScriptLine], listener: &mut dyn Listene
     listener.fed();
     listener.event(StreamEvent::Started { session_id: None, model: None });
     if wait(line.delay, job.cancel) {
-        let error = TurnError { class: ErrorClass::Cancelled, message: CANCELLED.into() };
-        return not_started(error, Ended::Cancelled);
+        return clock::cancelled(&job.spec.timeouts);
     }
     if line.text.trim().is_empty() {
         return failed(ErrorClass::Empty, "the script's answer is empty; write one", listener);
@@ -41,9 +39,9 @@ pub(crate) fn run(job: Job<'_>, lines: &[ScriptLine], listener: &mut dyn Listene
 }
 
 fn failed(class: ErrorClass, message: &str, listener: &mut dyn Listener) -> TurnReport {
-    let error = TurnError { class, message: message.into() };
+    let error = TurnError::new(class, message);
     listener.event(StreamEvent::Failed(error.clone()));
-    not_started(error, Ended::ByItself)
+    clock::not_started(error, Ended::ByItself)
 }
 
 /// Waits; whether it was cancelled meanwhile.

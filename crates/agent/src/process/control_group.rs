@@ -2,11 +2,11 @@
 //! own or by clearing its environment, and all are killed by one word. The group is made below our own, so no more rights
 //! are needed than a service manager or a container gives with a delegated group. [`probe`] says where there are none.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::beginning_of;
 use super::proc_table::{self, Identity, Row};
 use crate::ResourceLimits;
 
@@ -168,10 +168,8 @@ fn sweep(parent: &Path) {
 }
 
 fn collect(folder: &Path, depth: usize, pids: &mut Vec<u32>) {
-    let mut text = String::new();
-    if let Ok(file) = std::fs::File::open(folder.join("cgroup.procs")) {
-        let _ = file.take(16 * MEMBERS_MAX as u64).read_to_string(&mut text);
-    }
+    let list = beginning_of(&folder.join("cgroup.procs"), 16 * MEMBERS_MAX as u64);
+    let text = String::from_utf8(list.unwrap_or_default()).unwrap_or_default();
     pids.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
     pids.truncate(MEMBERS_MAX);
     for inner in folders_in(folder, depth) {

@@ -4,13 +4,15 @@
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 const CHUNK_BYTES: usize = 64 * 1024;
 /// How many chunks may wait; then the program waits.
 const CHUNKS_MAX: usize = 8;
+/// How often the process is looked at once its output has ended and only its exit is awaited.
+const POLL_AT_END: Duration = Duration::from_millis(4);
 const TAIL_BYTES: usize = 64 * 1024;
 /// How long its end is waited for. Only a process that got out of the weaker containment takes so long.
 const TAIL_WAIT: Duration = Duration::from_millis(500);
@@ -32,6 +34,18 @@ pub(crate) fn read(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
         let _ = read_all(pipe, CHUNK_BYTES, |chunk| sender.send(chunk.to_vec()).is_ok());
     });
     receiver
+}
+
+/// The next chunk, if one comes in time. Where the pipe has ended, a moment passes: how the process ends says more.
+pub(crate) fn next(chunks: Option<&Receiver<Vec<u8>>>, wait: Duration) -> Option<Vec<u8>> {
+    match chunks.map_or(Err(RecvTimeoutError::Disconnected), |it| it.recv_timeout(wait)) {
+        Ok(chunk) => Some(chunk),
+        Err(RecvTimeoutError::Timeout) => None,
+        Err(RecvTimeoutError::Disconnected) => {
+            std::thread::sleep(wait.min(POLL_AT_END));
+            None
+        }
+    }
 }
 
 /// Reads to the end, or until whoever takes the chunks wants no more.

@@ -2,9 +2,11 @@
 //! named by its id and the time of its start, since ids come back.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::path::Path;
 
 use rustix::process::{Pid, Signal};
+
+use super::beginning_of;
 
 /// Much more than any line of `/proc/<pid>/stat` has.
 const STAT_BYTES_MAX: u64 = 8 * 1024;
@@ -32,10 +34,7 @@ pub(super) fn row(pid: u32) -> Option<Row> {
 }
 
 fn read(pid: u32, name: &str, bytes_max: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(format!("/proc/{pid}/{name}")).ok()?;
-    file.take(bytes_max).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    beginning_of(Path::new(&format!("/proc/{pid}/{name}")), bytes_max)
 }
 
 /// The name stands in brackets and may hold anything, brackets and blanks too: the last one ends it.

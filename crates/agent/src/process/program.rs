@@ -3,11 +3,10 @@
 //! into the project where the agent works, is not searched: a project must not bring its own `claude`.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::beginning_of;
 use super::environment::Environment;
 use super::start::StartError;
 use crate::agents::{AGENTS, AgentDefinition};
@@ -141,8 +140,7 @@ fn check_interpreter(path: &Path, environment: &Environment) -> Result<(), Start
 }
 
 fn first_line(path: &Path) -> Option<String> {
-    let mut start = Vec::new();
-    File::open(path).ok()?.take(LINE_BYTES_MAX as u64).read_to_end(&mut start).ok()?;
+    let start = beginning_of(path, LINE_BYTES_MAX as u64)?;
     let line = start.strip_prefix(b"#!")?;
     let line = line.split(|byte| *byte == b'\n').next()?;
     String::from_utf8(line.to_vec()).ok()

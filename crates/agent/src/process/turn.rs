@@ -1,7 +1,7 @@
 //! One turn of a program, from its start to the moment when nothing of it is left. `dialect` reads what is said,
 //! and judges it by how the program ended; here is added what only this crate knows: that we ended it, and why.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use tertulia_dialect::stream::{
@@ -11,16 +11,12 @@ use tertulia_dialect::stream::{
 use super::pipes;
 use super::start::{CommandLine, Prepared, Running, StartError, start};
 use crate::agents::AgentDefinition;
-use crate::clock::{
-    self, CANCELLED, Clock, Flood, OVER_LIMIT, not_started, over_resources, time_up,
-};
+use crate::clock::{self, Clock, Flood, not_started};
 use crate::{
     AgentKind, AgentSpec, CancelToken, Ended, Job, Listener, Timeout, Timeouts, TurnReport,
     TurnRequest,
 };
 
-/// How often the process is looked at once its output has ended and only its exit is awaited.
-const POLL_AT_END: Duration = Duration::from_millis(4);
 /// How long the rest of the output is read once all processes are dead. Only one that got out of the
 /// weaker containment can hold the pipe open so long.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -29,8 +25,7 @@ const NOISE_MAX: usize = 1000;
 
 pub(crate) fn run(job: Job<'_>, listener: &mut dyn Listener) -> TurnReport {
     if job.cancel.is_cancelled() {
-        let error = TurnError { class: ErrorClass::Cancelled, message: CANCELLED.into() };
-        return not_started(error, Ended::Cancelled);
+        return clock::cancelled(&job.spec.timeouts);
     }
     let turn = start_and_attend(job, listener);
     turn.unwrap_or_else(|error| not_started(error.into(), Ended::ByItself))
@@ -94,15 +89,9 @@ fn attend(
     hearing: &mut Hearing<'_>,
 ) -> Ended {
     loop {
-        let heard =
-            chunks.map_or(Err(RecvTimeoutError::Disconnected), |it| it.recv_timeout(clock::POLL));
-        match heard {
-            Ok(chunk) => {
-                hearing.hear(&chunk);
-                clock.hear();
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(POLL_AT_END),
+        if let Some(chunk) = pipes::next(chunks, clock::POLL) {
+            hearing.hear(&chunk);
+            clock.hear();
         }
         if hearing.has_succeeded.is_some() {
             clock.answer();
@@ -149,14 +138,14 @@ fn explain(
     let Some(error) = output.error.take() else { return output };
     let said = match ended {
         Ended::ByItself => by_itself(error, exit, &output),
-        Ended::Cancelled => TurnError { class: ErrorClass::Cancelled, message: CANCELLED.into() },
-        Ended::OverResources(overuse) => over_resources(overuse),
-        Ended::OverLimit => TurnError { class: ErrorClass::Limit, message: OVER_LIMIT.into() },
         // It said why it failed, and only its end was late.
         Ended::TimedOut(Timeout::AfterFinal) => error,
         // Only the Agent Client Protocol asks.
         Ended::NeedsPerson => error,
-        Ended::TimedOut(timeout) => timed_out(&error, timeout, timeouts, kind),
+        Ended::TimedOut(_) => timed_out(&error, clock::failure(ended, timeouts), kind),
+        Ended::Cancelled | Ended::OverLimit | Ended::OverResources(_) => {
+            clock::failure(ended, timeouts)
+        }
     };
     output.error = Some(said);
     output
@@ -186,24 +175,15 @@ fn by_itself(mut error: TurnError, exit: Exit, output: &TurnOutput) -> TurnError
 
 /// A time that was up. A turn that was retrying when it was ended failed for the reason of its last warning. Silence of
 /// an agent that asks a service is the service's; a program of one's own ran into a limit that was set for it.
-fn timed_out(
-    error: &TurnError,
-    timeout: Timeout,
-    timeouts: &Timeouts,
-    kind: &AgentKind,
-) -> TurnError {
-    let asks_service = matches!(kind, AgentKind::Cli(_));
-    let class = match timeout {
-        _ if error.class != ErrorClass::Crash => error.class,
-        Timeout::FirstByte | Timeout::Silence if asks_service => ErrorClass::Network,
-        _ => ErrorClass::Limit,
-    };
-    let mut message = time_up(timeout, timeouts);
+fn timed_out(error: &TurnError, mut time_up: TurnError, kind: &AgentKind) -> TurnError {
     if error.class != ErrorClass::Crash {
-        message.push_str("; before that: ");
-        message.push_str(&error.message);
+        let message = format!("{}; before that: {}", time_up.message, error.message);
+        return TurnError::new(error.class, message);
     }
-    TurnError { class, message: message.into() }
+    if !matches!(kind, AgentKind::Cli(_)) {
+        time_up.class = ErrorClass::Limit;
+    }
+    time_up
 }
 
 /// Reads what one agent says: bytes go to the parser, events to the listener in their order.

@@ -116,7 +116,8 @@ impl fmt::Display for ErrorClass {
 }
 
 impl TurnError {
-    pub(super) fn new(class: ErrorClass, message: impl Into<Box<str>>) -> Self {
+    /// A failure of this class.
+    pub fn new(class: ErrorClass, message: impl Into<Box<str>>) -> Self {
         Self { class, message: message.into() }
     }
 

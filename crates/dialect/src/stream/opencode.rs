@@ -5,15 +5,11 @@
 use super::class::{ErrorClass, TurnError};
 use super::event::Usage;
 use super::pick::{Refusal, Value, pick_line};
-use super::turn::{Figures, Turn};
+use super::turn::{Steps, Turn};
 use super::{Fate, Reading};
 
 #[derive(Debug, Default)]
-pub(super) struct OpenCode {
-    /// How the newest step ended; `None` while it runs.
-    last: Option<Result<(), TurnError>>,
-    figures: Figures,
-}
+pub(super) struct OpenCode(Steps);
 
 impl OpenCode {
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
@@ -27,7 +23,7 @@ impl OpenCode {
         }
         match kind {
             "step_start" => {
-                self.last = None;
+                self.0.last = None;
                 turn.seal_text();
             }
             "text" => {
@@ -44,7 +40,7 @@ impl OpenCode {
             "error" => {
                 let error = read_error(error);
                 turn.warn_as(Some(error.class), error.message.clone().into());
-                self.last = Some(Err(error));
+                self.0.last = Some(Err(error));
             }
             _ => return Ok(Fate::Ignored),
         }
@@ -54,15 +50,15 @@ impl OpenCode {
     fn finish_step(&mut self, part: Value<'_>) -> Result<(), Refusal> {
         let [reason, tokens, cost] = part.fields(&["reason", "tokens", "cost"])?;
         let failed = |class, message: &str| Some(Err(TurnError::new(class, message)));
-        self.figures.cost_usd += cost.amount().unwrap_or(0.0);
+        self.0.cost_usd += cost.amount().unwrap_or(0.0);
         if let Ok([input, output, thinking, cache]) =
             tokens.fields(&["input", "output", "reasoning", "cache"])
         {
             let [cache_read, cache_write] = cache.fields(&["read", "write"]).unwrap_or_default();
             let counts = [input, cache_read, cache_write, output, thinking];
-            self.figures.usage.add(counts.map(Value::count));
+            self.0.usage.add(counts.map(Value::count));
         }
-        self.last = match reason.plain() {
+        self.0.last = match reason.plain() {
             Some("stop") => Some(Ok(())),
             Some("length") => failed(ErrorClass::Limit, "the model stopped at max_output_tokens"),
             Some("content-filter") => {
@@ -77,16 +73,11 @@ impl OpenCode {
         if turn.need_start().is_err() || turn.end.is_some() {
             return;
         }
-        if self.figures.usage != Usage::default() {
-            turn.usage(self.figures.usage);
+        if self.0.usage != Usage::default() {
+            turn.usage(self.0.usage);
         }
-        self.figures.tell_cost(turn);
-        match self.last.take() {
-            Some(Ok(())) => turn.succeed_with_pieces(false),
-            Some(Err(error)) => turn.fail(error),
-            // Killed, or ended in the middle: the exit says how.
-            None => {}
-        }
+        // One that was killed, or ended in the middle, has not ended its last step: the exit says how.
+        self.0.end(turn);
     }
 }
 

@@ -4,7 +4,7 @@
 use super::class::{self, ErrorClass, TurnError};
 use super::event::{Cost, DeniedTool, TextOrigin, Usage};
 use super::turn::End;
-use super::{AgentStream, Reader, StreamParser};
+use super::{Reader, StreamParser};
 
 /// How the agent's process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl StreamParser {
         let verdict = match self.turn.end.take() {
             // A failure in words that are not known may still be known by the exit code.
             Some(End::Failure(error)) if error.class == ErrorClass::Crash => {
-                let class = class_of_exit(self.stream, exit).unwrap_or(error.class);
+                let class = class_of_exit(&self.reader, exit).unwrap_or(error.class);
                 Err(TurnError { class, ..error })
             }
             Some(End::Failure(error)) => Err(error),
@@ -111,12 +111,12 @@ impl StreamParser {
                 let is_setup = matches!(reader, Reader::Acp(acp) if acp.is_before_prompt())
                     && matches!(exit, Exit::Code(_));
                 let otherwise = if is_setup { ErrorClass::Setup } else { ErrorClass::Crash };
-                let by_exit = class_of_exit(self.stream, exit);
+                let by_exit = class_of_exit(&self.reader, exit);
                 by_exit.or_else(|| ErrorClass::of_message(stderr)).unwrap_or(otherwise)
             }
         };
         let mut message = said_exit(exit);
-        if self.stream != AgentStream::Text {
+        if !matches!(self.reader, Reader::Text(_)) {
             message.push_str(" without a final event");
         }
         if self.counts.oversize > 0 {
@@ -145,15 +145,15 @@ fn check_success(text: FinalText, is_cut: bool, exit: Exit) -> Result<FinalText,
 
 /// Only Gemini's exit codes say more than that something failed: its own ones, and HTTP statuses of which
 /// the lowest eight bits are left.
-fn class_of_exit(stream: AgentStream, exit: Exit) -> Option<ErrorClass> {
-    match (stream, exit) {
-        (AgentStream::Gemini, Exit::Code(41)) => Some(ErrorClass::Auth),
-        (AgentStream::Gemini, Exit::Code(42 | 55)) => Some(ErrorClass::Setup),
-        (AgentStream::Gemini, Exit::Code(53)) => Some(ErrorClass::Limit),
-        (AgentStream::Gemini, Exit::Code(code @ 144..=247)) => {
+fn class_of_exit(reader: &Reader, exit: Exit) -> Option<ErrorClass> {
+    match (reader, exit) {
+        (Reader::Gemini(_), Exit::Code(41)) => Some(ErrorClass::Auth),
+        (Reader::Gemini(_), Exit::Code(42 | 55)) => Some(ErrorClass::Setup),
+        (Reader::Gemini(_), Exit::Code(53)) => Some(ErrorClass::Limit),
+        (Reader::Gemini(_), Exit::Code(code @ 144..=247)) => {
             ErrorClass::of_status(u64::try_from(code).ok()? + 256)
         }
-        (AgentStream::Codex, Exit::Code(2)) => Some(ErrorClass::Setup),
+        (Reader::Codex(_), Exit::Code(2)) => Some(ErrorClass::Setup),
         _ => None,
     }
 }

@@ -3,15 +3,12 @@
 
 use super::class::{ErrorClass, TurnError};
 use super::pick::{Refusal, Value, pick_line};
-use super::turn::{Figures, Turn};
+use super::turn::{Steps, Turn};
 use super::{Fate, Reading};
 
+/// A step is a message of the model.
 #[derive(Debug, Default)]
-pub(super) struct Pi {
-    /// How the newest message of the model ended; `None` if with a tool call.
-    last: Option<Result<(), TurnError>>,
-    figures: Figures,
-}
+pub(super) struct Pi(Steps);
 
 impl Pi {
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
@@ -76,13 +73,13 @@ impl Pi {
             _ => {
                 let said =
                     error.text().unwrap_or_else(|| "it stopped without a message".to_owned());
-                self.last = Some(Err(failure(said)));
+                self.0.last = Some(Err(failure(said)));
                 turn.withdraw();
                 return Ok(Fate::Known);
             }
         };
         turn.whole_text(text_of(content)?);
-        self.last = last;
+        self.0.last = last;
         Ok(Fate::Known)
     }
 
@@ -90,18 +87,15 @@ impl Pi {
         const NAMES: [&str; 6] =
             ["input", "cacheRead", "cacheWrite", "output", "reasoning", "cost"];
         let Ok([counts @ .., cost]) = usage.fields(&NAMES) else { return };
-        self.figures.usage.add(counts.map(Value::count));
-        self.figures.cost_usd += cost.at(&["total"]).amount().unwrap_or(0.0);
+        self.0.usage.add(counts.map(Value::count));
+        self.0.cost_usd += cost.at(&["total"]).amount().unwrap_or(0.0);
     }
 
     fn settle(&mut self, turn: &mut Turn) {
         turn.end_text();
-        turn.usage(self.figures.usage);
-        self.figures.tell_cost(turn);
-        match self.last.take() {
-            Some(Ok(())) => turn.succeed_with_pieces(false),
-            Some(Err(error)) => turn.fail(error),
-            None => turn.fail_with(None, "it ended before it answered"),
+        turn.usage(self.0.usage);
+        if !self.0.end(turn) {
+            turn.fail_with(None, "it ended before it answered");
         }
     }
 }

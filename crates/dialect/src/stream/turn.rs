@@ -46,17 +46,27 @@ pub(super) struct Turn {
     pub(super) events: Vec<StreamEvent>,
 }
 
+/// What an agent tells step by step: what was used so far, and how the newest step ended.
 #[derive(Debug, Default)]
-pub(super) struct Figures {
+pub(super) struct Steps {
     pub(super) usage: Usage,
     pub(super) cost_usd: f64,
+    /// `None` while it runs, or if it ended with a tool call.
+    pub(super) last: Option<Result<(), TurnError>>,
 }
 
-impl Figures {
-    pub(super) fn tell_cost(&self, turn: &mut Turn) {
+impl Steps {
+    /// Tells the cost, and ends the turn as the newest step ended. Returns whether it had ended.
+    pub(super) fn end(&mut self, turn: &mut Turn) -> bool {
         if self.cost_usd > 0.0 {
             turn.cost(Cost { usd: self.cost_usd, scope: Scope::Turn });
         }
+        match self.last.take() {
+            Some(Ok(())) => turn.succeed_with_pieces(false),
+            Some(Err(error)) => turn.fail(error),
+            None => return false,
+        }
+        true
     }
 }
 

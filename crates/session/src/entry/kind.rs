@@ -1,5 +1,7 @@
 //! What an entry is. A closed set, and a place for types that this version does not know.
 
+use serde::ser::SerializeMap;
+
 use super::payload::{
     BranchSummary, CompactionSummary, ContextCut, ModelChange, Purged, Redaction, RuntimeInit,
     SessionHeader, SessionSetting, Setting, SystemPromptOverride, TeamTask, ThinkingLevelChange,
@@ -7,31 +9,74 @@ use super::payload::{
 };
 use super::turn::{Turn, TurnEvent};
 use crate::Message;
-use crate::json::{Json, Kind};
+use crate::json::{FieldError, Json, Kind, RawValue};
+use crate::record::field::Payload;
 
-/// What an entry is, with its payload, whose type says more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EntryKind {
-    SessionHeader(SessionHeader),
-    Message(Message),
-    ModelChange(ModelChange),
-    ThinkingLevelChange(ThinkingLevelChange),
-    RuntimeInit(RuntimeInit),
-    SystemPromptOverride(SystemPromptOverride),
-    TeamTask(TeamTask),
-    CompactionSummary(Box<CompactionSummary>),
-    ContextCut(ContextCut),
-    BranchSummary(BranchSummary),
-    Redaction(Redaction),
-    Purged(Purged),
-    Turn(Box<Turn>),
-    TurnEvent(TurnEvent),
-    SessionSetting(SessionSetting),
-    Usage(Usage),
-    /// Another program's own; `None` where there was no payload.
-    Custom(Option<Json>),
-    Other(OtherEntry),
+/// Makes the enum of the types whose payload is an object: variant, payload and the word in `type`.
+macro_rules! entry_kinds {
+    ($($variant:ident($payload:ty) = $word:literal,)+) => {
+        /// What an entry is, with its payload, whose type says more.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum EntryKind {
+            $($variant($payload),)+
+            /// Another program's own; `None` where there was no payload.
+            Custom(Option<Json>),
+            Other(OtherEntry),
+        }
+
+        impl EntryKind {
+            /// The word in `type`.
+            pub fn type_name(&self) -> &str {
+                match self {
+                    // Version 1 had no types for these.
+                    Self::TurnEvent(TurnEvent { source: Some(_), .. })
+                    | Self::SessionSetting(SessionSetting { source: Some(_), .. })
+                    | Self::Custom(_) => "custom",
+                    Self::Other(other) => &other.type_name,
+                    $(Self::$variant(_) => $word,)+
+                }
+            }
+
+            /// How the payload of this type is read; `None` for a type whose payload may be anything.
+            pub(crate) fn reader(type_name: &str) -> Option<PayloadReader> {
+                let read: PayloadReader = match type_name {
+                    $($word => |raw| Payload::read(raw).map(Self::$variant),)+
+                    _ => return None,
+                };
+                Some(read)
+            }
+
+            /// Writes the fields of the payload, if it is an object.
+            pub(crate) fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+                match self {
+                    $(Self::$variant(payload) => payload.write(map),)+
+                    Self::Custom(_) | Self::Other(_) => Ok(()),
+                }
+            }
+        }
+    };
+}
+
+type PayloadReader = fn(&RawValue) -> Result<EntryKind, FieldError>;
+
+entry_kinds! {
+    SessionHeader(SessionHeader) = "session_header",
+    Message(Message) = "message",
+    ModelChange(ModelChange) = "model_change",
+    ThinkingLevelChange(ThinkingLevelChange) = "thinking_level_change",
+    RuntimeInit(RuntimeInit) = "runtime_init",
+    SystemPromptOverride(SystemPromptOverride) = "system_prompt_override",
+    TeamTask(TeamTask) = "team_task",
+    CompactionSummary(Box<CompactionSummary>) = "compaction_summary",
+    ContextCut(ContextCut) = "context_cut",
+    BranchSummary(BranchSummary) = "branch_summary",
+    Redaction(Redaction) = "redaction",
+    Purged(Purged) = "purged",
+    Turn(Box<Turn>) = "turn",
+    TurnEvent(TurnEvent) = "turn_event",
+    SessionSetting(SessionSetting) = "session_setting",
+    Usage(Usage) = "usage",
 }
 
 /// An entry of a type that this version does not know.
@@ -43,33 +88,6 @@ pub struct OtherEntry {
 }
 
 impl EntryKind {
-    /// The word in `type`.
-    pub fn type_name(&self) -> &str {
-        match self {
-            Self::SessionHeader(_) => "session_header",
-            Self::Message(_) => "message",
-            Self::ModelChange(_) => "model_change",
-            Self::ThinkingLevelChange(_) => "thinking_level_change",
-            Self::RuntimeInit(_) => "runtime_init",
-            Self::SystemPromptOverride(_) => "system_prompt_override",
-            Self::TeamTask(_) => "team_task",
-            Self::CompactionSummary(_) => "compaction_summary",
-            Self::ContextCut(_) => "context_cut",
-            Self::BranchSummary(_) => "branch_summary",
-            Self::Redaction(_) => "redaction",
-            Self::Purged(_) => "purged",
-            Self::Turn(_) => "turn",
-            // Version 1 had no types for these.
-            Self::TurnEvent(TurnEvent { source: Some(_), .. })
-            | Self::SessionSetting(SessionSetting { source: Some(_), .. })
-            | Self::Custom(_) => "custom",
-            Self::TurnEvent(_) => "turn_event",
-            Self::SessionSetting(_) => "session_setting",
-            Self::Usage(_) => "usage",
-            Self::Other(other) => &other.type_name,
-        }
-    }
-
     /// Whether it may hold words that somebody said or wrote. Such an entry is stored with a salt.
     pub fn holds_text(&self) -> bool {
         match self {

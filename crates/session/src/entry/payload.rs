@@ -1,11 +1,12 @@
-//! The payloads of the entry types, field by field as docs/session-record.md lists them. Data only. What a source said
-//! besides is in `unknown`.
+//! The payloads of the entry types, field by field as docs/session-record.md lists them, each with its name in JSON. What a
+//! source said besides is in `unknown`.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
 use crate::json::{Json, Kind};
+use crate::record::field::{kinds, payloads};
 use crate::word::words;
 use crate::{EntryId, Fields, RecordHash};
 
@@ -16,18 +17,108 @@ pub struct SessionHeader {
     pub unknown: Fields,
 }
 
-/// Another model answers from here on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelChange {
-    pub model: Box<str>,
-    pub unknown: Fields,
-}
+payloads! {
+    /// Another model answers from here on.
+    pub struct ModelChange {
+        pub model: Box<str> = "model",
+        ..unknown
+    }
 
-/// The model thinks more or less from here on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ThinkingLevelChange {
-    pub level: Box<str>,
-    pub unknown: Fields,
+    /// The model thinks more or less from here on.
+    pub struct ThinkingLevelChange {
+        pub level: Box<str> = "level",
+        ..unknown
+    }
+
+    /// Another system prompt from here on.
+    pub struct SystemPromptOverride {
+        pub system_prompt: Box<str> = "systemPrompt",
+        ..unknown
+    }
+
+    /// A text that stands for a range of entries.
+    pub struct CompactionSummary {
+        pub summary: Box<str> = "summary",
+        pub first_kept_entry_id: EntryId = "firstKeptEntryId",
+        pub covered_from_id: Option<EntryId> = "coveredFromId",
+        pub covered_to_id: Option<EntryId> = "coveredToId",
+        pub covered_count: Option<u64> = "coveredCount",
+        pub covered_hash: Option<Box<str>> = "coveredHash",
+        pub tokens_before: Option<u64> = "tokensBefore",
+        pub tokens_after: Option<u64> = "tokensAfter",
+        pub strategy: Option<Box<str>> = "strategy",
+        pub author: Option<Box<str>> = "author",
+        /// Entries before the first kept one that stay as they are, such as pinned ones.
+        pub kept_ids: Option<Vec<EntryId>> = "keptIds",
+        /// Why another author's text was not taken.
+        pub refused: Option<Box<str>> = "refused",
+        /// What a counted token weighed by reported usage, in thousandths.
+        pub scale_permille: Option<u64> = "scalePermille",
+        later {
+            /// Why it had to be made, where that is not the budget.
+            pub reason: Option<Box<str>> = "reason",
+            /// How many messages before the range are in no summary. Absent for none.
+            pub older_count: Option<u64> = "olderCount",
+            /// The member of a team whose context alone it is for; absent for all.
+            pub member: Option<Box<str>> = "member",
+        }
+        ..unknown
+    }
+
+    /// Tool outputs were elided, or entries dropped, without a summary.
+    pub struct ContextCut {
+        pub strategy: CutStrategy = "strategy",
+        pub first_kept_entry_id: Option<EntryId> = "firstKeptEntryId",
+        /// The entries whose tool outputs became stubs.
+        pub elided_ids: Option<Vec<EntryId>> = "elidedIds",
+        pub tokens_before: u64 = "tokensBefore",
+        pub tokens_after: u64 = "tokensAfter",
+        pub reason: Box<str> = "reason",
+        pub kept_ids: Option<Vec<EntryId>> = "keptIds",
+        pub scale_permille: Option<u64> = "scalePermille",
+        later {
+            /// The member of a team whose context alone was cut; absent for all.
+            pub member: Option<Box<str>> = "member",
+        }
+        ..unknown
+    }
+
+    /// Where a branch came from, and what was said there.
+    pub struct BranchSummary {
+        pub source_session_id: Box<str> = "sourceSessionId",
+        /// Its last entry that the summary is about.
+        pub source_entry_id: EntryId = "sourceEntryId",
+        pub summary: Option<Box<str>> = "summary",
+        ..unknown
+    }
+
+    /// The text of another entry is to be seen no more.
+    pub struct Redaction {
+        pub target_id: EntryId = "targetId",
+        pub reason: Option<Box<str>> = "reason",
+        ..unknown
+    }
+
+    /// What is left of an entry whose bytes a redaction took away: in its place, under its id.
+    pub struct Purged {
+        pub type_name: Box<str> = "type",
+        /// The hash of the record that was here.
+        pub hash: RecordHash = "hash",
+        pub by: EntryId = "by",
+        ..unknown
+    }
+
+    /// What an answer cost.
+    pub struct Usage {
+        pub member: Box<str> = "member",
+        pub model: Option<Box<str>> = "model",
+        pub input_tokens: u64 = "inputTokens",
+        /// Tokens among them that came from a cache.
+        pub cached_tokens: Option<u64> = "cachedTokens",
+        pub output_tokens: u64 = "outputTokens",
+        pub cost_usd: Option<Usd> = "costUsd",
+        ..unknown
+    }
 }
 
 /// What a run found around it; stable within a session.
@@ -35,13 +126,6 @@ pub struct ThinkingLevelChange {
 pub struct RuntimeInit {
     /// A JSON object, such as `{"cwd":"/src","os":"linux"}`.
     pub data: Json,
-    pub unknown: Fields,
-}
-
-/// Another system prompt from here on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SystemPromptOverride {
-    pub system_prompt: Box<str>,
     pub unknown: Fields,
 }
 
@@ -53,56 +137,11 @@ pub struct TeamTask {
     pub unknown: Fields,
 }
 
-/// A text that stands for a range of entries.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompactionSummary {
-    pub summary: Box<str>,
-    pub first_kept_entry_id: EntryId,
-    pub covered_from_id: Option<EntryId>,
-    pub covered_to_id: Option<EntryId>,
-    pub covered_count: Option<u64>,
-    pub covered_hash: Option<Box<str>>,
-    pub tokens_before: Option<u64>,
-    pub tokens_after: Option<u64>,
-    pub strategy: Option<Box<str>>,
-    pub author: Option<Box<str>>,
-    /// Entries before the first kept one that stay as they are, such as pinned ones.
-    pub kept_ids: Option<Vec<EntryId>>,
-    /// Why another author's text was not taken.
-    pub refused: Option<Box<str>>,
-    /// What a counted token weighed by reported usage, in thousandths.
-    pub scale_permille: Option<u64>,
-    /// Why it had to be made, where that is not the budget.
-    pub reason: Option<Box<str>>,
-    /// How many messages before the range are in no summary. Absent for none.
-    pub older_count: Option<u64>,
-    /// The member of a team whose context alone it is for; absent for all.
-    pub member: Option<Box<str>>,
-    pub unknown: Fields,
-}
-
 impl CompactionSummary {
     /// Returns the number of messages before the range that are in no summary.
     pub fn older(&self) -> usize {
         self.older_count.and_then(|count| usize::try_from(count).ok()).unwrap_or_default()
     }
-}
-
-/// Tool outputs were elided, or entries dropped, without a summary.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ContextCut {
-    pub strategy: CutStrategy,
-    pub first_kept_entry_id: Option<EntryId>,
-    /// The entries whose tool outputs became stubs.
-    pub elided_ids: Option<Vec<EntryId>>,
-    pub tokens_before: u64,
-    pub tokens_after: u64,
-    pub reason: Box<str>,
-    pub kept_ids: Option<Vec<EntryId>>,
-    pub scale_permille: Option<u64>,
-    /// The member of a team whose context alone was cut; absent for all.
-    pub member: Option<Box<str>>,
-    pub unknown: Fields,
 }
 
 words! {
@@ -113,47 +152,6 @@ words! {
         /// Old entries were left out.
         Drop = "drop",
     }
-}
-
-/// Where a branch came from, and what was said there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BranchSummary {
-    pub source_session_id: Box<str>,
-    /// Its last entry that the summary is about.
-    pub source_entry_id: EntryId,
-    pub summary: Option<Box<str>>,
-    pub unknown: Fields,
-}
-
-/// The text of another entry is to be seen no more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redaction {
-    pub target_id: EntryId,
-    pub reason: Option<Box<str>>,
-    pub unknown: Fields,
-}
-
-/// What is left of an entry whose bytes a redaction took away: in its place, under its id.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Purged {
-    pub type_name: Box<str>,
-    /// The hash of the record that was here.
-    pub hash: RecordHash,
-    pub by: EntryId,
-    pub unknown: Fields,
-}
-
-/// What an answer cost.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Usage {
-    pub member: Box<str>,
-    pub model: Option<Box<str>>,
-    pub input_tokens: u64,
-    /// Tokens among them that came from a cache.
-    pub cached_tokens: Option<u64>,
-    pub output_tokens: u64,
-    pub cost_usd: Option<Usd>,
-    pub unknown: Fields,
 }
 
 /// An amount of dollars of 0 or more, with the digits in which it was written.
@@ -169,22 +167,25 @@ pub struct SessionSetting {
     pub unknown: Fields,
 }
 
-/// What holds for a session from an entry on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Setting {
-    /// The person said that the session continues; the count, from 1, tells one from the next.
-    Continued { count: u64 },
-    /// The session was opened again while turns waited that could have started; the count, from 1, tells one from the
-    /// next.
-    Reopened { count: u64 },
-    /// The session belongs to this project folder.
-    Folder { path: Box<str> },
-    /// A person is asked after so many turns at the latest; `None`: as the team says.
-    TurnsMax { turns: Option<u32> },
-    /// The title that a person gave the session; an empty one takes an earlier one back.
-    Title { title: Box<str> },
-    /// A setting that this version does not know; its fields are the entry's unknown ones.
-    Other { kind: Box<str> },
+kinds! {
+    /// What holds for a session from an entry on.
+    pub enum Setting {
+        /// The person said that the session continues; the count, from 1, tells one from the next.
+        Continued = "continued" { count: u64 = "count" },
+        /// The session was opened again while turns waited that could have started; the count, from 1, tells one from
+        /// the next.
+        Reopened = "reopened" { count: u64 = "count" },
+        /// The session belongs to this project folder.
+        Folder = "folder" { path: Box<str> = "path" },
+        /// A person is asked after so many turns at the latest; `None`: as the team says.
+        TurnsMax = "turns_max" { turns: Option<u32> = "turns" },
+        /// The title that a person gave the session; an empty one takes an earlier one back.
+        Title = "title" { title: Box<str> = "title" },
+        .. {
+            /// A setting that this version does not know; its fields are the entry's unknown ones.
+            Other { kind: Box<str> }: Setting::Other { kind } => kind
+        }
+    }
 }
 
 impl Serialize for Usd {

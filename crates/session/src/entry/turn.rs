@@ -1,6 +1,7 @@
 //! A member's turn in the log: its states and why it is in them, and what its agent did besides answering.
 
 use crate::json::{Json, text};
+use crate::record::field::kinds;
 use crate::word::words;
 use crate::{EntryId, Fields};
 
@@ -48,33 +49,41 @@ pub struct TurnEvent {
     pub unknown: Fields,
 }
 
-/// What happened during a turn. The ids of calls and the words are the agent's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TurnActivity {
-    /// The agent began a session of its own, in which its own record of the turn is kept.
-    Began { session: Box<str>, model: Option<Box<str>> },
-    /// A tool was called.
-    ToolStarted { id: Box<str>, name: Box<str>, input: Json },
-    /// A tool ended.
-    ToolFinished { id: Box<str>, name: Option<Box<str>>, output: Option<Box<str>>, is_error: bool },
-    /// A tool was not allowed.
-    ToolDenied { name: Box<str>, reason: Option<Box<str>> },
-    /// The agent asked to be allowed something.
-    PermissionAsked { title: Box<str> },
-    /// The agent was told whether it is allowed: the words of the choice; none for a no.
-    PermissionAnswered { title: Box<str>, choice: Option<Box<str>> },
-    /// The model thought.
-    Thought { text: Box<str> },
-    /// Something went wrong and the agent went on.
-    Warned { class: Option<Box<str>>, message: Box<str> },
-    /// The turn failed; the cure is what to do.
-    Failed { class: Box<str>, message: Box<str>, cure: Box<str> },
-    /// The prompt was too large, and the turn is tried again with a smaller one of this budget.
-    Retried { budget: u64 },
-    /// The smaller prompt was sent. The recipe refers to no other one.
-    Resent { prompt_hash: Box<str>, prompt_recipe: Json },
-    /// An activity that this version does not know; its fields are the event's unknown ones.
-    Other { kind: Box<str> },
+kinds! {
+    /// What happened during a turn. The ids of calls and the words are the agent's.
+    pub enum TurnActivity {
+        /// The agent began a session of its own, in which its own record of the turn is kept.
+        Began = "began" { session: Box<str> = "nativeSessionId", model: Option<Box<str>> = "model" },
+        /// A tool was called.
+        ToolStarted = "tool_started" {
+            id: Box<str> = "toolCallId", name: Box<str> = "toolName", input: Json = "arguments",
+        },
+        /// A tool ended.
+        ToolFinished = "tool_finished" {
+            id: Box<str> = "toolCallId", name: Option<Box<str>> = "toolName", output: Option<Box<str>> = "output",
+            is_error: bool = "isError",
+        },
+        /// A tool was not allowed.
+        ToolDenied = "tool_denied" { name: Box<str> = "toolName", reason: Option<Box<str>> = "reason" },
+        /// The agent asked to be allowed something.
+        PermissionAsked = "permission_asked" { title: Box<str> = "title" },
+        /// The agent was told whether it is allowed: the words of the choice; none for a no.
+        PermissionAnswered = "permission_answered" { title: Box<str> = "title", choice: Option<Box<str>> = "choice" },
+        /// The model thought.
+        Thought = "thought" { text: Box<str> = "text" },
+        /// Something went wrong and the agent went on.
+        Warned = "warned" { class: Option<Box<str>> = "errorClass", message: Box<str> = "message" },
+        /// The turn failed; the cure is what to do.
+        Failed = "failed" { class: Box<str> = "errorClass", message: Box<str> = "message", cure: Box<str> = "cure" },
+        /// The prompt was too large, and the turn is tried again with a smaller one of this budget.
+        Retried = "retried" { budget: u64 = "budget" },
+        /// The smaller prompt was sent. The recipe refers to no other one.
+        Resent = "resent" { prompt_hash: Box<str> = "promptHash", prompt_recipe: Json = "promptRecipe" },
+        .. {
+            /// An activity that this version does not know; its fields are the event's unknown ones.
+            Other { kind: Box<str> }: TurnActivity::Other { kind } => kind
+        }
+    }
 }
 
 impl TurnEvent {
@@ -84,35 +93,44 @@ impl TurnEvent {
     }
 }
 
-/// Why a turn is in its state, and the entries that this rests on. `by` is who said the message; `None` for a person
-/// from outside.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Cause {
-    /// Queued: a message asks for the member.
-    Asked { entry: EntryId, by: Option<Box<str>>, route: RouteSource, intent: Intent },
-    /// Queued: the person wants an earlier turn again, which answers this message.
-    Repeated { turn: EntryId, entry: EntryId, by: Option<Box<str>>, intent: Intent },
-    /// Started: of all that wait, this one is next.
-    Chosen { rule: QueueRule },
-    /// Done: the member said this message.
-    Answered { entry: EntryId },
-    /// Failed, with this class of error.
-    Failed { class: Box<str> },
-    /// Cancelled by the person, alone or with all turns.
-    Cancelled { all: bool },
-    /// Cancelled: a message says `[DROP: …]`.
-    Dropped { entry: EntryId, by: Option<Box<str>> },
-    /// Cancelled: the person answered no when asked whether it shall continue.
-    Declined { entry: EntryId, by: Option<Box<str>> },
-    /// Cancelled: the person continued while the session waited for this answer.
-    PassedOver,
-    /// Interrupted: the answer was cut off; the entry is what there is of it.
-    CutOff { entry: EntryId },
-    /// Interrupted: the program ended while the turn ran.
-    ProgramStopped,
-    /// A cause that this version does not know: an object, or the text of another program.
-    Other(Json),
+kinds! {
+    /// Why a turn is in its state, and the entries that this rests on. `by` is who said the message; `None` for a person
+    /// from outside.
+    #[non_exhaustive]
+    pub enum Cause {
+        /// Queued: a message asks for the member.
+        Asked = "asked" {
+            entry: EntryId = "entryId", by: Option<Box<str>> = "by", route: RouteSource = "route",
+            intent: Intent = "intent",
+        },
+        /// Queued: the person wants an earlier turn again, which answers this message.
+        Repeated = "repeated" {
+            entry: EntryId = "entryId", by: Option<Box<str>> = "by", turn: EntryId = "turnId",
+            intent: Intent = "intent",
+        },
+        /// Started: of all that wait, this one is next.
+        Chosen = "chosen" { rule: QueueRule = "rule" },
+        /// Done: the member said this message.
+        Answered = "answered" { entry: EntryId = "entryId" },
+        /// Failed, with this class of error.
+        Failed = "failed" { class: Box<str> = "errorClass" },
+        /// Cancelled by the person, alone or with all turns.
+        Cancelled = "cancelled" { all: bool = "all" },
+        /// Cancelled: a message says `[DROP: …]`.
+        Dropped = "dropped" { entry: EntryId = "entryId", by: Option<Box<str>> = "by" },
+        /// Cancelled: the person answered no when asked whether it shall continue.
+        Declined = "declined" { entry: EntryId = "entryId", by: Option<Box<str>> = "by" },
+        /// Cancelled: the person continued while the session waited for this answer.
+        PassedOver = "passed_over",
+        /// Interrupted: the answer was cut off; the entry is what there is of it.
+        CutOff = "cut_off" { entry: EntryId = "entryId" },
+        /// Interrupted: the program ended while the turn ran.
+        ProgramStopped = "program_stopped",
+        .. {
+            /// A cause that this version does not know: an object, or the text of another program.
+            Other(Json): Cause::Other(_) => ""
+        }
+    }
 }
 
 words! {

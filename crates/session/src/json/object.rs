@@ -47,6 +47,11 @@ impl<'a> Object<'a> {
         self.take(name).filter(|raw| Kind::from(*raw) != Kind::Null)
     }
 
+    /// Puts a field that could not be read behind all others, so that it is part of [`Self::rest`].
+    pub(crate) fn put_back(&mut self, name: &'static str, raw: &'a RawValue) {
+        self.fields.push((Cow::Borrowed(name), raw));
+    }
+
     /// Takes a field out that must be there; `null` is there.
     pub fn need(&mut self, name: &str, expected: &'static str) -> Result<&'a RawValue, FieldError> {
         self.take(name).ok_or_else(|| FieldError::missing(name, expected))

@@ -10,9 +10,10 @@ mod write;
 
 use serde_json::value::RawValue;
 
-use super::read::{lenient, read_notes, read_text, read_timestamp};
+use super::field::take_later;
+use super::read::{lenient, read_notes, read_timestamp};
 use crate::json::{self, FieldError, Object, SyntaxError, text};
-use crate::{Entry, EntryId, EntryKind, Fields, Salt, SessionHeader};
+use crate::{Entry, EntryId, EntryKind, Salt, SessionHeader};
 
 pub use message::read_entry_message;
 pub(crate) use write::record_and_envelope;
@@ -88,13 +89,11 @@ fn read_fields(mut object: Object<'_>, id: EntryId) -> Result<Entry, FieldError>
     let parent_id = object.take_text("parentId")?.map(EntryId::from);
     let type_name = object.need_text("type")?;
     let kind = payload::read_kind(&mut object, &type_name, &id)?;
-    let mut kept = Fields::NONE;
-    let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
-    let run_id = lenient(&mut object, &mut kept, "runId", read_text);
-    let meta = lenient(&mut object, &mut kept, "meta", read_notes);
-    let salt = lenient(&mut object, &mut kept, "salt", |raw| text(raw).ok()?.parse::<Salt>().ok());
-    let mut unknown = object.rest();
-    unknown.extend(kept);
+    let timestamp = lenient(&mut object, "timestamp", read_timestamp);
+    let run_id = take_later(&mut object, "runId");
+    let meta = lenient(&mut object, "meta", read_notes);
+    let salt = lenient(&mut object, "salt", |raw| text(raw).ok()?.parse::<Salt>().ok());
+    let unknown = object.rest();
     Ok(Entry { id, parent_id, kind, timestamp, run_id, meta, salt, unknown })
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::ser::{Serialize, SerializeMap};
 use serde_json::value::RawValue;
 
+use super::read::lenient;
 use crate::json::{FieldError, Json, Object, Problem, boolean, each, text, whole_number};
 use crate::{EntryId, Fields, RecordHash, UnknownWord, Usd};
 
@@ -28,44 +29,85 @@ pub(crate) trait Field: Sized {
 
 /// A value whose fields are those of an object.
 pub(crate) trait Payload: Sized {
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        Self::take(&mut Object::try_from(raw)?)
+    }
+
     fn take(object: &mut Object<'_>) -> Result<Self, FieldError>;
 
     fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 
-/// Makes a payload of a struct: `field: "name in JSON"`. `..unknown` stands for what else the object says.
-macro_rules! fields {
-    ($type:ident { $($field:ident: $name:literal),+ $(, ..$unknown:ident)? $(,)? }) => {
+/// Makes structs that are payloads: `field: type = "name in JSON"`. Those in `later` were not defined by the first
+/// versions: one that cannot be read is kept. `..unknown` stands for what else the object says.
+macro_rules! payloads {
+    ($(
+        $(#[$attribute:meta])*
+        pub struct $type:ident {
+            $($(#[$about:meta])* pub $field:ident: $kind:ty = $name:literal,)+
+            $(later {
+                $($(#[$later_about:meta])* pub $later:ident: $later_kind:ty = $later_name:literal,)+
+            })?
+            $(..$unknown:ident)?
+        }
+    )+) => {$(
+        $(#[$attribute])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $type {
+            $($(#[$about])* pub $field: $kind,)+
+            $($($(#[$later_about])* pub $later: $later_kind,)+)?
+            $(pub $unknown: $crate::Fields,)?
+        }
+
         impl $crate::record::field::Payload for $type {
             fn take(object: &mut $crate::json::Object<'_>) -> Result<Self, $crate::json::FieldError> {
                 Ok(Self {
                     $($field: $crate::record::field::Field::take(object, $name)?,)+
+                    $($($later: $crate::record::field::take_later(object, $later_name),)+)?
                     $($unknown: std::mem::take(object).rest(),)?
                 })
             }
 
             fn write<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
                 $($crate::record::field::Field::write(&self.$field, map, $name)?;)+
+                $($($crate::record::field::Field::write(&self.$later, map, $later_name)?;)+)?
                 $($crate::record::field::write_unknown(map, &self.$unknown)?;)?
                 Ok(())
             }
         }
-    };
+    )+};
 }
 
-/// Gives the variants of an enum their `kind` and their fields in JSON. `..Other => kind` is the one of all kinds that
-/// this version does not know.
+/// Makes an enum whose variants have a `kind` and fields in JSON. `..` is the one of all kinds that this version
+/// does not know, and how its `kind` is found.
 macro_rules! kinds {
-    ($type:ident {
-        $($variant:ident = $kind:literal { $($field:ident: $name:literal),* },)+
-        ..$other:pat => $other_kind:expr
-    }) => {
+    (
+        $(#[$attribute:meta])*
+        pub enum $type:ident {
+            $(
+                $(#[$about:meta])*
+                $variant:ident = $kind:literal $({ $($field:ident: $value:ty = $name:literal),+ $(,)? })?,
+            )+
+            .. {
+                $(#[$other_about:meta])*
+                $other:ident $other_fields:tt: $other_pattern:pat => $other_kind:expr
+            }
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum $type {
+            $($(#[$about])* $variant $({ $($field: $value),+ })?,)+
+            $(#[$other_about])*
+            $other $other_fields,
+        }
+
         impl $type {
             /// The word in `kind`.
             pub fn kind(&self) -> &str {
                 match self {
                     $(Self::$variant { .. } => $kind,)+
-                    $other => $other_kind,
+                    $other_pattern => $other_kind,
                 }
             }
 
@@ -76,7 +118,7 @@ macro_rules! kinds {
             ) -> Result<Option<Self>, $crate::json::FieldError> {
                 Ok(Some(match kind {
                     $($kind => Self::$variant {
-                        $($field: $crate::record::field::Field::take(object, $name)?),*
+                        $($($field: $crate::record::field::Field::take(object, $name)?),+)?
                     },)+
                     _ => return Ok(None),
                 }))
@@ -84,8 +126,8 @@ macro_rules! kinds {
 
             pub(crate) fn write<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
                 match self {
-                    $(Self::$variant { $($field),* } => {
-                        $($crate::record::field::Field::write($field, map, $name)?;)*
+                    $(Self::$variant $({ $($field),+ })? => {
+                        $($($crate::record::field::Field::write($field, map, $name)?;)+)?
                     })+
                     _ => {}
                 }
@@ -95,7 +137,22 @@ macro_rules! kinds {
     };
 }
 
-pub(crate) use {fields, kinds};
+pub(crate) use {kinds, payloads};
+
+impl<T: Payload> Payload for Box<T> {
+    fn take(object: &mut Object<'_>) -> Result<Self, FieldError> {
+        T::take(object).map(Self::new)
+    }
+
+    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        T::write(self, map)
+    }
+}
+
+/// Reads a field that the first versions did not define; one that cannot be read is kept.
+pub(crate) fn take_later<T: Value>(object: &mut Object<'_>, name: &'static str) -> Option<T> {
+    lenient(object, name, |raw| T::read(raw).ok())
+}
 
 impl<T: Value> Field for T {
     fn take(object: &mut Object<'_>, name: &str) -> Result<Self, FieldError> {
@@ -168,7 +225,6 @@ impl Value for Json {
         match name {
             "arguments" => "the arguments as JSON",
             "promptRecipe" => "how the prompt was made",
-            "data" => "an object",
             _ => "the tool's answer as JSON",
         }
     }

@@ -3,22 +3,9 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
-use super::field::{Field, Payload, fields, write_some, write_unknown};
+use super::field::{Field, Payload, write_some, write_unknown};
 use crate::json::{FieldError, Json, Object, Problem, each};
-use crate::{
-    Fields, FileRef, Image, ImageSource, OtherPart, Part, PartKind, Parts, ToolCall, ToolResult,
-};
-
-fields!(ToolCall {
-    tool_call_id: "toolCallId",
-    tool_name: "toolName",
-    arguments: "arguments",
-    raw_args_text: "rawArgsText",
-});
-
-fields!(ToolResult { tool_call_id: "toolCallId", is_error: "isError", content: "content" });
-
-fields!(FileRef { path: "path", mime_type: "mimeType", size: "size" });
+use crate::{Fields, Image, ImageSource, OtherPart, Part, PartKind, Parts};
 
 impl Payload for Image {
     fn take(object: &mut Object<'_>) -> Result<Self, FieldError> {

@@ -6,11 +6,12 @@ use serde_json::value::RawValue;
 use smallvec::SmallVec;
 
 use super::MessageError;
+use super::field::take_later;
 use super::parts::read_parts;
 use crate::json::{FieldError, Json, Kind, Object, each, text};
 use crate::{
-    Addressee, ConversationMessage, Fields, Message, MessageId, Part, Parts, Role, Routing,
-    Speaker, SpeakerType, Timestamp,
+    Addressee, ConversationMessage, Message, MessageId, Part, Parts, Role, Routing, Speaker,
+    SpeakerType, Timestamp,
 };
 
 /// Reads a message; an `id` is dropped, since the conversation that takes the message gives its own.
@@ -44,34 +45,34 @@ fn open(raw: &RawValue) -> Result<Object<'_>, MessageError> {
 }
 
 fn read_fields(mut object: Object<'_>) -> Result<Message, MessageError> {
-    let mut kept = Fields::NONE;
-    let parts = read_body(&mut object, &mut kept)?;
+    let parts = read_body(&mut object)?;
     let speaker = object.take("speaker").filter(|raw| !is_falsy(raw));
     let speaker = Arc::new(read_speaker(speaker.ok_or(MessageError::SpeakerMissing)?)?);
     let routing = match object.take("routing") {
         Some(raw) if Kind::from(raw) != Kind::Null => {
             Some(Box::new(read_routing(raw).map_err(|error| error.within("routing"))?))
         }
-        null => keep(null, "routing", &mut kept),
+        null => {
+            null.inspect(|null| object.put_back("routing", null));
+            None
+        }
     };
-    let role = lenient(&mut object, &mut kept, "role", |raw| text(raw).ok()?.parse::<Role>().ok());
+    let role = take_later::<Role>(&mut object, "role");
     let said = Message { role, parts, speaker: Some(speaker), routing, ..Message::default() };
-    Ok(read_rest(object, kept, said))
+    Ok(read_rest(object, said))
 }
 
 /// Reads what is the same for every message: run, time and notes; and keeps what nobody knows.
-pub(super) fn read_rest(mut object: Object<'_>, mut kept: Fields, said: Message) -> Message {
-    let run_id = lenient(&mut object, &mut kept, "runId", read_text);
-    let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
-    let meta = lenient(&mut object, &mut kept, "meta", read_notes);
-    let mut unknown = object.rest();
-    unknown.extend(kept);
-    Message { run_id, timestamp, meta, unknown, ..said }
+pub(super) fn read_rest(mut object: Object<'_>, said: Message) -> Message {
+    let run_id = take_later(&mut object, "runId");
+    let timestamp = lenient(&mut object, "timestamp", read_timestamp);
+    let meta = lenient(&mut object, "meta", read_notes);
+    Message { run_id, timestamp, meta, unknown: object.rest(), ..said }
 }
 
 /// `content` says what was said. `parts` beside it count only if they say the same words; otherwise
 /// they are somebody else's field and are kept as such.
-fn read_body(object: &mut Object<'_>, kept: &mut Fields) -> Result<Parts, MessageError> {
+fn read_body(object: &mut Object<'_>) -> Result<Parts, MessageError> {
     let content = object.take("content");
     let parts = object.take("parts");
     let Some(content) = content.filter(|raw| Kind::from(*raw) == Kind::String) else {
@@ -85,7 +86,7 @@ fn read_body(object: &mut Object<'_>, kept: &mut Fields) -> Result<Parts, Messag
     if let Some(raw) = parts {
         match read_parts(raw) {
             Ok(parts) if Message::words(&parts) == content => return Ok(parts),
-            _ => kept.push("parts", Json::from(raw)),
+            _ => object.put_back("parts", raw),
         }
     }
     Ok(SmallVec::from([Part::text(content)]))
@@ -117,12 +118,9 @@ pub(super) fn read_speaker(raw: &RawValue) -> Result<Speaker, MessageError> {
 pub(super) fn read_routing(raw: &RawValue) -> Result<Routing, FieldError> {
     let mut object = Object::try_from(raw)?;
     let resolved_addressees = object.take_with("resolvedAddressees", read_addressees)?;
-    let mut kept = Fields::NONE;
-    let parent_message_id = lenient(&mut object, &mut kept, "parentMessageId", read_text);
-    let intent = lenient(&mut object, &mut kept, "intent", read_text);
-    let mut unknown = object.rest();
-    unknown.extend(kept);
-    Ok(Routing { resolved_addressees, parent_message_id, intent, unknown })
+    let parent_message_id = take_later(&mut object, "parentMessageId");
+    let intent = take_later(&mut object, "intent");
+    Ok(Routing { resolved_addressees, parent_message_id, intent, unknown: object.rest() })
 }
 
 fn read_addressee(raw: &RawValue) -> Result<Addressee, FieldError> {
@@ -149,10 +147,6 @@ pub(super) fn read_timestamp(raw: &RawValue) -> Option<Timestamp> {
     }
 }
 
-pub(super) fn read_text(raw: &RawValue) -> Option<Box<str>> {
-    Some(text(raw).ok()?.into())
-}
-
 pub(super) fn read_notes(raw: &RawValue) -> Option<Json> {
     (Kind::from(raw) == Kind::Object).then(|| Json::from(raw))
 }
@@ -168,19 +162,15 @@ fn either(object: &mut Object<'_>, name: &str, other: &str) -> Result<Option<Str
 /// A field that the contract does not define: read if it can be, else kept as it is.
 pub(super) fn lenient<T>(
     object: &mut Object<'_>,
-    kept: &mut Fields,
     name: &'static str,
     read: impl FnOnce(&RawValue) -> Option<T>,
 ) -> Option<T> {
     let raw = object.take(name)?;
-    read(raw).or_else(|| keep(Some(raw), name, kept))
-}
-
-pub(super) fn keep<T>(raw: Option<&RawValue>, name: &'static str, kept: &mut Fields) -> Option<T> {
-    if let Some(raw) = raw {
-        kept.push(name, Json::from(raw));
+    let value = read(raw);
+    if value.is_none() {
+        object.put_back(name, raw);
     }
-    None
+    value
 }
 
 /// What JavaScript takes for false: `null`, `false`, a zero, an empty text.

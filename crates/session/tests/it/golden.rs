@@ -102,7 +102,7 @@ fn what_a_team_wrote_in_version_1_is_read_as_the_types_of_version_2() {
     session_header
     turn queued: Asked { entry: EntryId("t00"), by: Some("ann"), route: Mention, intent: Reply }
     turn queued: Asked { entry: EntryId("a b%"), by: None, route: FirstAgent, intent: Interrupt }
-    turn queued: Repeated { turn: EntryId("t01"), entry: EntryId("t00"), by: Some("ann"), intent: Extend }
+    turn queued: Repeated { entry: EntryId("t00"), by: Some("ann"), turn: EntryId("t01"), intent: Extend }
     turn t01 started: Chosen { rule: LongestWait }
     turn t01 done: Answered { entry: EntryId("t00") }
     turn t01 failed: Failed { class: "overflow" }

@@ -358,8 +358,8 @@ fn spawn(
         let run = || tertulia_agent::run(&spec, &request, &cancel, &mut listener);
         // Without a report the driver would wait for ever.
         let report = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-            let message = "internal error: the turn stopped; please report it".into();
-            let error = TurnError { class: ErrorClass::Crash, message };
+            let message = "internal error: the turn stopped; please report it";
+            let error = TurnError::new(ErrorClass::Crash, message);
             TurnReport::without_process(TurnOutput::failed(error), Ended::ByItself)
         });
         // A driver that is gone wants no report.

@@ -279,10 +279,7 @@ impl Driver {
                 self.inbox.put_first(Input::Said(turn.clone(), event));
                 TurnOutput::answered(text)
             }
-            Err(reason) => {
-                let (class, message) = (ErrorClass::Setup, reason.into());
-                TurnOutput::failed(TurnError { class, message })
-            }
+            Err(reason) => TurnOutput::failed(TurnError::new(ErrorClass::Setup, reason)),
         };
         let report = TurnReport::without_process(output, Ended::ByItself);
         self.inbox.put_first(Input::Ended(turn, Box::new(report)));

@@ -70,10 +70,15 @@ pub fn open(path: &Path) -> Result<Opened, FileErrors> {
         refuse(format!("line {line} is not UTF-8; save the file as UTF-8"))
     })?;
     let team = TeamFile::parse(&text, &place)?;
-    let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
-    let path = whole.unwrap_or_else(|_| path.to_owned());
+    let path = whole_path(path);
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
     Ok(Opened { team, hash, path, folder, text })
+}
+
+/// The whole path of a file, links followed, as far as it can be found out.
+pub(super) fn whole_path(path: &Path) -> PathBuf {
+    let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+    whole.unwrap_or_else(|_| path.to_owned())
 }
 
 fn cure_of(path: &Path) -> &'static str {

@@ -7,7 +7,6 @@
 //! What the person saw is kept beside it, in `trusted-files`, so that a change can be shown as one. It
 //! trusts nothing: where it cannot be used, all is shown again.
 
-use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -18,7 +17,7 @@ use tertulia_agent::agents::AgentDefinition;
 use tertulia_store::{NewFile, Readers, fresh_salt};
 
 use super::changes::HideKey;
-use super::read::{ContentHash, bytes_of};
+use super::read::{ContentHash, bytes_of, whole_path};
 use super::spec::leads_out;
 use super::{LibrarianScope, MemberFile, PreambleFile, TeamFile};
 use crate::table::Limits;
@@ -204,10 +203,8 @@ fn line(path: &Path, hash: ContentHash) -> String {
 }
 
 fn written(path: &Path) -> String {
-    let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
-    let whole = whole.unwrap_or_else(|_| path.to_owned());
     let mut written = String::new();
-    for byte in OsStr::as_bytes(whole.as_os_str()) {
+    for byte in whole_path(path).as_os_str().as_bytes() {
         match byte {
             b'%' | 0..=0x20 | 0x7f.. => written.push_str(&format!("%{byte:02x}")),
             printable => written.push(char::from(*printable)),

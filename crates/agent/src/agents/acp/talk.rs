@@ -3,7 +3,7 @@
 
 use std::io::Write;
 use std::process::ChildStdin;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
 use tertulia_dialect::stream::{
@@ -31,7 +31,7 @@ pub(super) struct Talk {
 
 impl Talk {
     pub(super) fn hear(&mut self, wait: Duration, listener: &mut dyn Listener) -> Result<(), Stop> {
-        let Some(bytes) = self.next(wait) else { return Ok(()) };
+        let Some(bytes) = pipes::next(self.chunks.as_ref(), wait) else { return Ok(()) };
         let mut asks = Vec::new();
         self.client.push(&bytes, &mut self.events, &mut asks);
         self.flood.note(bytes.len(), &self.events);
@@ -64,25 +64,12 @@ impl Talk {
         true
     }
 
-    /// The next bytes, if any come. A closed pipe is waited out: how the process ends says more.
-    fn next(&mut self, wait: Duration) -> Option<Vec<u8>> {
-        let heard = self.chunks.as_ref().map(|chunks| chunks.recv_timeout(wait));
-        match heard.unwrap_or(Err(RecvTimeoutError::Disconnected)) {
-            Ok(bytes) => Some(bytes),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => {
-                std::thread::sleep(wait.min(Duration::from_millis(5)));
-                None
-            }
-        }
-    }
-
     fn send(&mut self, line: String) -> Result<(), Stop> {
         if self.writer.send(line) {
             return Ok(());
         }
-        let message = "the agent does not read its input".into();
-        Err(Stop::Ended(Ended::OverLimit, TurnError { class: ErrorClass::Crash, message }))
+        let error = TurnError::new(ErrorClass::Crash, "the agent does not read its input");
+        Err(Stop::Ended(Ended::OverLimit, error))
     }
 
     fn permit(
@@ -120,8 +107,7 @@ impl Talk {
              permissions",
             permission.title
         );
-        let error = TurnError { class: ErrorClass::Refused, message: message.into() };
-        Err(Stop::Ended(Ended::NeedsPerson, error))
+        Err(Stop::Ended(Ended::NeedsPerson, TurnError::new(ErrorClass::Refused, message)))
     }
 }
 

@@ -56,12 +56,14 @@ impl Call {
         let uri = uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")));
         let host = uri.as_ref().and_then(Uri::host).filter(|host| !host.is_empty());
         let (Some(uri), Some(host)) = (&uri, host) else {
-            return Err(setup("`base_url` is no http or https address; correct it".to_owned()));
+            let message = "`base_url` is no http or https address; correct it";
+            return Err(TurnError::new(ErrorClass::Setup, message));
         };
         let body =
             chat_request(request.body, spec.model.as_deref(), request.system, request.prompt)
                 .map_err(|error| {
-                    setup(format!("the messages for the endpoint cannot be sent: {error}"))
+                    let message = format!("the messages for the endpoint cannot be sent: {error}");
+                    TurnError::new(ErrorClass::Setup, message)
                 })?;
         let port = uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
         let host_and_port = format!("{host}{port}");
@@ -125,7 +127,7 @@ impl Call {
             }
             error => (ErrorClass::Network, format!("no answer from {host}: {error}")),
         };
-        TurnError { class, message: message.into() }
+        TurnError::new(class, message)
     }
 
     /// A compressed stream comes late; none was asked for, and none is read.
@@ -135,7 +137,7 @@ impl Call {
              check its settings, or those of the proxy",
             self.host
         );
-        TurnError { class: ErrorClass::Setup, message: message.into() }
+        TurnError::new(ErrorClass::Setup, message)
     }
 
     fn redirected(&self, status: StatusCode, reply: &Response<Body>) -> TurnError {
@@ -146,26 +148,23 @@ impl Call {
             "HTTP {status}: {} redirects to {host}; the key is not sent there; correct `base_url`",
             self.host
         );
-        TurnError { class: ErrorClass::Setup, message: message.into() }
+        TurnError::new(ErrorClass::Setup, message)
     }
 }
 
 fn read_key(variable: &str) -> Result<String, TurnError> {
-    let auth = |message: String| TurnError { class: ErrorClass::Auth, message: message.into() };
     let key = std::env::var_os(variable).unwrap_or_default();
     // A line feed at the end is a slip of whoever read the key from a file.
     let key = key.to_str().unwrap_or("\0").trim();
-    if key.is_empty() {
-        return Err(auth(format!(
-            "the variable {variable} is not set; set it to the endpoint's key"
-        )));
-    }
-    if key.bytes().any(|byte| !byte.is_ascii() || byte.is_ascii_control()) {
-        return Err(auth(format!(
-            "the variable {variable} holds no key; set it to the endpoint's key"
-        )));
-    }
-    Ok(key.to_owned())
+    let problem = match key {
+        "" => "is not set",
+        key if key.bytes().any(|byte| !byte.is_ascii() || byte.is_ascii_control()) => {
+            "holds no key"
+        }
+        key => return Ok(key.to_owned()),
+    };
+    let message = format!("the variable {variable} {problem}; set it to the endpoint's key");
+    Err(TurnError::new(ErrorClass::Auth, message))
 }
 
 fn agent(spec: &AgentSpec, is_loopback: bool) -> ureq::Agent {
@@ -194,10 +193,6 @@ fn is_loopback(host: &str) -> bool {
         Ok(address) => address.is_loopback(),
         Err(_) => bare == "localhost" || bare.ends_with(".localhost"),
     }
-}
-
-fn setup(message: String) -> TurnError {
-    TurnError { class: ErrorClass::Setup, message: message.into() }
 }
 
 #[cfg(test)]

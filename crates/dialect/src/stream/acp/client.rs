@@ -10,7 +10,7 @@ use crate::stream::event::{StreamEvent, ViolationKind};
 use crate::stream::outcome::{Exit, TurnOutput};
 use crate::stream::pick::{Refusal, Value};
 use crate::stream::turn::Turn;
-use crate::stream::{AgentStream, Fate, Limits, Reader, Reading, StreamParser};
+use crate::stream::{Fate, Limits, Reader, Reading, StreamParser};
 
 /// Speaks with one agent for one turn.
 #[derive(Debug)]
@@ -68,9 +68,7 @@ impl AcpClient {
             model: prompt.model.map(str::to_owned),
             ..Acp::default()
         };
-        Self {
-            parser: StreamParser::of_reader(AgentStream::Acp, Reader::Acp(Box::new(acp)), limits),
-        }
+        Self { parser: StreamParser::of_reader(Reader::Acp(Box::new(acp)), limits) }
     }
 
     /// The line that begins the talk. We offer nothing: no files, no terminal.

@@ -1,44 +1,54 @@
 //! A message as the payload of an entry: `{role?, parts, speaker?, routing?, …}`. Unlike a message on
 //! its own it needs no speaker if it has a role, and its parts say what was said.
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 use smallvec::SmallVec;
 
-use crate::json::{FieldError, Json, Kind, Object, text};
+use crate::json::{FieldError, Kind, Object, text};
 use crate::record::MessageError;
-use crate::record::field::Field;
+use crate::record::field::{Field, Payload};
 use crate::record::parts::read_parts;
 use crate::record::read::{read_rest, read_routing, read_speaker};
 use crate::record::write::write_rest;
-use crate::{Fields, Message, Part, Parts, Role, Speaker};
+use crate::{Message, Part, Parts, Role, Speaker};
 
 /// Reads a message of a session's log or of a request to a model.
 pub fn read_entry_message(raw: &RawValue) -> Result<Message, FieldError> {
-    let mut object = Object::try_from(raw)?;
-    let mut kept = Fields::NONE;
-    let role: Option<Role> = Field::take(&mut object, "role")?;
-    let parts = read_body(&mut object, &mut kept)?;
-    let speaker = object.take_some("speaker").map(read_entry_speaker).transpose()?;
-    if role.is_none() && speaker.is_none() {
-        let cure = "system, user, assistant or tool, or a speaker";
-        return Err(FieldError::missing("role", cure));
+    Message::read(raw)
+}
+
+impl Payload for Message {
+    fn take(object: &mut Object<'_>) -> Result<Self, FieldError> {
+        let role: Option<Role> = Field::take(object, "role")?;
+        let parts = read_body(object)?;
+        let speaker = object.take_some("speaker").map(read_entry_speaker).transpose()?;
+        if role.is_none() && speaker.is_none() {
+            let cure = "system, user, assistant or tool, or a speaker";
+            return Err(FieldError::missing("role", cure));
+        }
+        let routing = object.take_with("routing", read_routing)?.map(Box::new);
+        let speaker = speaker.map(Into::into);
+        let said = Self { role, parts, speaker, routing, ..Self::default() };
+        Ok(read_rest(std::mem::take(object), said))
     }
-    let routing = object.take_with("routing", read_routing)?.map(Box::new);
-    let speaker = speaker.map(Into::into);
-    let said = Message { role, parts, speaker, routing, ..Message::default() };
-    Ok(read_rest(object, kept, said))
+
+    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        self.role.write(map, "role")?;
+        map.serialize_entry("parts", self.parts.as_slice())?;
+        write_rest(map, self, true)
+    }
 }
 
 /// `parts` say what was said. `content` alone is one text; beside parts it is left out if it says the
 /// same words, and is somebody else's field if not.
-fn read_body(object: &mut Object<'_>, kept: &mut Fields) -> Result<Parts, FieldError> {
+fn read_body(object: &mut Object<'_>) -> Result<Parts, FieldError> {
     let content = object.take_some("content");
     if let Some(parts) = object.take_with("parts", read_parts)? {
         if let Some(raw) = content
             && text(raw).ok().as_deref() != Some(&*Message::words(&parts))
         {
-            kept.push("content", Json::from(raw));
+            object.put_back("content", raw);
         }
         return Ok(parts);
     }
@@ -55,17 +65,4 @@ fn read_entry_speaker(raw: &RawValue) -> Result<Speaker, FieldError> {
         MessageError::Field(error) => error,
         _ => FieldError::missing("roleId", "a string that is not empty").within("speaker"),
     })
-}
-
-pub(super) struct EntryMessageRecord<'a>(pub(super) &'a Message);
-
-impl Serialize for EntryMessageRecord<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let message = self.0;
-        let mut map = serializer.serialize_map(None)?;
-        message.role.write(&mut map, "role")?;
-        map.serialize_entry("parts", message.parts.as_slice())?;
-        write_rest(&mut map, message, true)?;
-        map.end()
-    }
 }

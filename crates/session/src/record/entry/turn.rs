@@ -5,49 +5,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::version_1;
 use crate::json::{FieldError, Json, Kind, Object, RawValue};
-use crate::record::field::{Field, Payload, kinds, write_unknown};
+use crate::record::field::{Field, Payload, write_unknown};
 use crate::{Cause, Fields, SessionSetting, Setting, Turn, TurnActivity, TurnEvent};
-
-kinds!(Cause {
-    Asked = "asked" { entry: "entryId", by: "by", route: "route", intent: "intent" },
-    Repeated = "repeated" { entry: "entryId", by: "by", turn: "turnId", intent: "intent" },
-    Chosen = "chosen" { rule: "rule" },
-    Answered = "answered" { entry: "entryId" },
-    Failed = "failed" { class: "errorClass" },
-    Cancelled = "cancelled" { all: "all" },
-    Dropped = "dropped" { entry: "entryId", by: "by" },
-    Declined = "declined" { entry: "entryId", by: "by" },
-    PassedOver = "passed_over" {},
-    CutOff = "cut_off" { entry: "entryId" },
-    ProgramStopped = "program_stopped" {},
-    ..Cause::Other(_) => ""
-});
-
-kinds!(TurnActivity {
-    Began = "began" { session: "nativeSessionId", model: "model" },
-    ToolStarted = "tool_started" { id: "toolCallId", name: "toolName", input: "arguments" },
-    ToolFinished = "tool_finished" {
-        id: "toolCallId", name: "toolName", output: "output", is_error: "isError"
-    },
-    ToolDenied = "tool_denied" { name: "toolName", reason: "reason" },
-    PermissionAsked = "permission_asked" { title: "title" },
-    PermissionAnswered = "permission_answered" { title: "title", choice: "choice" },
-    Thought = "thought" { text: "text" },
-    Warned = "warned" { class: "errorClass", message: "message" },
-    Failed = "failed" { class: "errorClass", message: "message", cure: "cure" },
-    Retried = "retried" { budget: "budget" },
-    Resent = "resent" { prompt_hash: "promptHash", prompt_recipe: "promptRecipe" },
-    ..TurnActivity::Other { kind } => kind
-});
-
-kinds!(Setting {
-    Continued = "continued" { count: "count" },
-    Reopened = "reopened" { count: "count" },
-    Folder = "folder" { path: "path" },
-    TurnsMax = "turns_max" { turns: "turns" },
-    Title = "title" { title: "title" },
-    ..Setting::Other { kind } => kind
-});
 
 impl Payload for Turn {
     fn take(object: &mut Object<'_>) -> Result<Self, FieldError> {

@@ -3,8 +3,6 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::message::EntryMessageRecord;
-use super::payload::write_payload;
 use crate::record::field::{Field, write_kept, write_some};
 use crate::{Entry, EntryId, EntryKind, OtherEntry, SessionSetting, TurnEvent};
 
@@ -142,7 +140,6 @@ fn write_entry_rest<M: SerializeMap>(map: &mut M, entry: &Entry) -> Result<(), M
 
 fn write_payload_field<M: SerializeMap>(map: &mut M, kind: &EntryKind) -> Result<(), M::Error> {
     match kind {
-        EntryKind::Message(message) => map.serialize_entry("payload", &EntryMessageRecord(message)),
         EntryKind::Custom(payload)
         | EntryKind::TurnEvent(TurnEvent { source: payload @ Some(_), .. })
         | EntryKind::SessionSetting(SessionSetting { source: payload @ Some(_), .. })
@@ -157,7 +154,7 @@ struct PayloadRecord<'a>(&'a EntryKind);
 impl Serialize for PayloadRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        write_payload(&mut map, self.0)?;
+        self.0.write(&mut map)?;
         map.end()
     }
 }
