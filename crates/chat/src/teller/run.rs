@@ -49,7 +49,7 @@ impl Teller {
             }
             SessionEvent::Note(note) if self.is_piped() => self.remark(&self.shown.note(note)),
             SessionEvent::Stored(entry) => self.stored_in_run(entry, now),
-            SessionEvent::Refused(error) => self.alarm(&error.to_string()),
+            SessionEvent::Refused(error) if self.is_piped() => self.remark(&error.to_string()),
             _ if self.is_piped() => Vec::new(),
             _ => self.on_screen(event, now),
         }
