@@ -98,7 +98,7 @@ impl TerminalChat<'_> {
             }
         };
         let lines = std::mem::take(&mut self.state.lines);
-        let closed = self.screen.close(&lines).map_err(ChatError::Output);
+        let closed = self.screen.draw(&lines, &[]).map_err(ChatError::Output);
         drop(mode);
         let session = self.table.session.clone();
         self.table.join();
@@ -150,7 +150,7 @@ impl TerminalChat<'_> {
     /// when it goes on.
     fn suspend(&mut self, mode: &RawMode, signals: &Signals) -> Result<(), ChatError> {
         let lines = std::mem::take(&mut self.state.lines);
-        self.screen.close(&lines).map_err(ChatError::Output)?;
+        self.screen.draw(&lines, &[]).map_err(ChatError::Output)?;
         mode.leave();
         let _ = kill_current_process_group(Signal::TSTP);
         // The stop may come a moment later, and with no shell above it never does.

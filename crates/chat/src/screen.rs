@@ -85,7 +85,8 @@ pub(crate) struct Live<'l> {
     pub(crate) cursor: usize,
 }
 
-pub(crate) struct Screen<'s> {
+/// A terminal on which lines stay, and rows below them are drawn anew.
+pub struct Screen<'s> {
     out: &'s mut dyn Write,
     colour: bool,
     rows: usize,
@@ -97,24 +98,26 @@ pub(crate) struct Screen<'s> {
 }
 
 impl<'s> Screen<'s> {
-    pub(crate) fn new(out: &'s mut dyn Write, colour: bool) -> Self {
+    /// The terminal that is written to by this stream.
+    pub fn new(out: &'s mut dyn Write, colour: bool) -> Self {
         let (rows, columns) = size();
         Self { out, colour, rows, columns, above_cursor: 0, widths: Vec::new() }
     }
 
-    pub(crate) fn size(&self) -> (usize, usize) {
+    /// How many rows and columns it had when it was measured last.
+    pub fn size(&self) -> (usize, usize) {
         (self.rows, self.columns)
     }
 
     /// Looks again how large it is. Where it has become narrow, the terminal has broken what lies there.
-    pub(crate) fn measure(&mut self) {
+    pub fn measure(&mut self) {
         (self.rows, self.columns) = size();
         self.above_cursor = rows_above(&self.widths, self.columns).min(self.rows.saturating_sub(1));
     }
 
     /// Adds lines to the talk, and draws what lies below it anew.
     pub(crate) fn show(&mut self, lines: &[Line], live: &Live<'_>) -> io::Result<()> {
-        let mut bytes = self.above(lines);
+        let mut bytes = self.erased() + &self.talk(lines);
         let rows_max = self.rows.saturating_sub(1).max(1);
         let layout = lay_out(live.prompt, live.text, live.cursor, self.columns, rows_max);
         let room = rows_max.saturating_sub(layout.rows.len());
@@ -122,12 +125,7 @@ impl<'s> Screen<'s> {
         let above = live.above.len() - skipped;
         self.widths.clear();
         for line in live.above.iter().skip(skipped) {
-            self.widths.push(line.width().min(self.columns));
-            // A row that the terminal breaks would be two when it is erased.
-            let is_too_wide = line.width() > self.columns;
-            let cut =
-                is_too_wide.then(|| Line::new(excerpt(&line.text(), self.columns), Look::Dim));
-            bytes.push_str(&cut.as_ref().unwrap_or(line).painted(self.colour));
+            bytes.push_str(&self.row(line, self.columns));
             bytes.push_str("\r\n");
         }
         bytes.push_str(&layout.rows.join("\r\n"));
@@ -139,14 +137,32 @@ impl<'s> Screen<'s> {
         let before = layout.rows.iter().take(layout.cursor_row);
         self.widths.extend(before.map(|row| row.width()));
         self.widths.push(layout.cursor_column);
-        self.out.write_all(bytes.as_bytes())?;
-        self.out.flush()
+        self.write(&bytes)
     }
 
-    /// Adds lines to the talk for the last time: nothing lies below it any more.
-    pub(crate) fn close(&mut self, lines: &[Line]) -> io::Result<()> {
-        let bytes = self.above(lines);
+    /// Adds lines to the talk, and draws rows below it anew. Nothing is typed: the cursor stands behind the last row.
+    pub fn draw(&mut self, lines: &[Line], below: &[Line]) -> io::Result<()> {
+        // Where nothing of ours lies there may be something of somebody else's.
+        let mut bytes = if self.widths.is_empty() { String::new() } else { self.erased() };
+        bytes.push_str(&self.talk(lines));
         self.forget();
+        let columns = self.columns.saturating_sub(1).max(1);
+        let rows: Vec<String> = below.iter().map(|line| self.row(line, columns)).collect();
+        bytes.push_str(&rows.join("\r\n"));
+        self.above_cursor = rows.len().saturating_sub(1);
+        self.write(&bytes)
+    }
+
+    /// A row of what changes. One that the terminal breaks would be two when it is erased.
+    fn row(&mut self, line: &Line, columns: usize) -> String {
+        let is_too_wide = line.width() > columns;
+        let cut = is_too_wide.then(|| Line::new(excerpt(&line.text(), columns), Look::Dim));
+        let line = cut.as_ref().unwrap_or(line);
+        self.widths.push(line.width());
+        line.painted(self.colour)
+    }
+
+    fn write(&mut self, bytes: &str) -> io::Result<()> {
         self.out.write_all(bytes.as_bytes())?;
         self.out.flush()
     }
@@ -163,14 +179,13 @@ impl<'s> Screen<'s> {
         self.widths.clear();
     }
 
-    /// What changes is taken away, and these lines are added to the talk.
-    fn above(&self, lines: &[Line]) -> String {
-        let mut bytes = format!("\r{}\x1b[J", moved(self.above_cursor, 'A'));
-        for line in lines {
-            bytes.push_str(&line.painted(self.colour));
-            bytes.push_str("\r\n");
-        }
-        bytes
+    /// What changes is taken away.
+    fn erased(&self) -> String {
+        format!("\r{}\x1b[J", moved(self.above_cursor, 'A'))
+    }
+
+    fn talk(&self, lines: &[Line]) -> String {
+        lines.iter().map(|line| line.painted(self.colour) + "\r\n").collect()
     }
 }
 
@@ -193,7 +208,7 @@ fn moved(count: usize, direction: char) -> String {
 }
 
 /// How many rows and columns the terminal has.
-pub fn size() -> (usize, usize) {
+fn size() -> (usize, usize) {
     let size = tcgetwinsize(stdout().as_fd()).ok();
     match size.map(|size| (usize::from(size.ws_row), usize::from(size.ws_col))) {
         Some((rows, columns)) if rows > 0 && columns > 0 => (rows, columns),

@@ -27,7 +27,7 @@ const RESOURCE_SETTINGS: [&str; 2] = ["`max_processes`", "`max_memory_mb`"];
 const FAILURE_COLUMNS: usize = 1_000;
 
 /// The members, as they are told of.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Shown {
     members: BTreeMap<Box<str>, One>,
 }

@@ -4,8 +4,10 @@
 mod asking;
 mod figures;
 mod recap;
+mod run;
 
-use std::time::Instant;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use tertulia_operations::names::short;
 use tertulia_session::{
@@ -15,24 +17,44 @@ use tertulia_team::{
     Note, PermissionNumber, PermissionRequest, Question, SessionEvent, Why, is_partial,
 };
 
-use super::Ended;
 use super::engine::ChatEvent;
 use super::markdown::Markdown;
 use super::style::{Line, Look, wrap};
+use super::{ANY_WIDTH, Ended};
 use crate::narrate;
 use crate::shown::Shown;
 pub(crate) use asking::{Meant, meant};
 pub use figures::Figures;
+use run::Asking;
 
 /// A note is no longer, however wide the screen is.
 const NOTE_COLUMNS: usize = 160;
 /// How many rows of an unfinished line of an answer are shown.
 pub const PENDING_ROWS: usize = 6;
 
-/// Turns events into lines.
+/// Where the lines go.
+#[derive(Default, PartialEq, Eq)]
+enum Manner {
+    #[default]
+    Chat,
+    /// A run on a terminal.
+    Screen,
+    /// A run whose answers go elsewhere: one line for every step.
+    Pipe,
+}
+
+/// Turns events into lines: for a chat, or for a run.
+#[derive(Default)]
 pub struct Teller {
     pub(crate) shown: Shown,
     columns: usize,
+    manner: Manner,
+    /// What a question of a run needs.
+    asking: Asking,
+    /// The turns that a person cancelled. What an agent says of its own end is no failure then.
+    cancelled: HashSet<EntryId>,
+    /// The turns that asked to be allowed something. What they end with says what to do.
+    begging: HashSet<EntryId>,
     speaking: Option<Speaking>,
     /// What an agent wants to be allowed, with its member.
     pub(crate) wish: Option<(PermissionNumber, Box<str>, PermissionRequest)>,
@@ -58,17 +80,39 @@ struct Speaking {
     /// How much of it was there at the last end of a text.
     ended_at: usize,
     figures: Figures,
-    is_stopping: bool,
-    has_asked: bool,
     /// Whether what was shown last is this turn's, with the name above it.
     is_named: bool,
 }
 
+impl Speaking {
+    fn new(turn: EntryId, started: &Turn, now: Instant) -> Self {
+        Self {
+            turn,
+            member: started.member.clone(),
+            since: now,
+            markdown: Markdown::default(),
+            streamed: String::new(),
+            ended_at: 0,
+            figures: Figures::default(),
+            is_named: false,
+        }
+    }
+
+    fn time(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.since)
+    }
+}
+
 impl Teller {
-    /// A teller for these members.
-    pub fn new(shown: Shown, columns: usize) -> Self {
-        let (speaking, wish, asked, failure, newest) = (None, None, None, None, None);
-        Self { shown, columns, speaking, wish, asked, failure, newest }
+    /// A teller for a chat of these members.
+    pub(crate) fn new(shown: Shown, columns: usize) -> Self {
+        Self { shown, columns, ..Self::default() }
+    }
+
+    /// A teller for a run on a screen of this width; without one, for a run whose answers go elsewhere.
+    pub fn of_run(shown: Shown, columns: Option<usize>) -> Self {
+        let manner = if columns.is_some() { Manner::Screen } else { Manner::Pipe };
+        Self { manner, ..Self::new(shown, columns.unwrap_or(ANY_WIDTH)) }
     }
 
     /// The screen has this width from now on.
@@ -131,7 +175,17 @@ impl Teller {
     /// Whose turn runs, by the name that is shown, and whether it is being stopped.
     pub fn running(&self) -> Option<(&str, bool)> {
         let speaking = self.speaking.as_ref()?;
-        Some((self.shown.name(&speaking.member), speaking.is_stopping))
+        let is_stopping = self.cancelled.contains(&speaking.turn);
+        Some((self.shown.name(&speaking.member), is_stopping))
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.running().is_some_and(|(_, is_stopping)| is_stopping)
+    }
+
+    /// Since when the turn runs.
+    pub fn since(&self) -> Option<Instant> {
+        self.speaking.as_ref().map(|speaking| speaking.since)
     }
 
     /// What is left open for whoever leaves: what went wrong last, or what a person is to decide.
@@ -191,6 +245,13 @@ impl Teller {
 
     /// Takes in what happened in the session; gives the lines that it adds.
     pub fn on_event(&mut self, event: SessionEvent, now: Instant) -> Vec<Line> {
+        match self.manner {
+            Manner::Chat => self.on_screen(event, now),
+            Manner::Screen | Manner::Pipe => self.in_run(event, now),
+        }
+    }
+
+    fn on_screen(&mut self, event: SessionEvent, now: Instant) -> Vec<Line> {
         match event {
             SessionEvent::Stored(entry) => self.stored(&entry, now),
             SessionEvent::Text { text, .. } => self.text(&text),
@@ -245,17 +306,7 @@ impl Teller {
 
     fn turn_event(&mut self, note: &TurnEvent, now: Instant) -> Vec<Line> {
         let mut told = self.shown.done(note, self.columns.min(NOTE_COLUMNS));
-        if let (Some(speaking), TurnActivity::PermissionAsked { .. }) =
-            (&mut self.speaking, &note.activity)
-        {
-            speaking.has_asked = true;
-        }
-        let has_asked = self.speaking.as_ref().is_some_and(|speaking| speaking.has_asked);
-        if let TurnActivity::Failed { class, .. } = &note.activity
-            && has_asked
-            && &**class == "refused"
-        {
-            // Nobody allowed what it wanted, and it says itself what to do.
+        if self.is_refused(note) {
             told.truncate(1);
         }
         let is_end = matches!(note.activity, TurnActivity::Failed { .. });
@@ -268,12 +319,26 @@ impl Teller {
             false => self.flush(),
         };
         // How an agent ends that was stopped is nobody's news.
-        if !(is_end && self.running().is_some_and(|(_, is_stopping)| is_stopping)) {
+        if !(is_end && self.is_stopping()) {
             let told = self.fitted(&told);
             lines.extend(self.spoken(told));
         }
         lines.extend(self.failed(note, now));
         lines
+    }
+
+    /// Whether a turn ends because nobody allowed what it had asked for: it says itself what to do.
+    fn is_refused(&mut self, note: &TurnEvent) -> bool {
+        match &note.activity {
+            TurnActivity::PermissionAsked { .. } => {
+                self.begging.insert(note.turn_id.clone());
+                false
+            }
+            TurnActivity::Failed { class, .. } => {
+                &**class == "refused" && self.begging.contains(&note.turn_id)
+            }
+            _ => false,
+        }
     }
 
     fn turn(&mut self, entry: &Entry, turn: &Turn, now: Instant) -> Vec<Line> {
@@ -286,18 +351,7 @@ impl Teller {
                 let lines = self.end(now);
                 self.asked = None;
                 self.failure = None;
-                self.speaking = Some(Speaking {
-                    turn: id,
-                    member: turn.member.clone(),
-                    since: now,
-                    markdown: Markdown::default(),
-                    streamed: String::new(),
-                    ended_at: 0,
-                    figures: Figures::default(),
-                    is_stopping: false,
-                    has_asked: false,
-                    is_named: false,
-                });
+                self.speaking = Some(Speaking::new(id, turn, now));
                 // The name waits for the first words: what is noted of the message comes before them.
                 lines
             }
@@ -305,10 +359,8 @@ impl Teller {
                 self.end(now)
             }
             TurnState::Cancelled => {
-                if let Some(speaking) = self.speaking.as_mut().filter(|_| is_ours) {
-                    speaking.is_stopping = true;
-                    self.wish = None;
-                }
+                self.cancelled.insert(id);
+                self.wish = self.wish.take().filter(|_| !is_ours);
                 Vec::new()
             }
             _ => Vec::new(),
@@ -318,8 +370,10 @@ impl Teller {
     /// A turn that failed has said why; one that was stopped ends with that, since its state is known already.
     fn failed(&mut self, note: &TurnEvent, now: Instant) -> Vec<Line> {
         let TurnActivity::Failed { .. } = &note.activity else { return Vec::new() };
-        let Some(speaking) = self.speaking.as_ref() else { return Vec::new() };
-        if speaking.is_stopping {
+        if self.speaking.is_none() {
+            return Vec::new();
+        }
+        if self.is_stopping() {
             return self.end(now);
         }
         let name = self.shown.name(&note.member);
@@ -330,9 +384,8 @@ impl Teller {
     fn end(&mut self, now: Instant) -> Vec<Line> {
         let mut lines = self.flush();
         let Some(speaking) = &self.speaking else { return lines };
-        let time = now.saturating_duration_since(speaking.since);
-        let state = if speaking.is_stopping { "cancelled · " } else { "" };
-        let figures = format!("{state}{}", speaking.figures.sentence(time));
+        let state = if self.is_stopping() { "cancelled · " } else { "" };
+        let figures = format!("{state}{}", speaking.figures.sentence(speaking.time(now)));
         lines.extend(self.spoken(vec![Line::new(&figures, Look::Dim), Line::default()]));
         (self.speaking, self.wish) = (None, None);
         lines
@@ -393,7 +446,7 @@ impl Teller {
         if is_partial(entry) {
             let cut_off = vec![Line::new("(cut off here)", Look::Dim)];
             lines.extend(self.spoken(cut_off));
-        } else if self.running().is_some_and(|(_, is_stopping)| is_stopping) {
+        } else if self.is_stopping() {
             // It was stopped too late and came to its end: no state follows.
             lines.extend(self.end(now));
         }

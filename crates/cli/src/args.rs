@@ -1,6 +1,5 @@
 //! What can be typed. Declares arguments and checks their form; touches nothing.
 
-mod alone;
 mod global;
 mod overview;
 mod sessions;
@@ -16,8 +15,7 @@ use tertulia_dialect::Dialect;
 
 use tertulia_operations::lines::LINE_BYTES_MAX;
 
-pub(crate) use alone::wants_events;
-pub(crate) use global::{ColorWhen, GlobalArgs, color_of};
+pub(crate) use global::{ColorWhen, GlobalArgs, color_of, wants_events};
 pub(crate) use sessions::{
     BackupArgs, BranchArgs, DeleteArgs, ExportArgs, FileFormat, ImportArgs, ListArgs, RedactArgs,
     RenameArgs, RestoreArgs, SearchArgs, SessionsArgs, SessionsCommand, ShowArgs, SourceFormat,

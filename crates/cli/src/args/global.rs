@@ -1,4 +1,5 @@
-//! The options that every command takes. They are hidden in the help of the commands, and the overview lists them.
+//! The options that every command takes. They are hidden in the help of the commands, and the overview lists them. And
+//! what is read of the arguments before they are read as a whole, since an error in them depends on it.
 
 use std::ffi::OsString;
 
@@ -42,9 +43,27 @@ pub(crate) fn color_of(arguments: &[OsString]) -> Option<ColorWhen> {
     ColorWhen::from_str(last, false).ok()
 }
 
+/// Whether these are arguments of a `run` whose events a program reads, however wrong the others are.
+pub(crate) fn wants_events(arguments: &[OsString]) -> bool {
+    let mut words = arguments.iter().skip(1).map(|word| word.to_str().unwrap_or_default());
+    // The options of all commands may stand before the name.
+    let command = loop {
+        match words.next() {
+            Some("-q" | "--quiet") => {}
+            Some("--color") => {
+                words.next();
+            }
+            Some(word) if word.starts_with("--color=") => {}
+            other => break other,
+        }
+    };
+    command == Some("run") && words.take_while(|word| *word != "--").any(|word| word == "--json")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Cli;
 
     #[test]
     fn the_last_color_option_before_the_end_of_options_counts() {
@@ -58,6 +77,43 @@ mod tests {
         for none in [&["run", "--", "--color", "never"][..], &["run", "--color"], &["--color=red"]]
         {
             assert_eq!(color(none), None, "{none:?}");
+        }
+    }
+
+    #[test]
+    fn events_are_wanted_wherever_the_options_of_all_commands_stand() {
+        let wants =
+            |text: &str| wants_events(&text.split(' ').map(OsString::from).collect::<Vec<_>>());
+        for text in [
+            "tertulia run --json --nope",
+            "tertulia -q run --json --nope",
+            "tertulia --quiet --color=never run hi --json",
+            "tertulia --color never -q run --json",
+        ] {
+            assert!(wants(text), "{text}");
+        }
+        for text in [
+            "tertulia",
+            "tertulia --color",
+            "tertulia -q why --json run",
+            "tertulia --color run --json",
+            "tertulia -q run -- --json",
+        ] {
+            assert!(!wants(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn options_of_all_commands_are_taken_before_and_behind_the_name() {
+        for words in [
+            &["tertulia", "--quiet", "doctor"][..],
+            &["tertulia", "doctor", "--quiet"],
+            &["tertulia", "run", "-q", "hi"],
+            &["tertulia", "-q", "run", "hi"],
+            &["tertulia", "sessions", "list", "-q"],
+        ] {
+            let cli = Cli::read(words.iter().map(OsString::from)).unwrap();
+            assert!(cli.global.quiet, "{words:?}");
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The help of the program as a whole: the commands by task, the options of all of them, and examples. What is
 //! said of a command comes from its own declaration.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use anstyle::Style;
-use clap::CommandFactory;
+use clap::{CommandFactory, Error, FromArgMatches};
 
 use super::Cli;
 
@@ -39,6 +40,11 @@ impl Cli {
         let template = template(&command);
         // The same for -h and --help.
         command.help_template(template)
+    }
+
+    /// Reads what was typed.
+    pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
+        Self::from_arg_matches_mut(&mut Self::declared().try_get_matches_from(arguments)?)
     }
 }
 

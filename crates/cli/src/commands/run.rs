@@ -1,6 +1,5 @@
 //! `tertulia run`: one request, until the table needs a person. How it ended becomes an exit code.
 
-mod asking;
 mod events;
 mod live;
 mod outcome;
