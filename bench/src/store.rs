@@ -3,6 +3,7 @@
 
 mod appends;
 mod imports;
+mod lone;
 mod reads;
 mod searches;
 mod yardsticks;
@@ -46,7 +47,7 @@ pub(crate) fn run(
 /// Appends and tail reads for a comparison with other programs, as JSON.
 pub(crate) fn times(folder: &Path, writer: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
     let ground = Ground::new(folder)?;
-    let (appends, microseconds) = appends::alone(&ground)?;
+    let (appends, microseconds) = lone::alone(&ground)?;
     let tail = reads::tail_alone(&ground)?;
     let line = serde_json::json!({
         "appendsPerSecond": appends,

@@ -1,4 +1,4 @@
-//! Durable appends by 1, 16 and 64 writers, in turns with the yardsticks.
+//! Durable appends by 16 and 64 writers, in turns with the yardsticks.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,16 +8,14 @@ use std::time::{Duration, Instant};
 use tertulia_store::{Append, NewSession, SessionId, SessionStore};
 
 use super::yardsticks::{GroupedFile, insert, plain_sqlite};
-use super::{Ground, said};
+use super::{Ground, lone, said};
 use crate::arguments::Scale;
 use crate::report::{Figure, Theme, Unit, duration, grouped};
 
 /// The size of a stored record, in our store and in SQLite and the file that it is compared with.
-const BYTES: usize = 512;
+pub(super) const BYTES: usize = 512;
 /// The length of a message text whose record has [`BYTES`] bytes.
-const TEXT: usize = 217;
-/// The length of the message text in the comparison with other programs (`bench/peers/sessions.py`).
-const PEER_TEXT: usize = 312;
+pub(super) const TEXT: usize = 217;
 const ROUNDS: usize = 5;
 
 /// What so many writers got done.
@@ -38,8 +36,8 @@ impl Run {
 type Work<'w> = &'w (dyn Fn(usize) -> Result<(), String> + Sync);
 
 pub(crate) fn measure(ground: &Ground, scale: &Scale) -> Result<Theme, Box<dyn Error>> {
-    let mut figures = Vec::new();
-    for writers in [1, 16, 64] {
+    let mut figures = Vec::from(lone::measure(ground, scale)?);
+    for writers in [16, 64] {
         let [ours, sqlite, raw] = in_turns(ground, writers, scale.time)?;
         let rates = |one: &Run, other: &Run| {
             let (one, other) = (one.per_second as usize, other.per_second as usize);
@@ -51,7 +49,6 @@ pub(crate) fn measure(ground: &Ground, scale: &Scale) -> Result<Theme, Box<dyn E
         };
         let name = format!("{writers} writers against SQLite, one transaction each");
         figures.push(match writers {
-            1 => ratio("1 writer against plain SQLite".to_owned(), &sqlite).at_least(0.8),
             16 => ratio(name, &sqlite).at_least(5.0),
             _ => ratio(name, &sqlite),
         });
@@ -92,16 +89,6 @@ fn turn(ground: &Ground) -> Result<Figure, Box<dyn Error>> {
     Ok(Figure::new(name, best[1] / best[0], Unit::Times).at_most(2.0).of(detail))
 }
 
-/// Appends by one writer: how many a second, and the median in microseconds.
-pub(crate) fn alone(ground: &Ground) -> Result<(f64, f64), Box<dyn Error>> {
-    let (store, _) = ground.store("alone")?;
-    let session = begin(&store)?;
-    let next = AtomicUsize::new(0);
-    let work = |_| one(&store, &session, &next, (PEER_TEXT, true));
-    let run = run(1, Duration::from_secs(2), &work)?;
-    Ok((run.per_second, run.percentile(50) / 1000.0))
-}
-
 /// The best of several rounds of each: ours, SQLite, the file.
 fn in_turns(ground: &Ground, writers: usize, time: Duration) -> Result<[Run; 3], Box<dyn Error>> {
     let (store, _) = ground.store("ours")?;
@@ -113,19 +100,16 @@ fn in_turns(ground: &Ground, writers: usize, time: Duration) -> Result<[Run; 3],
         .collect::<Result<_, _>>()?;
     let raw = GroupedFile::new(&ground.file("raw")?)?;
     let record = vec![b'x'; BYTES];
-    let ours = |_: usize| one(&store, &session, &next, (TEXT, writers == 1));
+    let ours = |_: usize| {
+        let first = next.fetch_add(1, Ordering::Relaxed) + 1;
+        append(&store, &session, first, 1).map_err(|error| error.to_string())
+    };
     let sqlite = |writer: usize| {
         let connection = connections[writer].lock().map_err(|error| error.to_string())?;
         insert(&connection, &record).map_err(|error| error.to_string())
     };
     let raw = |_: usize| raw.append(&record).map_err(|error| error.to_string());
     let works: [Work<'_>; 3] = [&ours, &sqlite, &raw];
-    ours(0)?;
-    if store.entry(&session, &super::id(1))?.bytes != BYTES as u64 {
-        return Err(
-            format!("a text of {TEXT} bytes has a record of another size than {BYTES}").into()
-        );
-    }
     let mut best: [Run; 3] = Default::default();
     for _ in 0..ROUNDS {
         for (best, work) in best.iter_mut().zip(works) {
@@ -176,22 +160,6 @@ fn begin(store: &SessionStore) -> Result<SessionId, Box<dyn Error>> {
     Ok(session)
 }
 
-fn one(
-    store: &SessionStore,
-    session: &SessionId,
-    next: &AtomicUsize,
-    (text, is_alone): (usize, bool),
-) -> Result<(), String> {
-    let number = next.fetch_add(1, Ordering::Relaxed) + 1;
-    let mut entry = said(number, &"x".repeat(text));
-    if !is_alone {
-        // With many writers the one before it may not be there yet.
-        entry.parent_id = Some(super::id(0));
-    }
-    let appended = store.append(session, Append::new([entry]));
-    appended.map(|_| ()).map_err(|error| error.to_string())
-}
-
 fn append(
     store: &SessionStore,
     session: &SessionId,
@@ -200,6 +168,7 @@ fn append(
 ) -> Result<(), Box<dyn Error>> {
     let entries = (first..first + count).map(|number| {
         let mut entry = said(number, &"x".repeat(TEXT));
+        // With many writers the one before it may not be there yet.
         entry.parent_id = (number > 0).then(|| super::id(0));
         entry
     });
