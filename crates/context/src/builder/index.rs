@@ -313,3 +313,56 @@ pub(super) fn is_pinned(entry: &Entry) -> bool {
         meta.as_str().contains("\"pinned\"") && pinned().is_some_and(|raw| raw.get() == "true")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tertulia_session::{NewEntry, Part};
+
+    use super::*;
+
+    /// Entries 0, 1, 2 and so on; each follows the one of this number, or the last one before it.
+    fn tree(parents: &[usize]) -> Vec<Entry> {
+        let id = |number: usize| EntryId::from(format!("e-{number}"));
+        let entry = |(number, parent): (usize, &usize)| {
+            let parts = std::iter::once(Part::text("Shall we?")).collect();
+            let message = Message::of_role(tertulia_session::Role::User, parts);
+            let new = NewEntry::new(EntryKind::Message(message));
+            match number.checked_sub(1) {
+                Some(last) => new.with_parent(id((*parent).min(last))).with_id(id(number)),
+                None => new.with_id(id(number)),
+            }
+        };
+        parents.iter().enumerate().map(entry).collect()
+    }
+
+    fn path(log: &[Entry]) -> Vec<usize> {
+        let number = |id: &EntryId| log.iter().position(|entry| entry.id == *id);
+        let parent = |at: &usize| log[*at].parent_id.as_ref().and_then(number);
+        std::iter::successors(log.len().checked_sub(1), parent).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_branch_is_known_the_same_however_often_it_changed(
+            parents in proptest::collection::vec(0_usize..40, 1..40),
+        ) {
+            let (log, counter) = (tree(&parents), MessageCounter::new(Default::default()));
+            let mut kept = ContextIndex::new();
+            for end in 1..=log.len() {
+                let log = &log[..end];
+                kept.catch_up(log, &counter).unwrap();
+                let mut fresh = ContextIndex::new();
+                fresh.catch_up(log, &counter).unwrap();
+                prop_assert_eq!(format!("{:?}", kept.branch), format!("{:?}", fresh.branch));
+                let path = path(log);
+                prop_assert_eq!(&kept.branch.before(end).collect::<Vec<_>>(), &path);
+                for at in 0..end {
+                    prop_assert_eq!(kept.is_on_branch(LogIndex(at)), path.contains(&at));
+                    let before = path.iter().filter(|message| **message < at).count();
+                    prop_assert_eq!(kept.messages_before(LogIndex(at)), before as u64);
+                }
+            }
+        }
+    }
+}
