@@ -150,6 +150,10 @@ impl<'s> Screen<'s> {
         let rows: Vec<String> = below.iter().map(|line| self.row(line, columns)).collect();
         bytes.push_str(&rows.join("\r\n"));
         self.above_cursor = rows.len().saturating_sub(1);
+        // Behind a row that fills the terminal the cursor is still in that row.
+        if let Some(last) = self.widths.last_mut() {
+            *last = last.saturating_sub(1);
+        }
         self.write(&bytes)
     }
 

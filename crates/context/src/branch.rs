@@ -97,7 +97,7 @@ impl BranchIndex {
             EntryKind::CompactionSummary(summary) => {
                 self.sign(Sign::Mark, index);
                 self.sign(Sign::Summary, index);
-                if summary.author.as_deref() == Some(REQUESTED) {
+                if summary.member.is_none() && summary.author.as_deref() == Some(REQUESTED) {
                     self.sign(Sign::Requested, index);
                 }
             }
@@ -110,7 +110,7 @@ impl BranchIndex {
         }
     }
 
-    /// Forgets what comes behind an entry; all, without one.
+    /// Forgets what comes behind an entry; all, without one. For entries that were not to be found by their ids.
     pub(crate) fn truncate(&mut self, last: Option<usize>) {
         let end = last.map_or(0, |last| last + 1);
         self.stretches.truncate(self.stretches.partition_point(|stretch| stretch.start < end));
@@ -303,5 +303,36 @@ pub(crate) fn says_something(part: &Part) -> bool {
         | PartKind::Image(_)
         | PartKind::FileRef(_)
         | PartKind::Other(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::record::read_entry_line;
+
+    use super::*;
+
+    #[test]
+    fn what_one_member_was_cut_to_is_no_summary_that_a_person_asked_for() {
+        let summary = |member: &str| {
+            format!(
+                r#"{{"id":"s","type":"compaction_summary","payload":{{"summary":"s","author":"compact","firstKeptEntryId":"m2"{member}}}}}"#
+            )
+        };
+        for (member, compacted) in [("", 1), (r#","member":"bob""#, 0)] {
+            let said = |id| {
+                format!(
+                    r#"{{"id":"{id}","type":"message","payload":{{"role":"user","content":"a"}}}}"#
+                )
+            };
+            let lines = [said("m1"), said("m2"), summary(member)];
+            let entries: Vec<Entry> =
+                lines.iter().map(|line| read_entry_line(1, line).unwrap()).collect();
+            let mut index = BranchIndex::default();
+            for (at, entry) in entries.iter().enumerate() {
+                index.push(at, entry);
+            }
+            assert_eq!(Branch::new(&entries, &index).compacted(), compacted);
+        }
     }
 }

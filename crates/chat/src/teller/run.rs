@@ -1,5 +1,5 @@
 //! What a run tells: nobody is there to answer, so a question says whose turn it is and who waits for whom. In a pipe
-//! every step is one line, and the answers go elsewhere.
+//! every step is a line or a few, and the answers go elsewhere.
 
 use std::time::Instant;
 

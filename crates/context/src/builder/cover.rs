@@ -256,8 +256,11 @@ fn gather<'a>(build: &Build<'a, '_>, first_kept: LogIndex, kept: &[LogIndex]) ->
         found.push((LogIndex(log.len() + offset), message));
     }
     let until = build.marks.summary_first_kept;
-    let since = |view: &ViewEntry<'_>| Some(LogIndex(view.place())) >= until;
-    for view in build.index.before(log, first_kept).take_while(since) {
+    // A summary that kept from elsewhere, or from further on, says nothing about what lies before.
+    let known = until.filter(|until| *until < first_kept && build.index.is_on_branch(*until));
+    let is_new =
+        |view: &ViewEntry<'_>| until != Some(first_kept) && Some(LogIndex(view.place())) >= known;
+    for view in build.index.before(log, first_kept).take_while(is_new) {
         (first, last) = (Some(view.id()), last.or(Some(view.id())));
         let message = message_of(view, build.input.perspective);
         found.extend(message.map(|message| (LogIndex(view.place()), message)));

@@ -72,7 +72,7 @@ impl ContextBuilder {
         let (log, counter) = (session_entries, &self.counter);
         index.catch_up(log, counter)?;
         let (summary, previous) = find(index, log, request)?;
-        let covered = covered(index, log, summary);
+        let covered = covered(index, log, summary)?;
         let list: Vec<Covered<'_>> =
             covered.iter().map(|(entry, message)| Covered { entry, message }).collect();
         let task = SummaryTask {
@@ -146,11 +146,12 @@ fn covered<'a>(
     index: &ContextIndex,
     log: &'a [Entry],
     summary: &CompactionSummary,
-) -> Vec<(&'a EntryId, MessageRef<'a>)> {
+) -> Result<Vec<(&'a EntryId, MessageRef<'a>)>, ContextError> {
     let kept: HashSet<&EntryId> = summary.kept_ids.iter().flatten().collect();
     let mut messages = Vec::new();
     let mut is_met = false;
-    for view in index.before(log, LogIndex(log.len())) {
+    for view in index.entries.walk(log)? {
+        let view = view?;
         is_met |= summary.covered_to_id.as_ref() == Some(view.id());
         if is_met && !kept.contains(view.id()) {
             messages.extend(message_of(view, None).map(|message| (view.id(), message)));
@@ -160,5 +161,5 @@ fn covered<'a>(
         }
     }
     messages.reverse();
-    messages
+    Ok(messages)
 }

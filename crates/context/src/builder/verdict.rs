@@ -104,12 +104,21 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
         match self.sent.get(&at) {
             Some(true) => Fate::Elided,
             Some(false) => Fate::Kept,
-            None if Some(at) < self.build.marks.summary_first_kept => self.covered(),
+            None if self.is_covered(at) => self.covered(),
             None => {
                 let reason = self.mended.get(&at).cloned().unwrap_or(DropReason::Cut);
                 Fate::Dropped { reason }
             }
         }
+    }
+
+    /// Whether it is before what the newest summary kept, if that is on the branch.
+    fn is_covered(&self, at: LogIndex) -> bool {
+        let build = self.build;
+        let first_kept = build.marks.summary_first_kept;
+        first_kept.is_some_and(|first| {
+            at < first && (first.0 >= build.log.len() || build.index.is_on_branch(first))
+        })
     }
 
     fn covered(&self) -> Fate {
@@ -128,4 +137,36 @@ pub(super) fn is_made_up(build: &Build<'_, '_>, item: &Item<'_>) -> bool {
         _ => return false,
     };
     item.is_mended && role != item.message.effective_role()
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::record::read_entry_line;
+
+    use super::super::{ContextBuildInput, ContextBuilder, ContextConfig};
+    use super::*;
+
+    #[test]
+    fn a_summary_that_kept_from_another_branch_covers_nothing() {
+        let log = [
+            r#"{"id":"m0","type":"message","payload":{"role":"user","content":"a"}}"#,
+            r#"{"id":"m1","parentId":"m0","type":"message","payload":{"role":"user","content":"b"}}"#,
+            r#"{"id":"x","parentId":"m0","type":"message","payload":{"role":"user","content":"c"}}"#,
+            r#"{"id":"S","parentId":"m1","type":"compaction_summary","payload":{"summary":"s","firstKeptEntryId":"x"}}"#,
+            r#"{"id":"m2","parentId":"S","type":"message","payload":{"role":"user","content":"d"}}"#,
+            r#"{"id":"C","parentId":"m2","type":"context_cut","payload":{"strategy":"drop","firstKeptEntryId":"m2","keptIds":[],"tokensBefore":9,"tokensAfter":3,"reason":"r"}}"#,
+        ];
+        let log: Vec<_> = log.iter().map(|line| read_entry_line(1, line).unwrap()).collect();
+        let builder = ContextBuilder::new(ContextConfig::new(1_000)).unwrap();
+        let input =
+            ContextBuildInput { session_entries: &log, explain: true, ..Default::default() };
+        let built = builder.build_context(&input).unwrap();
+        let fate = |id: &str| {
+            let verdict = built.verdicts.iter().find(|one| one.entry.as_str() == id);
+            verdict.map(|one| one.fate.clone())
+        };
+        assert_eq!(fate("m1"), Some(Fate::Dropped { reason: DropReason::Cut }));
+        assert_eq!(fate("x"), Some(Fate::Hidden { reason: HideReason::OtherBranch }));
+        assert_eq!(fate("m2"), Some(Fate::Kept));
+    }
 }

@@ -61,7 +61,13 @@ impl<'a> Live<'a> {
     fn show(&mut self, below: Vec<Line>) {
         let is_blank = |line: &Line| line.width() == 0;
         let count = self.lines.iter().rposition(|line| !is_blank(line)).map_or(0, |last| last + 1);
-        if self.failed.is_some() || (count == 0 && below == self.below) {
+        if self.failed.is_some() {
+            // Nobody sees it any more.
+            self.lines.clear();
+            self.below.clear();
+            return;
+        }
+        if count == 0 && below == self.below {
             return;
         }
         let lines: Vec<Line> = self.lines.drain(..count).collect();
