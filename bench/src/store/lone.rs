@@ -73,7 +73,7 @@ impl Sides {
         Ok(Self { ours, sqlite, record: vec![b'x'; BYTES] })
     }
 
-    /// How long each of them takes for so many turns.
+    /// Returns the time that each side takes for this number of turns.
     fn round(&mut self, turns: usize) -> Result<[Duration; 2], Box<dyn Error>> {
         let mut times = [Duration::ZERO; 2];
         for turn in 0..2 * turns {

@@ -1,5 +1,6 @@
-//! The options that every command takes. They are hidden in the help of the commands, and the overview lists them. And
-//! what is read of the arguments before they are read as a whole, since an error in them depends on it.
+//! The options that every command takes. They are hidden in the help of the commands, and the overview lists them.
+//! `--color` and `run --json` are also looked for before the arguments are parsed, because they decide how a parse error is
+//! printed.
 
 use std::ffi::OsString;
 
@@ -29,8 +30,7 @@ pub(crate) enum ColorWhen {
 
 /// What `--color` says, before the arguments as a whole are read: an error in them may have colours too.
 pub(crate) fn color_of(arguments: &[OsString]) -> Option<ColorWhen> {
-    let words = arguments.iter().skip(1).map(|word| word.to_str().unwrap_or_default());
-    let words: Vec<&str> = words.take_while(|word| *word != "--").collect();
+    let words: Vec<&str> = words(arguments).take_while(|word| *word != "--").collect();
     let value = |place: usize| {
         let word: &str = words.get(place)?;
         match word.strip_prefix("--color") {
@@ -43,9 +43,14 @@ pub(crate) fn color_of(arguments: &[OsString]) -> Option<ColorWhen> {
     ColorWhen::from_str(last, false).ok()
 }
 
-/// Whether these are arguments of a `run` whose events a program reads, however wrong the others are.
+/// Returns the arguments behind the program's name. One that is not UTF-8 is empty: it is no option.
+fn words(arguments: &[OsString]) -> impl Iterator<Item = &str> {
+    arguments.iter().skip(1).map(|word| word.to_str().unwrap_or_default())
+}
+
+/// Tells whether these are arguments of `run --json`, even if other arguments are wrong.
 pub(crate) fn wants_events(arguments: &[OsString]) -> bool {
-    let mut words = arguments.iter().skip(1).map(|word| word.to_str().unwrap_or_default());
+    let mut words = words(arguments);
     // The options of all commands may stand before the name.
     let command = loop {
         match words.next() {

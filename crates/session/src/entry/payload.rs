@@ -177,7 +177,7 @@ kinds! {
         Reopened = "reopened" { count: u64 = "count" },
         /// The session belongs to this project folder.
         Folder = "folder" { path: Box<str> = "path" },
-        /// A person is asked after so many turns at the latest; `None`: as the team says.
+        /// The largest number of turns before a person is asked; `None` for the team's limit.
         TurnsMax = "turns_max" { turns: Option<u32> = "turns" },
         /// The title that a person gave the session; an empty one takes an earlier one back.
         Title = "title" { title: Box<str> = "title" },

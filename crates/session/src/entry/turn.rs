@@ -73,7 +73,7 @@ kinds! {
         Thought = "thought" { text: Box<str> = "text" },
         /// Something went wrong and the agent went on.
         Warned = "warned" { class: Option<Box<str>> = "errorClass", message: Box<str> = "message" },
-        /// The turn failed; the cure is what to do.
+        /// The turn failed; `cure` says how to fix it.
         Failed = "failed" { class: Box<str> = "errorClass", message: Box<str> = "message", cure: Box<str> = "cure" },
         /// The prompt was too large, and the turn is tried again with a smaller one of this budget.
         Retried = "retried" { budget: u64 = "budget" },

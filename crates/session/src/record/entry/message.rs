@@ -24,8 +24,8 @@ impl Payload for Message {
         let parts = read_body(object)?;
         let speaker = object.take_some("speaker").map(read_entry_speaker).transpose()?;
         if role.is_none() && speaker.is_none() {
-            let cure = "system, user, assistant or tool, or a speaker";
-            return Err(FieldError::missing("role", cure));
+            let expected = "system, user, assistant or tool, or a speaker";
+            return Err(FieldError::missing("role", expected));
         }
         let routing = object.take_with("routing", read_routing)?.map(Box::new);
         let speaker = speaker.map(Into::into);
