@@ -11,6 +11,7 @@ mod postings;
 mod query;
 mod score;
 mod select;
+mod stem;
 mod terms;
 mod text;
 
@@ -23,6 +24,7 @@ use heads::Heads;
 use postings::{NUMBERS_MAX, Postings};
 pub use query::RecallQuery;
 pub use select::{RecallBudget, Standing};
+use terms::TermKind;
 use text::Source;
 
 /// How many of the newest messages say what is to be recalled, besides the request.
@@ -60,6 +62,8 @@ struct Span {
     /// Its call, or [`heads::NO_HEAD`].
     head: u32,
     terms: u16,
+    /// What it says but for numbers: the same for passages that repeat each other.
+    gist: u32,
     escaped: bool,
     voice: Voice,
 }
@@ -100,12 +104,14 @@ impl RecallIndex {
             _ => self.places.push(place),
         }
         let mut scratch = Scratch::default();
+        // Who said something is asked for by name.
+        let mut speaker = message.speaker.as_deref().map(|speaker| &*speaker.role_name);
         for source in text::sources(message) {
             let Some(kind) = message.parts.get(source.part).map(|part| &part.kind) else {
                 continue;
             };
             let first = self.spans.len();
-            self.add_source(place, &source, Voice::of(kind), &mut scratch);
+            self.add_source(place, &source, Voice::of(kind), speaker.take(), &mut scratch);
             self.add_head(place, source.part, kind, first..self.spans.len());
         }
     }
@@ -164,7 +170,7 @@ impl RecallIndex {
             true => Standing::Gone,
             false => Standing::Apart,
         };
-        let budget = RecallBudget { max_tokens, scope_tokens: u64::MAX };
+        let budget = RecallBudget { max_tokens, scope_tokens: u64::MAX, floor_percent: 0 };
         self.search_beside(query, budget, tokenizer, standing, message_at)
     }
 
@@ -192,6 +198,7 @@ impl RecallIndex {
         place: usize,
         source: &Source<'_>,
         voice: Voice,
+        mut speaker: Option<&str>,
         scratch: &mut Scratch,
     ) {
         for range in passages::passages(source.raw, source.escaped) {
@@ -207,18 +214,26 @@ impl RecallIndex {
                 return;
             }
             scratch.text.clear();
+            if let Some(speaker) = speaker.take() {
+                scratch.text.push_str(speaker);
+                scratch.text.push('\n');
+            }
             let raw = source.raw.get(range).unwrap_or_default();
             text::decode(raw, source.escaped, &mut scratch.text);
-            let terms = self.add_terms(scratch);
+            let (terms, gist) = self.add_terms(scratch);
             let (escaped, head) = (source.escaped, heads::NO_HEAD);
-            self.spans.push(Span { place, part, begin, end, head, terms, escaped, voice });
+            self.spans.push(Span { place, part, begin, end, head, terms, gist, escaped, voice });
         }
     }
 
-    /// Notes the terms of the passage that comes next; says how many it has, repeats included.
-    fn add_terms(&mut self, scratch: &mut Scratch) -> u16 {
+    /// Notes the terms of the passage that comes next; says how many it has, repeats included, and its gist.
+    fn add_terms(&mut self, scratch: &mut Scratch) -> (u16, u32) {
         scratch.terms.clear();
-        terms::terms(&scratch.text, &mut |term, _| scratch.terms.push(term));
+        let mut gist = 0;
+        terms::terms(&scratch.text, &mut |term, kind| {
+            scratch.terms.push(term);
+            gist ^= if kind == TermKind::Number { 0 } else { (term >> 32) as u32 };
+        });
         scratch.terms.sort_unstable();
         for same in scratch.terms.chunk_by(|a, b| a == b) {
             let Some(&term) = same.first() else { continue };
@@ -226,7 +241,7 @@ impl RecallIndex {
         }
         let count = u16::try_from(scratch.terms.len()).unwrap_or(u16::MAX);
         self.terms += u64::from(count);
-        count
+        (count, gist)
     }
 
     /// Lets the passages of a call or a result be found by what the call was about.

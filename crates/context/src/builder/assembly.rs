@@ -105,6 +105,12 @@ impl<'a> Build<'a, '_> {
         entry.is_none_or(|entry| matches!(entry.kind, EntryKind::Message(_)))
     }
 
+    /// The number of a message on the branch, from 1.
+    pub(super) fn message_number(&self, at: LogIndex) -> u64 {
+        let arrived = at.0.saturating_sub(self.log.len()) as u64;
+        self.index.messages_before(at) + arrived + 1
+    }
+
     /// How many of them are older than all that the summary was made from.
     pub(super) fn older(&self) -> usize {
         self.marks.summary.map_or(0, |(_, summary)| summary.older())

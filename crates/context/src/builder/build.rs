@@ -269,6 +269,12 @@ impl<'a, 'b> Build<'a, 'b> {
         Ok(maker.cut)
     }
 
+    /// Whether the newest message is a request that nobody began to answer, so that recall may find much for it.
+    pub(super) fn asks_anew(&self) -> bool {
+        let newest = self.window.items.last().map(|item| item.entry);
+        self.builder.config.recall_tokens > 0 && newest.is_some() && newest == self.window.request
+    }
+
     pub(super) fn summary_message(&self, summary: &str) -> Message {
         match self.input.perspective {
             Some(_) => {

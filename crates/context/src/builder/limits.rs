@@ -11,6 +11,9 @@ use super::{ContextError, Strategy, verdict};
 /// How much of what a cut leaves may be the summary.
 const SUMMARY_PERMILLE_MAX: u64 = 600;
 
+/// How far down a cut for a new request goes.
+const REQUEST_TARGET_PERMILLE: u64 = 300;
+
 impl Build<'_, '_> {
     pub(super) fn limits(&self, summarizes: bool, overflow_hint: bool) -> Limits<'_> {
         let config = &self.builder.config;
@@ -25,6 +28,7 @@ impl Build<'_, '_> {
             fixed: self.scale.of_tokens(self.sums.fixed()),
             summary: self.scale.of_tokens(self.sums.summary),
             trigger: config.trigger(),
+            target_permille: self.target_permille(),
             config,
             overflow_hint,
             may_elide: config.tries(Strategy::Elide),
@@ -32,13 +36,20 @@ impl Build<'_, '_> {
         }
     }
 
+    /// How far down a cut goes. For a new request it makes room for what is recalled.
+    fn target_permille(&self) -> u64 {
+        let usual = self.builder.config.target_permille;
+        if self.asks_anew() { usual.min(REQUEST_TARGET_PERMILLE) } else { usual }
+    }
+
     /// How many tokens the message with a summary may have. It must not take all the room that a cut
     /// makes, however much of the whole is taken by what is always sent.
     fn summary_message_cap(&self) -> u64 {
         let config = &self.builder.config;
         let room = config.trigger().saturating_sub(self.scale.of_tokens(self.sums.fixed()));
-        let share = permille_of(permille_of(room, config.target_permille), SUMMARY_PERMILLE_MAX);
-        (config.summary_cap() + self.summary_wrapper()).min(share.max(self.summary_wrapper()))
+        let share = permille_of(permille_of(room, self.target_permille()), SUMMARY_PERMILLE_MAX);
+        let cap = config.summary_cap() / if self.asks_anew() { 2 } else { 1 };
+        (cap + self.summary_wrapper()).min(share.max(self.summary_wrapper()))
     }
 
     pub(super) fn summary_wrapper(&self) -> u64 {

@@ -18,6 +18,7 @@ pub(super) struct Limits<'c> {
     pub(super) fixed: u64,
     pub(super) summary: u64,
     pub(super) trigger: u64,
+    pub(super) target_permille: u64,
     pub(super) config: &'c ContextConfig,
     pub(super) overflow_hint: bool,
     pub(super) may_elide: bool,
@@ -176,11 +177,11 @@ impl Planner<'_> {
     fn target(&self, total: u64) -> u64 {
         let Limits { fixed, trigger, overflow_hint, .. } = *self.limits;
         let room = if overflow_hint { trigger.min(total) } else { trigger };
-        fixed + permille_of(room.saturating_sub(fixed), self.limits.config.target_permille)
+        fixed + permille_of(room.saturating_sub(fixed), self.limits.target_permille)
     }
 
     fn target_messages(&self) -> u64 {
-        let permille = self.limits.config.target_permille;
+        let permille = self.limits.target_permille;
         self.limits.config.max_history_messages.map_or(u64::MAX, |max| {
             // Only where there are too many of them is their number a reason to cut further.
             if self.is_too_long() { permille_of(max, permille).max(1) } else { max }

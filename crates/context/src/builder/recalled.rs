@@ -37,6 +37,9 @@ pub(super) struct Asked {
 /// How much of what answers best is looked at, in budgets: what is sent anyway counts among it.
 const SCOPE: u64 = 4;
 
+/// How much comes back for a new request where there is room, whatever comes back at other steps.
+const REQUEST_TOKENS_MAX: u64 = 6_144;
+
 /// What the head line of a passage costs, about; the whole is counted in the end.
 const PASSAGE_HEAD_TOKENS: u64 = 24;
 
@@ -50,7 +53,11 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     let refused = build.marks.refused_tokens.map(|tokens| tokens.saturating_sub(1));
     let limit = (config.max_input_tokens - config.reserve_tokens).min(refused.unwrap_or(u64::MAX));
     let free = limit.saturating_sub(build.total());
-    let budget = free.min(config.recall_tokens).saturating_mul(1_000) / build.scale.permille();
+    let most = match build.asks_anew() {
+        true => config.recall_tokens.max(REQUEST_TOKENS_MAX),
+        false => config.recall_tokens,
+    };
+    let budget = free.min(most).saturating_mul(1_000) / build.scale.permille();
     catch_up(build);
     let is_whole = |item: &super::Item<'_>| (item.entry, !item.message.is_made());
     let asked = Asked {
@@ -137,7 +144,7 @@ fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
     let query = RecallQuery { request: request.map(|item| &*item.message), recent: &recent };
     let tokenizer = &build.builder.counter.tokenizer;
     let scope_tokens = budget.saturating_mul(SCOPE);
-    let budget = RecallBudget { max_tokens: budget, scope_tokens };
+    let budget = RecallBudget { max_tokens: budget, scope_tokens, floor_percent: 0 };
     build.index.recall.search_beside(&query, budget, tokenizer, standing, message_at)
 }
 
@@ -201,7 +208,10 @@ fn shown(build: &Build<'_, '_>, passages: &[&Passage]) -> Message {
             Some((last, _)) if last + 1 == passage.place => {
                 text.push_str(&format!("\n[{role}]\n"));
             }
-            _ => text.push_str(&format!("\n\n[{role}, entry {}]\n", entry.id)),
+            _ => {
+                let number = build.message_number(LogIndex(passage.place));
+                text.push_str(&format!("\n\n[{number} {role}]\n"));
+            }
         }
         text.push_str(passage.text.trim_end());
         last = Some((passage.place, role));

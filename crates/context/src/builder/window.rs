@@ -21,7 +21,7 @@ use crate::view::Perspective;
 pub(super) struct Window<'a> {
     pub(super) items: Vec<Item<'a>>,
     pub(super) mended: Vec<Repair<LogIndex>>,
-    request: Option<LogIndex>,
+    pub(super) request: Option<LogIndex>,
     /// Made when something has to give way.
     units: OnceCell<Units>,
 }

@@ -39,6 +39,15 @@ impl RecallQuery<'_> {
         }
     }
 
+    /// What a new request says, and nothing that was said around it.
+    pub(super) fn of_request(&self) -> BTreeMap<u64, u64> {
+        let mut weights = BTreeMap::new();
+        if let Some(request) = self.request.filter(|_| !self.is_under_way()) {
+            add(request, NEWEST, &mut weights);
+        }
+        weights
+    }
+
     pub(super) fn weights(&self) -> BTreeMap<u64, u64> {
         let mut weights = BTreeMap::new();
         let request_at = self.request_at();
@@ -88,7 +97,7 @@ fn add(message: &Message, weight: u64, weights: &mut BTreeMap<u64, u64>) {
 /// Exact identifiers say most. Paths count once more as the subject of calls.
 fn kind_weight(kind: TermKind) -> u64 {
     match kind {
-        TermKind::Word => 10,
+        TermKind::Word | TermKind::Number => 10,
         TermKind::Path => 20,
         TermKind::Identifier => 30,
     }
@@ -111,20 +120,20 @@ mod tests {
 
     #[test]
     fn a_new_request_outweighs_what_stood_before_it() {
-        let (old, new) = (message("apples"), message("pears"));
+        let (old, new) = (message("melon"), message("pear"));
         let query = RecallQuery { request: Some(&new), recent: &[&old, &new] };
         assert!(!query.is_under_way());
-        assert!(weight(&query, "pears") > 10 * weight(&query, "apples"));
-        assert!(weight(&query, "apples") > 0);
+        assert!(weight(&query, "pear") > 10 * weight(&query, "melon"));
+        assert!(weight(&query, "melon") > 0);
     }
 
     #[test]
     fn under_way_the_newest_message_counts_most() {
-        let all = ["plums", "pears", "apples"].map(message);
+        let all = ["plum", "pear", "melon"].map(message);
         let query = RecallQuery { request: Some(&all[0]), recent: &[&all[0], &all[1], &all[2]] };
         assert!(query.is_under_way());
-        assert!(weight(&query, "apples") > weight(&query, "pears"));
-        assert!(weight(&query, "pears") > weight(&query, "plums"));
+        assert!(weight(&query, "melon") > weight(&query, "pear"));
+        assert!(weight(&query, "pear") > weight(&query, "plum"));
         let apart = RecallQuery { request: Some(&all[0]), recent: &[&all[1], &all[2]] };
         assert!(apart.is_under_way());
         assert_eq!(apart.weights(), query.weights());
@@ -132,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_same_request_is_found_among_the_last_messages_by_what_it_says() {
-        let (here, there) = (message("pears"), message("pears"));
+        let (here, there) = (message("pear"), message("pear"));
         let query = RecallQuery { request: Some(&here), recent: &[&there] };
         assert!(!query.is_under_way());
         let alone = RecallQuery { request: Some(&here), recent: &[] };

@@ -2,6 +2,8 @@
 //! neighbours, tempered by age and kind. Whole numbers only, so that every machine ranks alike.
 //! Called by the search; must not know of budgets or texts.
 
+use std::ops::Range;
+
 use super::postings::REPEATS_MAX;
 use super::query::RecallQuery;
 use super::{RecallIndex, Span, Voice};
@@ -15,10 +17,10 @@ struct Asked {
 
 /// No more terms are looked up than these, the most telling ones.
 const TERMS_MAX: usize = 64;
-/// A term in more than one of this many passages says little…
-const COMMON_SHARE: u64 = 8;
-/// …and is left out if there are this many others.
-const OTHERS_MIN: usize = 8;
+/// A term in more than one of so many passages says little, and is left out if there are so many others: in a new
+/// request, and in work under way, whose messages have many terms.
+const COMMON_IN_REQUEST: (u64, usize) = (5, 1);
+const COMMON_UNDER_WAY: (u64, usize) = (8, 8);
 /// What a term in the subject of a call counts, against one in the text.
 const SUBJECT_WEIGHT: u64 = 2;
 
@@ -58,10 +60,17 @@ fn asked(
         };
         (passages > 0 && value > 0).then_some(Asked { term, value, passages }).filter(|_| helps())
     };
-    let mut asked: Vec<Asked> = query.weights().into_iter().filter_map(weigh).collect();
+    let mut asked: Vec<Asked> = query.of_request().into_iter().filter_map(weigh).collect();
+    let mut common = COMMON_IN_REQUEST;
+    if asked.is_empty() {
+        common = COMMON_UNDER_WAY;
+        // Work under way, or a request such as "go on": what was said lately tells what it is about.
+        asked = query.weights().into_iter().filter_map(weigh).collect();
+    }
     asked.sort_by(|a, b| b.value.cmp(&a.value).then(a.term.cmp(&b.term)));
-    let is_telling = |one: &Asked| one.passages * COMMON_SHARE <= all;
-    if asked.iter().filter(|one| is_telling(one)).count() >= OTHERS_MIN {
+    let (share, others_min) = common;
+    let is_telling = |one: &Asked| one.passages * share <= all;
+    if asked.iter().filter(|one| is_telling(one)).count() >= others_min {
         asked.retain(is_telling);
     }
     asked.truncate(TERMS_MAX);
@@ -118,11 +127,11 @@ const LENGTH_STEPS: u64 = 8;
 impl Saturation {
     fn new(average: u64) -> Self {
         let fraction = |length: usize, repeats: usize| {
-            // k1 is 1.2, b is ½; all in percent.
+            // k1 is 0.9, b is ½; all in percent.
             let length = length as u64 * 100 / LENGTH_STEPS;
             let repeats = repeats as u64 * 100;
-            let norm = 120 * (50 + length / 2) / 100;
-            UNIT * repeats * 220 / 100 / (repeats + norm)
+            let norm = 90 * (50 + length / 2) / 100;
+            UNIT * repeats * 190 / 100 / (repeats + norm)
         };
         let table =
             std::array::from_fn(|length| std::array::from_fn(|repeats| fraction(length, repeats)));
@@ -136,49 +145,54 @@ impl Saturation {
     }
 }
 
-/// How far a score reaches, in bytes of text.
-const REACH: u64 = 1_500;
-/// A short message takes up at least this much of it.
-const NEIGHBOUR_BYTES_MIN: u64 = 40;
-/// How much of a score a neighbour gets, in percent.
+/// How far a score reaches, in messages.
+const REACH: usize = 4;
+/// How much of the best score near by a passage gets, in percent.
 const NEIGHBOUR_SHARE: u64 = 60;
 
-/// The scores with a part of what the neighbours have: what is asked about seldom ends with a
-/// passage, and the remark that opens a matter often does not name it.
+/// The scores with a part of the best one near by: what is asked about seldom ends with a passage, and the remark that
+/// opens a matter often does not name it. Near are the passages of the same message and, in talk, the messages around
+/// it; calls and their results may be about anything.
 fn with_neighbours(spans: &[Span], own: &[u64]) -> Vec<u64> {
     let mut scores = own.to_vec();
-    spread(spans, own, 0..spans.len(), &mut scores);
-    spread(spans, own, (0..spans.len()).rev(), &mut scores);
+    let mut messages: Vec<Spoken> = Vec::new();
+    for (number, (span, score)) in spans.iter().zip(own).enumerate() {
+        let is_talk = span.voice == Voice::Talk;
+        match messages.last_mut() {
+            Some(last) if last.place == span.place => {
+                last.spans.end = number + 1;
+                last.best = last.best.max(*score);
+                last.is_talk &= is_talk;
+            }
+            _ => messages.push(Spoken {
+                place: span.place,
+                spans: number..number + 1,
+                best: *score,
+                is_talk,
+            }),
+        }
+    }
+    for (at, message) in messages.iter().enumerate() {
+        let is_talk = |one: &&Spoken| one.is_talk && message.is_talk;
+        let before = messages[..at].iter().rev().take(REACH).take_while(is_talk);
+        let after = messages[at + 1..].iter().take(REACH).take_while(is_talk);
+        let near = before.chain(after).map(|one| one.best).max().unwrap_or_default();
+        for (score, own) in
+            scores[message.spans.clone()].iter_mut().zip(&own[message.spans.clone()])
+        {
+            let beside = if *own == message.best { near } else { near.max(message.best) };
+            *score += beside * NEIGHBOUR_SHARE / 100;
+        }
+    }
     scores
 }
 
-/// Carries scores on in one direction.
-fn spread(spans: &[Span], own: &[u64], order: impl Iterator<Item = usize>, scores: &mut [u64]) {
-    let mut carried = 0;
-    let mut last: Option<(&Span, u64)> = None;
-    for number in order {
-        let (Some(span), Some(own)) = (spans.get(number), own.get(number)) else { continue };
-        carried = match last {
-            Some((near, near_own)) if belong_together(near, span) => fade(carried + near_own, span),
-            _ => 0,
-        };
-        if let Some(score) = scores.get_mut(number) {
-            *score += carried * NEIGHBOUR_SHARE / 100;
-        }
-        last = Some((span, *own));
-    }
-}
-
-/// What is left of a score on the other side of a passage.
-fn fade(carried: u64, span: &Span) -> u64 {
-    let bytes = u64::from(span.end.saturating_sub(span.begin)).clamp(NEIGHBOUR_BYTES_MIN, REACH);
-    carried / REACH * (REACH - bytes) + carried % REACH * (REACH - bytes) / REACH
-}
-
-/// Whether what one passage is about is likely to be what the next one is about: within a message, and
-/// in talk. Calls and their results may be about anything.
-fn belong_together(one: &Span, next: &Span) -> bool {
-    one.place == next.place || (one.voice == Voice::Talk && next.voice == Voice::Talk)
+/// The passages of one message.
+struct Spoken {
+    place: usize,
+    spans: Range<usize>,
+    best: u64,
+    is_talk: bool,
 }
 
 /// The score by age and kind. While work is under way, what was seen lately is wanted, and the content
@@ -186,7 +200,7 @@ fn belong_together(one: &Span, next: &Span) -> bool {
 fn tempered(score: u64, span: &Span, index: &RecallIndex, age: usize, is_under_way: bool) -> u64 {
     const HALF_AGE: u64 = 50;
     let age = age as u64;
-    let bonus = if is_under_way { 400 } else { 50 };
+    let bonus = if is_under_way { 400 } else { 0 };
     let mut score = score / 100 * (100 + bonus * HALF_AGE / (HALF_AGE.saturating_add(age)));
     if is_under_way && index.heads.is_file(span.head) {
         score *= 3;
@@ -236,13 +250,13 @@ mod tests {
             end: 300,
             head: u32::MAX,
             terms: 1,
+            gist: 0,
             escaped: false,
             voice,
         };
-        let talk = [0, 1, 2, 3].map(|place| span(place, Voice::Talk));
-        let scores = with_neighbours(&talk, &[0, 1_000, 0, 0]);
-        assert_eq!(scores[1], 1_000);
-        assert!(scores[0] == scores[2] && scores[2] > scores[3] && scores[3] > 0, "{scores:?}");
+        let talk = [0, 1, 2, 3, 4, 5, 6].map(|place| span(place, Voice::Talk));
+        let scores = with_neighbours(&talk, &[0, 1_000, 0, 0, 0, 0, 0]);
+        assert_eq!(scores, [600, 1_000, 600, 600, 600, 600, 0]);
         let tools = [0, 1, 1, 2].map(|place| span(place, Voice::Tool));
         let scores = with_neighbours(&tools, &[0, 1_000, 0, 0]);
         assert!(scores[0] == 0 && scores[2] > 0 && scores[3] == 0, "{scores:?}");

@@ -1,7 +1,8 @@
 //! The best passages that fit: taken greedily, put into log order, neighbours joined. Called by the
 //! search with the scores; must not know where scores come from.
 
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::ops::Range;
 
 use super::{Passage, Span};
 use crate::tokens::Tokenizer;
@@ -32,7 +33,18 @@ pub struct RecallBudget {
     /// Passages are looked at, best first, until those that are sent anyway and those that come back
     /// have this many tokens together.
     pub scope_tokens: u64,
+    /// What answers less than so many hundredths as well as the best one stays out.
+    pub floor_percent: u64,
 }
+
+/// Passages that say the same but for numbers come back so often at most: the best of them.
+const ALIKE_MAX: usize = 1;
+
+/// What the line before the passages of a message costs, about.
+const HEAD_TOKENS: u64 = 8;
+
+/// A message comes back whole if it takes no more than this part of the budget, as a divisor.
+const WHOLE_SHARE: u64 = 3;
 
 /// About how many bytes of a passage are a token.
 const TOKEN_BYTES: u64 = 4;
@@ -46,9 +58,18 @@ pub(super) fn select(
     cut: impl Fn(&Span) -> Option<String>,
 ) -> Vec<Passage> {
     // From the best one on, the newer of two equals, while they fit.
-    let found = scores.iter().copied().zip(0..spans.len()).filter(|&(score, _)| score > 0);
+    let floor = scores.iter().max().map_or(0, |best| best / 100 * budget.floor_percent);
+    let found = scores.iter().copied().zip(0..spans.len());
+    let found = found.filter(|&(score, _)| score > 0 && score >= floor);
     let mut best: BinaryHeap<(u64, usize)> = found.collect();
     let mut chosen = Vec::new();
+    let (mut is_taken, mut messages) = (vec![false; spans.len()], HashSet::new());
+    let mut gists: HashMap<u32, usize> = HashMap::new();
+    let choose = |span| {
+        let text = cut(span)?;
+        let tokens = tokenizer.count(&text).tokens;
+        Some(Chosen { span, text, tokens })
+    };
     let (mut left, mut misfits) = (budget.max_tokens, 0);
     let mut scope = budget.scope_tokens;
     while let (Some((_, number)), true) = (best.pop(), left.min(scope) > 0 && misfits < MISFITS_MAX)
@@ -63,15 +84,32 @@ pub(super) fn select(
             }
             Standing::Apart => continue,
         }
-        let Some(text) = cut(span) else { continue };
-        let tokens = tokenizer.count(&text).tokens;
-        if tokens > left {
-            misfits += 1;
+        if is_taken[number] || gists.get(&span.gist).is_some_and(|alike| *alike >= ALIKE_MAX) {
             continue;
         }
+        let head = if messages.contains(&span.place) { 0 } else { HEAD_TOKENS };
+        let pieces = |numbers: Range<usize>, max: u64| {
+            let pieces: Option<Vec<Chosen<'_>>> = spans[numbers].iter().map(&choose).collect();
+            let tokens = |pieces: &[Chosen<'_>]| pieces.iter().map(|one| one.tokens).sum::<u64>();
+            pieces
+                .map(|pieces| (head + tokens(&pieces), pieces))
+                .filter(|(tokens, _)| *tokens <= max)
+        };
+        let whole = whole(spans, number);
+        let all = pieces(whole.clone(), left.min(budget.max_tokens / WHOLE_SHARE));
+        let one = number..number + 1;
+        let Some((numbers, (tokens, taken))) =
+            all.map(|all| (whole, all)).or_else(|| Some((one.clone(), pieces(one, left)?)))
+        else {
+            misfits += 1;
+            continue;
+        };
+        is_taken[numbers].fill(true);
+        messages.insert(span.place);
+        *gists.entry(span.gist).or_insert(0) += 1;
         left -= tokens;
         scope = scope.saturating_sub(tokens);
-        chosen.push(Chosen { span, text, tokens });
+        chosen.extend(taken);
     }
     loop {
         let passages = joined(&chosen, tokenizer);
@@ -81,6 +119,16 @@ pub(super) fn select(
             return passages;
         }
     }
+}
+
+/// The passages of the text that one belongs to.
+fn whole(spans: &[Span], number: usize) -> Range<usize> {
+    let is_same = |one: &&Span| {
+        spans.get(number).is_some_and(|span| (one.place, one.part) == (span.place, span.part))
+    };
+    let before = spans[..number].iter().rev().take_while(is_same).count();
+    let after = spans[number..].iter().take_while(is_same).count();
+    number - before..number + after
 }
 
 fn joined(chosen: &[Chosen<'_>], tokenizer: &Tokenizer) -> Vec<Passage> {

@@ -4,11 +4,15 @@
 
 use tertulia_session::script::{Run, Runs, fold, is_word, pairs};
 
+use super::stem::{is_common, stem};
+
 /// What a term is; the question weighs them differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TermKind {
     /// A plain word, a piece of an identifier, a pair of characters.
     Word,
+    /// A word that begins with a digit.
+    Number,
     /// A whole identifier: `getUserName`, `max_tokens`, `session-end`.
     Identifier,
     /// A path or the name of a file: `src/main.rs`, `main.rs`.
@@ -93,7 +97,7 @@ fn take_word(word: &str, take: &mut impl FnMut(u64, TermKind)) {
     let mut emit = |from: usize, to: usize, last: bool| {
         let piece = word.get(from..to).unwrap_or_default();
         if !piece.is_empty() && (pieces > 0 || !last) {
-            take(hash_of(piece), TermKind::Word);
+            take_plain(piece, take);
         }
         pieces += u32::from(!piece.is_empty());
     };
@@ -108,8 +112,19 @@ fn take_word(word: &str, take: &mut impl FnMut(u64, TermKind)) {
         before = Some(one);
     }
     emit(begin, word.len(), true);
-    let kind = if pieces > 1 { TermKind::Identifier } else { TermKind::Word };
-    take(hash_of(word), kind);
+    match pieces {
+        0 | 1 => take_plain(word, take),
+        _ => take(hash_of(word), TermKind::Identifier),
+    }
+}
+
+/// A plain word is found in all its forms. Words that every text has find nothing.
+fn take_plain(word: &str, take: &mut impl FnMut(u64, TermKind)) {
+    if word.starts_with(|one: char| one.is_ascii_digit()) {
+        take(hash_of(word), TermKind::Number);
+    } else if !is_common(word) {
+        take(hash_of(stem(word)), TermKind::Word);
+    }
 }
 
 pub(super) fn hash_of(text: &str) -> u64 {
@@ -160,6 +175,13 @@ mod tests {
     }
 
     #[test]
+    fn words_are_the_same_in_all_their_forms_and_common_ones_are_none() {
+        check("The tests failed; this test is failing", &["test", "fail", "test", "fail"]);
+        assert_eq!(kind("in 2,048 tokens", "2,048"), None);
+        assert_eq!(kind("in 2048 tokens", "2048"), Some(TermKind::Number));
+    }
+
+    #[test]
     fn chinese_and_japanese_are_pairs_of_characters() {
         check("数据库", &["数据", "据库"]);
         check("東京タワー", &["東京", "京タ", "タワ", "ワー"]);
@@ -174,9 +196,9 @@ mod tests {
 
     #[test]
     fn identifiers_are_found_whole_and_by_their_pieces() {
-        check("getUserName", &["get", "user", "name", "getusername"]);
-        check("max_tokens", &["max", "tokens", "max_tokens"]);
-        check("_private __init__", &["private", "init"]);
+        check("getUserName", &["user", "nam", "getusername"]);
+        check("max_tokens", &["max", "token", "max_tokens"]);
+        check("_private __init__", &["privat", "init"]);
         check("HTTPServer", &["httpserver"]);
         assert_eq!(kind("getUserName", "getusername"), Some(TermKind::Identifier));
         assert_eq!(kind("getUserName", "user"), Some(TermKind::Word));
@@ -185,14 +207,14 @@ mod tests {
 
     #[test]
     fn paths_are_found_whole_by_their_file_and_by_their_words() {
-        let path = ["src", "io", "read", "file", "read_file", "rs"];
+        let path = ["src", "io", "read", "fil", "read_file", "rs"];
         check(
             "./src/io/read_file.rs:12",
             &[&path[..], &["src/io/read_file.rs", "read_file.rs", "12"]].concat(),
         );
         assert_eq!(kind("src/main.rs", "main.rs"), Some(TermKind::Path));
         check("cli/", &["cli"]);
-        check("a...b", &["a", "b"]);
+        check("b...c", &["b", "c"]);
     }
 
     #[test]

@@ -1,0 +1,113 @@
+//! English words without their endings, and those that every text has. A stem is the beginning of its word, so nothing
+//! is copied; words of other scripts stay as they are. Called for terms; must not know who asks.
+
+/// Fewer letters are left of no word.
+const STEM_MIN: usize = 3;
+
+/// Returns the beginning of a word that its other forms share: `failing`, `failed`, `fails` and `fail` are one.
+pub(super) fn stem(word: &str) -> &str {
+    if !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return word;
+    }
+    let singular = singular(word);
+    let bare = ["ing", "ed", "ly"].into_iter().find_map(|ending| without(singular, ending));
+    let bare = bare.map_or(singular, undoubled);
+    ["e", "y", "i"].into_iter().find_map(|ending| without(bare, ending)).unwrap_or(bare)
+}
+
+fn singular(word: &str) -> &str {
+    if let Some(bare) = without(word, "ies") {
+        return bare;
+    }
+    let hissing = ["sses", "shes", "ches", "xes", "zes"];
+    if hissing.into_iter().any(|ending| ends_with(word, ending)) {
+        return word.get(..word.len() - 2).unwrap_or(word);
+    }
+    let is_other = ["ss", "us", "is"].into_iter().any(|ending| ends_with(word, ending));
+    without(word, "s").filter(|_| !is_other).unwrap_or(word)
+}
+
+/// `stopp` of `stopped` is `stop`; `fall` and `pass` stay.
+fn undoubled(word: &str) -> &str {
+    match word.as_bytes() {
+        [.., one, other] if one == other && !b"aeioulszAEIOULSZ".contains(one) => {
+            word.get(..word.len() - 1).unwrap_or(word)
+        }
+        _ => word,
+    }
+}
+
+fn without<'w>(word: &'w str, ending: &str) -> Option<&'w str> {
+    let bare = word.get(..word.len().checked_sub(ending.len())?)?;
+    (bare.len() >= STEM_MIN && ends_with(word, ending)).then_some(bare)
+}
+
+fn ends_with(word: &str, ending: &str) -> bool {
+    let start = word.len().checked_sub(ending.len());
+    start.and_then(|start| word.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending))
+}
+
+/// Tells whether a word is in every text, so that it finds nothing.
+pub(super) fn is_common(word: &str) -> bool {
+    let mut letters = [0; COMMON_BYTES_MAX];
+    let Some(letters) = letters.get_mut(..word.len()) else { return false };
+    letters.copy_from_slice(word.as_bytes());
+    letters.make_ascii_lowercase();
+    COMMON.binary_search_by(|common| common.as_bytes().cmp(letters)).is_ok()
+}
+
+const COMMON_BYTES_MAX: usize = 8;
+
+/// In ascending order.
+const COMMON: [&str; 140] = [
+    "a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at",
+    "be", "because", "been", "before", "being", "but", "by", "can", "could", "did", "do", "does",
+    "doing", "don", "done", "for", "from", "get", "go", "got", "had", "has", "have", "he", "her",
+    "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just",
+    "know", "let", "like", "ll", "make", "many", "may", "me", "might", "more", "most", "much",
+    "must", "my", "no", "nor", "not", "now", "of", "off", "ok", "okay", "on", "once", "one",
+    "only", "or", "other", "our", "out", "over", "re", "really", "s", "said", "same", "say", "she",
+    "should", "so", "some", "such", "t", "tell", "than", "that", "the", "their", "them", "then",
+    "there", "these", "they", "thing", "things", "think", "this", "those", "through", "to", "too",
+    "uh", "um", "under", "up", "us", "ve", "very", "want", "was", "way", "we", "well", "were",
+    "what", "when", "where", "which", "while", "who", "whom", "why", "will", "with", "would",
+    "yeah", "yes", "you", "your",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(forms: &str, expected: &str) {
+        for form in forms.split(' ') {
+            assert_eq!(stem(form), expected, "{form}");
+        }
+    }
+
+    #[test]
+    fn the_forms_of_a_word_have_one_stem() {
+        check("fail fails failed failing", "fail");
+        check("stop stops stopped stopping", "stop");
+        check("story stories", "stor");
+        check("decide decides decided deciding", "decid");
+        check("box boxes", "box");
+        check("class classes", "class");
+        check("quick quickly", "quick");
+    }
+
+    #[test]
+    fn short_words_and_other_scripts_stay() {
+        for word in ["is", "us", "bus", "red", "sing", "größe", "ошибки", "sha256"] {
+            assert_eq!(stem(word), word);
+        }
+    }
+
+    #[test]
+    fn common_words_are_told_in_any_case() {
+        assert!(COMMON.is_sorted());
+        assert!(COMMON.iter().all(|word| word.len() <= COMMON_BYTES_MAX));
+        assert!(is_common("The") && is_common("would") && is_common("a"));
+        assert!(!is_common("theory") && !is_common("") && !is_common("für"));
+    }
+}
