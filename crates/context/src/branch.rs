@@ -44,9 +44,11 @@ pub(crate) enum Sign {
     Request,
     Usage,
     TeamTask,
+    /// Something recalled that takes the place of all that was recalled before.
+    Recall,
 }
 
-const SIGNS: usize = Sign::TeamTask as usize + 1;
+const SIGNS: usize = Sign::Recall as usize + 1;
 
 /// The entries of a branch, from its root on, with their index.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +108,7 @@ impl BranchIndex {
             EntryKind::RuntimeInit(_) => self.sign(Sign::Init, index),
             EntryKind::Usage(_) => self.sign(Sign::Usage, index),
             EntryKind::TeamTask(_) => self.sign(Sign::TeamTask, index),
+            EntryKind::Recall(recall) if recall.replaces => self.sign(Sign::Recall, index),
             _ => {}
         }
     }

@@ -33,6 +33,7 @@ mod config;
 mod cover;
 mod elide;
 mod error;
+mod excerpts;
 mod frozen;
 mod hints;
 mod index;

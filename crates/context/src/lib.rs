@@ -43,6 +43,7 @@ pub mod builder;
 pub mod compact;
 mod conversation;
 mod escape;
+mod files;
 mod identifiers;
 mod log;
 mod manager;

@@ -15,6 +15,7 @@ mod stem;
 mod terms;
 mod text;
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use tertulia_session::{Message, PartKind};
@@ -84,6 +85,25 @@ pub struct Passage {
     pub text: String,
     /// What the text costs, without anything that is put around it.
     pub tokens: u64,
+}
+
+/// Weighs texts by what is asked about.
+#[derive(Clone, Debug)]
+pub(crate) struct Weigher {
+    values: HashMap<u64, u64>,
+}
+
+impl Weigher {
+    /// What the terms of a text are worth, each counted once.
+    pub(crate) fn weight(&self, text: &str) -> u64 {
+        let mut found = HashSet::new();
+        terms::terms(text, &mut |term, _| {
+            if self.values.contains_key(&term) {
+                found.insert(term);
+            }
+        });
+        found.iter().filter_map(|term| self.values.get(term)).sum()
+    }
 }
 
 impl RecallIndex {
@@ -191,6 +211,11 @@ impl RecallIndex {
         let cut = |span: &Span| cut(span, message_at(span.place)?);
         let standing = |span: &Span| standing(span.place);
         select::select(&self.spans, &scores, budget, tokenizer, standing, cut)
+    }
+
+    /// Weighs texts by what is asked about.
+    pub(crate) fn weigher(&self, query: &RecallQuery<'_>) -> Weigher {
+        Weigher { values: score::values(self, query) }
     }
 
     fn add_source(

@@ -11,8 +11,8 @@ use crate::{EntryId, Fields, Salt, Timestamp};
 
 pub use kind::{EntryKind, OtherEntry};
 pub use payload::{
-    BranchSummary, CompactionSummary, ContextCut, CutStrategy, ModelChange, Purged, Redaction,
-    RuntimeInit, SessionHeader, SessionSetting, Setting, SystemPromptOverride, TeamTask,
+    BranchSummary, CompactionSummary, ContextCut, CutStrategy, ModelChange, Purged, Recall,
+    Redaction, RuntimeInit, SessionHeader, SessionSetting, Setting, SystemPromptOverride, TeamTask,
     ThinkingLevelChange, Usage, Usd,
 };
 pub use turn::{Cause, Intent, QueueRule, RouteSource, Turn, TurnActivity, TurnEvent, TurnState};

@@ -48,7 +48,7 @@ pub use branch::{EntryError, EntryIndex, ViewEntry, Walk};
 pub use chain::{ChainLink, EntryDigest, RecordHash};
 pub use entry::{
     BranchSummary, Cause, CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry,
-    EntryKind, Intent, ModelChange, NewEntry, OtherEntry, Purged, QueueRule, Redaction,
+    EntryKind, Intent, ModelChange, NewEntry, OtherEntry, Purged, QueueRule, Recall, Redaction,
     RouteSource, RuntimeInit, SessionHeader, SessionSetting, Setting, SystemPromptOverride,
     TeamTask, ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnState, Usage, Usd,
 };

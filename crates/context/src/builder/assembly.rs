@@ -37,6 +37,9 @@ impl<'a> Build<'a, '_> {
             let id = id_at(self.log, &self.arrivals, item.entry).clone();
             push(item.message, *tokens, Source::Entry(id));
         }
+        if let Some((id, message)) = self.fresh {
+            push(MessageRef::made(message), self.sums.fresh, Source::Entry(id));
+        }
         if let Some(recalled) = recalled {
             stats.input_tokens += self.scale.of_tokens(recalled.tokens);
             stats.recalled_entries_count = recalled.entries.len() as u64;

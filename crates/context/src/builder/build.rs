@@ -5,6 +5,7 @@ use tertulia_session::{Entry, EntryId, Message, Part, Role};
 use super::arrivals::{Arrivals, tail_id};
 use super::cover::{self, Cut, Maker};
 use super::elide::{elided, has_outputs};
+use super::excerpts;
 use super::frozen::frozen_message;
 use super::hints::hints_message;
 use super::index::ContextIndex;
@@ -35,6 +36,10 @@ pub(super) struct Build<'a, 'b> {
     pub(super) hints: Option<Message>,
     /// The summary that stands for what is before the window.
     pub(super) summary: Option<(EntryId, Message)>,
+    /// What was recalled in this build, to be appended.
+    pub(super) fresh: Option<(EntryId, Message)>,
+    /// Whether messages go although they would fit: what was recalled beside them does not.
+    pub(super) must_cut: bool,
     pub(super) sums: Sums,
     pub(super) scale: Scale,
     pub(super) is_exact: bool,
@@ -49,6 +54,7 @@ pub(super) struct Sums {
     pub(super) hints: u64,
     pub(super) closing: u64,
     pub(super) summary: u64,
+    pub(super) fresh: u64,
 }
 
 impl Sums {
@@ -87,6 +93,8 @@ impl<'a, 'b> Build<'a, 'b> {
             frozen,
             hints,
             summary: None,
+            fresh: None,
+            must_cut: false,
             sums: Sums::default(),
             scale: Scale::ONE,
             is_exact: true,
@@ -104,6 +112,12 @@ impl<'a, 'b> Build<'a, 'b> {
     /// Cuts what is too large and puts the rest together.
     pub(super) fn finish(mut self) -> Result<ContextBuildResult<'a>, ContextError> {
         let before = self.total();
+        let was_over = self.is_over() || self.input.overflow_hint;
+        let had_recalled = was_over && self.take_recalled();
+        self.must_cut = had_recalled;
+        if was_over && self.shows_files() {
+            self.index.follow_files(self.log);
+        }
         let mut plan = self.plan(self.summarizes(), self.input.overflow_hint)?;
         let mut summary = Err(None);
         if plan.cut.is_some() && plan.summary_cap > 0 {
@@ -121,6 +135,7 @@ impl<'a, 'b> Build<'a, 'b> {
             self.marks.refused_tokens = self.input.overflow_hint.then_some(before);
         }
         let mut cut = self.apply(&plan, summary, before, Cut::default())?;
+        self.must_cut = false;
         // A cut between a call and its late result changes what is repaired, so more may be left than was planned.
         while cut.is_new && self.is_over() {
             let (before, plan) = (self.total(), self.plan(false, false)?);
@@ -129,6 +144,9 @@ impl<'a, 'b> Build<'a, 'b> {
             }
             cut = self.apply(&plan, Err(None), before, cut)?;
         }
+        let mut maker = Maker { build: &mut self, tokens_before: before, cut };
+        excerpts::recall(&mut maker, had_recalled, was_over);
+        let cut = maker.cut;
         self.assemble(cut)
     }
 
@@ -157,6 +175,7 @@ impl<'a, 'b> Build<'a, 'b> {
             hints: take(hints),
             closing: take(closing),
             summary: take(summary),
+            fresh: 0,
         };
         self.is_exact = is_exact;
     }
@@ -202,18 +221,18 @@ impl<'a, 'b> Build<'a, 'b> {
     /// What would be sent, in tokens as the provider would count them.
     pub(super) fn total(&self) -> u64 {
         let history: u64 = self.tokens.iter().sum();
-        self.scale.of_tokens(self.sums.fixed() + self.sums.summary + history)
+        self.scale.of_tokens(self.sums.fixed() + self.sums.summary + self.sums.fresh + history)
     }
 
     fn is_over(&self) -> bool {
         let config = &self.builder.config;
         let count = self.tokens.len() as u64;
         let is_long = config.max_history_messages.is_some_and(|max| count > max);
-        self.total() > config.trigger() || is_long
+        self.total() > self.trigger() || is_long
     }
 
     fn plan(&mut self, summarizes: bool, overflow_hint: bool) -> Result<Plan, ContextError> {
-        if !self.is_over() && !overflow_hint {
+        if !self.is_over() && !overflow_hint && !self.must_cut {
             return Ok(Plan::default());
         }
         if self.marks.is_stuck {
@@ -271,8 +290,15 @@ impl<'a, 'b> Build<'a, 'b> {
 
     /// Whether the newest message is a request that nobody began to answer, so that recall may find much for it.
     pub(super) fn asks_anew(&self) -> bool {
-        let newest = self.window.items.last().map(|item| item.entry);
+        let newest = self.newest_said().map(|item| item.entry);
         self.builder.config.recall_tokens > 0 && newest.is_some() && newest == self.window.request
+    }
+
+    /// Over this a context is cut. Room for what a new request recalls is kept free for new requests alone.
+    pub(super) fn trigger(&self) -> u64 {
+        let config = &self.builder.config;
+        let recall = if self.asks_anew() { config.recall_tokens } else { 0 };
+        config.max_input_tokens.saturating_sub(config.reserve_tokens.saturating_add(recall))
     }
 
     pub(super) fn summary_message(&self, summary: &str) -> Message {

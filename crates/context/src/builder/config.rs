@@ -104,11 +104,6 @@ impl ContextConfig {
         Ok(())
     }
 
-    /// Over this a context is cut.
-    pub(super) fn trigger(&self) -> u64 {
-        self.max_input_tokens.saturating_sub(self.reserve_tokens.saturating_add(self.recall_tokens))
-    }
-
     pub(super) fn tries(&self, strategy: Strategy) -> bool {
         self.strategies.contains(&strategy)
     }

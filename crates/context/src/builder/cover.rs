@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use tertulia_session::{ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields, ViewEntry};
+use tertulia_session::{
+    ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields, Recall, ViewEntry,
+};
 
 use super::arrivals::made_entry;
 use super::build::{Build, entry_at, id_at};
@@ -150,6 +152,14 @@ impl Maker<'_, '_, '_> {
         }
     }
 
+    /// Appends what was recalled. That is no cut: nothing goes for it.
+    pub(super) fn append_recall(&mut self, recall: Recall) -> EntryId {
+        let is_new = self.cut.is_new;
+        let id = self.append(EntryKind::Recall(Box::new(recall)));
+        self.cut.is_new = is_new;
+        id
+    }
+
     fn append(&mut self, kind: EntryKind) -> EntryId {
         let build = &*self.build;
         let parent_id = build.next_parent(&self.cut.entries);
@@ -166,7 +176,7 @@ impl Maker<'_, '_, '_> {
         if self.build.input.overflow_hint {
             return TOO_LARGE.to_owned();
         }
-        let trigger = config.trigger();
+        let trigger = self.build.trigger();
         match config.max_history_messages {
             Some(max) if self.tokens_before <= trigger => format!("over {max} messages"),
             _ => format!("over {trigger} tokens"),
@@ -226,7 +236,7 @@ pub(super) fn summarize(
     let message = build.summary_message(&summary.text);
     let tokens = build.index.made_tokens(&message, &build.builder.counter).tokens;
     let after = plan.left + build.scale.of_tokens(tokens);
-    let must_shrink = after > build.builder.config.trigger() || build.input.overflow_hint;
+    let must_shrink = after > build.trigger() || build.input.overflow_hint;
     if after >= tokens_before && must_shrink {
         return Ok(Err(format!(
             "with it there would be {after} tokens, no fewer than the {tokens_before} before"

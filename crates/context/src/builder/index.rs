@@ -12,6 +12,7 @@ use super::recalled::LastRecall;
 use super::settled::Settled;
 use super::{ContextError, LogIndex};
 use crate::branch::{BranchIndex, Sign};
+use crate::files::Files;
 use crate::recall::RecallIndex;
 use crate::tokens::{MessageCounter, TokenCache, TokenCount, ToolSpec};
 
@@ -40,6 +41,9 @@ pub struct ContextIndex {
     /// Those that it was shown beyond the log: messages that had arrived and were to be appended.
     pub(super) recalled_arrivals: Vec<EntryId>,
     pub(super) last_recall: Option<LastRecall>,
+    pub(super) files: Files,
+    /// The newest entry of the branch that the files are known from.
+    files_until: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -119,6 +123,7 @@ impl ContextIndex {
         }
         if !hidden.is_empty() {
             self.last_recall = None;
+            (self.files, self.files_until) = Default::default();
             self.recall.retain(|place| !hidden.contains(&place));
         }
         Ok(())
@@ -146,6 +151,27 @@ impl ContextIndex {
         for at in new.into_iter().rev() {
             self.branch.follow(at, &log[at]);
         }
+    }
+
+    /// Brings what is known of files up to date.
+    pub(super) fn follow_files(&mut self, log: &[Entry]) {
+        let newest = self.entries.newest_place();
+        if self.files_until == newest {
+            return;
+        }
+        if self.files_until.is_some_and(|until| !self.branch.contains(until)) {
+            (self.files, self.files_until) = Default::default();
+        }
+        let until = self.files_until;
+        let new = self.branch.before(log.len()).take_while(|at| Some(*at) > until);
+        let new: Vec<usize> = new.collect();
+        for at in new.into_iter().rev() {
+            let view = self.entries.see(log, at);
+            if let Some(EntryKind::Message(message)) = view.and_then(|view| view.kind()) {
+                self.files.add(at, message);
+            }
+        }
+        self.files_until = newest;
     }
 
     /// What is known of a branch follows from where it begins, so no parent may come later than its child.

@@ -27,10 +27,11 @@ impl Build<'_, '_> {
         Limits {
             fixed: self.scale.of_tokens(self.sums.fixed()),
             summary: self.scale.of_tokens(self.sums.summary),
-            trigger: config.trigger(),
+            trigger: self.trigger(),
             target_permille: self.target_permille(),
             config,
             overflow_hint,
+            must_cut: self.must_cut,
             may_elide: config.tries(Strategy::Elide),
             cover,
         }
@@ -39,6 +40,7 @@ impl Build<'_, '_> {
     /// How far down a cut goes. For a new request it makes room for what is recalled.
     fn target_permille(&self) -> u64 {
         let usual = self.builder.config.target_permille;
+        let usual = self.kept_permille(usual);
         if self.asks_anew() { usual.min(REQUEST_TARGET_PERMILLE) } else { usual }
     }
 
@@ -46,7 +48,7 @@ impl Build<'_, '_> {
     /// makes, however much of the whole is taken by what is always sent.
     fn summary_message_cap(&self) -> u64 {
         let config = &self.builder.config;
-        let room = config.trigger().saturating_sub(self.scale.of_tokens(self.sums.fixed()));
+        let room = self.trigger().saturating_sub(self.scale.of_tokens(self.sums.fixed()));
         let share = permille_of(permille_of(room, self.target_permille()), SUMMARY_PERMILLE_MAX);
         let cap = config.summary_cap() / if self.asks_anew() { 2 } else { 1 };
         (cap + self.summary_wrapper()).min(share.max(self.summary_wrapper()))

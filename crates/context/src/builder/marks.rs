@@ -28,6 +28,8 @@ pub(super) struct Marks<'a> {
     /// What a counted token weighed when the history was cut last.
     pub(super) scale_permille: Option<u64>,
     pub(super) newest: Option<LogIndex>,
+    /// The newest recall that takes the place of all before it.
+    pub(super) recalled: Option<LogIndex>,
     /// The size that the model found too large, if that is why the newest cut was made.
     pub(super) refused_tokens: Option<u64>,
     /// Whether the last two cuts made nothing smaller, with no message between them.
@@ -41,7 +43,8 @@ impl<'a> Marks<'a> {
         tail: Option<LogIndex>,
         member: Option<&str>,
     ) -> Result<Self, ContextError> {
-        let mut marks = Self::default();
+        let recalled = index.signs(Sign::Recall, tail).next();
+        let mut marks = Self { recalled, ..Self::default() };
         let mut idle = Vec::new();
         for at in index.signs(Sign::Mark, tail) {
             if marks.first_kept.is_some_and(|first| at < first) {

@@ -21,6 +21,8 @@ pub(super) struct Limits<'c> {
     pub(super) target_permille: u64,
     pub(super) config: &'c ContextConfig,
     pub(super) overflow_hint: bool,
+    /// Whether something goes although all would fit.
+    pub(super) must_cut: bool,
     pub(super) may_elide: bool,
     pub(super) cover: Cover,
 }
@@ -81,7 +83,7 @@ struct Planner<'p> {
 impl Planner<'_> {
     fn run(mut self) -> Result<Plan, NoPlan> {
         let total = self.total();
-        let is_over = total > self.limits.trigger;
+        let is_over = total > self.limits.trigger || self.limits.must_cut;
         let is_long = self.is_too_long();
         if !(is_over || is_long || self.limits.overflow_hint) {
             return Ok(Plan::default());

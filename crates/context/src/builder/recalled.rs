@@ -46,17 +46,14 @@ const PASSAGE_HEAD_TOKENS: u64 = 24;
 pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     let config = &build.builder.config;
     let is_whole = build.marks.first_kept.is_none() && build.marks.elided.is_empty();
-    if config.recall_tokens == 0 || is_whole {
+    if config.recall_tokens == 0 || is_whole || !build.asks_anew() {
         return None;
     }
     // What the model found too large must not come about again by what is recalled.
     let refused = build.marks.refused_tokens.map(|tokens| tokens.saturating_sub(1));
     let limit = (config.max_input_tokens - config.reserve_tokens).min(refused.unwrap_or(u64::MAX));
     let free = limit.saturating_sub(build.total());
-    let most = match build.asks_anew() {
-        true => config.recall_tokens.max(REQUEST_TOKENS_MAX),
-        false => config.recall_tokens,
-    };
+    let most = config.recall_tokens.max(REQUEST_TOKENS_MAX);
     let budget = free.min(most).saturating_mul(1_000) / build.scale.permille();
     catch_up(build);
     let is_whole = |item: &super::Item<'_>| (item.entry, !item.message.is_made());
@@ -78,18 +75,26 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     found
 }
 
-fn request_at<'b, 'a>(build: &'b Build<'a, '_>) -> Option<&'b super::Item<'a>> {
+pub(super) fn request_at<'b, 'a>(build: &'b Build<'a, '_>) -> Option<&'b super::Item<'a>> {
     let answered = build.input.answers.and_then(|id| build.index.find(id));
     let mut newest = build.window.items.iter().rev();
     newest.find(|item| match answered {
         Some(answered) => item.entry == answered,
-        None => is_request(&item.message),
+        None => !build.is_recall(item) && is_request(&item.message),
     })
+}
+
+/// The newest messages that somebody said, oldest first.
+pub(super) fn recent<'b, 'a>(build: &'b Build<'a, '_>) -> Vec<&'b super::Item<'a>> {
+    let said = build.window.items.iter().rev().filter(|item| !build.is_recall(item));
+    let mut recent: Vec<_> = said.take(RECENT_MESSAGES).collect();
+    recent.reverse();
+    recent
 }
 
 /// Shows recall the entries that are new to it, and the messages that arrived as if they were appended
 /// already: so it finds the same once they are.
-fn catch_up(build: &mut Build<'_, '_>) {
+pub(super) fn catch_up(build: &mut Build<'_, '_>) {
     let (index, log) = (&mut *build.index, build.log);
     let shown = std::mem::take(&mut index.recalled_arrivals);
     let is_appended = |(at, id): (usize, &EntryId)| {
@@ -127,7 +132,7 @@ fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
         },
     };
     let is_on_branch = |at: usize| at >= build.log.len() || build.index.is_on_branch(LogIndex(at));
-    let recent = &items[items.len().saturating_sub(RECENT_MESSAGES)..];
+    let recent = recent(build);
     let standing = |at: usize| {
         if sent.contains(&LogIndex(at)) {
             // What asks is no answer.

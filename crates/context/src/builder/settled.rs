@@ -11,6 +11,7 @@ use super::{Item, LogIndex, MessageRef, units};
 #[derive(Debug, Default)]
 pub(super) struct Settled {
     by: Option<LogIndex>,
+    recalled: Option<LogIndex>,
     /// In ascending order. None of them was mended.
     entries: Vec<LogIndex>,
 }
@@ -26,7 +27,9 @@ impl Settled {
         let last = *self.entries.last()?;
         let is_there =
             |request: LogIndex| request > last || self.entries.binary_search(&request).is_ok();
-        if self.by != marks.by || (marks.first_kept.is_some() && !request.is_none_or(is_there)) {
+        if (self.by, self.recalled) != (marks.by, marks.recalled)
+            || (marks.first_kept.is_some() && !request.is_none_or(is_there))
+        {
             return None;
         }
         let mut items = Vec::with_capacity(self.entries.len() + NEW_ITEMS);
@@ -51,7 +54,7 @@ impl Settled {
         marks: &Marks<'_>,
         log_end: LogIndex,
     ) -> Self {
-        self.by = marks.by;
+        (self.by, self.recalled) = (marks.by, marks.recalled);
         self.entries.truncate(known);
         let new = &window.items[known..];
         let end = window.mended.iter().map(|one| one.entry).fold(log_end, LogIndex::min);

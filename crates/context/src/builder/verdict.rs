@@ -88,6 +88,10 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
             }
             match &entry.kind {
                 EntryKind::Message(_) | EntryKind::BranchSummary(_) => {}
+                EntryKind::Recall(_) if !self.sent.contains_key(&at) => {
+                    return hidden(HideReason::Superseded);
+                }
+                EntryKind::Recall(_) => {}
                 EntryKind::CompactionSummary(_) if self.summary.as_ref() == Some(&entry.id) => {
                     return Fate::Kept;
                 }

@@ -9,6 +9,7 @@ use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, EntryKind, Message, Part, Role, ViewEntry};
 
 use super::arrivals::Arrivals;
+use super::excerpts::recall_message;
 use super::index::{ContextIndex, is_pinned};
 use super::marks::{FIRST_KEPT, Marks};
 use super::repair::{Repair, Repaired, repair};
@@ -88,6 +89,12 @@ impl<'a> Window<'a> {
         })
     }
 
+    /// Keeps these items.
+    pub(super) fn retain(&mut self, keep: impl FnMut(&Item<'a>) -> bool) {
+        self.items.retain(keep);
+        self.units = OnceCell::new();
+    }
+
     /// What is left of it from this entry on, and these from before: the window that a later build reads from
     /// the log. A cut can separate a result from its call, or take away what stood between them, so all is mended anew.
     pub(super) fn cut(
@@ -151,6 +158,9 @@ impl<'a> Branch<'a> {
             if branch.is_known {
                 break;
             }
+            if is_replaced(view, marks) {
+                continue;
+            }
             if let Some(message) = message_of(view, reader.perspective) {
                 let side = if is_met { &mut branch.before } else { &mut branch.since };
                 side.push(Item::new(entry, message));
@@ -167,6 +177,12 @@ impl<'a> Branch<'a> {
         branch.since.reverse();
         Ok(branch)
     }
+}
+
+/// Whether something was recalled in place of this.
+fn is_replaced(view: ViewEntry<'_>, marks: &Marks<'_>) -> bool {
+    matches!(view.kind(), Some(EntryKind::Recall(_)))
+        && Some(LogIndex(view.place())) < marks.recalled
 }
 
 /// An entry as a message to a model, if it is one.
@@ -187,6 +203,9 @@ pub(super) fn message_of<'a>(
 }
 
 pub(super) fn made_of<'a>(kind: &EntryKind) -> Option<MessageRef<'a>> {
+    if let EntryKind::Recall(recall) = kind {
+        return recall_message(recall).map(MessageRef::made);
+    }
     let EntryKind::BranchSummary(summary) = kind else { return None };
     let text = Part::text(summary.summary.as_deref()?);
     Some(MessageRef::made(made_message(Role::User, "branch_summary", [text])))

@@ -2,6 +2,7 @@
 //! neighbours, tempered by age and kind. Whole numbers only, so that every machine ranks alike.
 //! Called by the search; must not know of budgets or texts.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::postings::REPEATS_MAX;
@@ -39,6 +40,12 @@ pub(super) fn scores(
         }
     }
     scores
+}
+
+/// What each term that is asked about is worth.
+pub(super) fn values(index: &RecallIndex, query: &RecallQuery<'_>) -> HashMap<u64, u64> {
+    let asked = asked(index, query, &|_| true);
+    asked.into_iter().map(|asked| (asked.term, asked.value)).collect()
 }
 
 fn asked(

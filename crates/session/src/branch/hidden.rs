@@ -1,4 +1,4 @@
-//! What redactions hide: their targets, and the summaries that may hold text of them.
+//! What redactions hide: their targets, and the summaries and recalled texts that may hold text of them.
 //!
 //! A redaction counts from its place in the log on, for every branch. A summary is void if it was
 //! written before the redaction and covers its target, or covers or carries on something that became
@@ -102,6 +102,7 @@ impl Hidden {
         let (void, is_compaction) = match &entry.kind {
             EntryKind::CompactionSummary(summary) => (case.judge_compaction(summary), true),
             EntryKind::BranchSummary(summary) => (case.judge_branch(summary, self.newest), false),
+            EntryKind::Recall(recall) => (self.judge_recall(place, &recall.source_ids), false),
             _ => (None, false),
         };
         if let Some(void) = void {
@@ -109,6 +110,12 @@ impl Hidden {
         }
         let since = self.redacted_at(&entry.id).into_iter().chain(void).min();
         Since { entry: since, summary: since.filter(|_| is_compaction) }
+    }
+
+    /// A redaction of something that the text was put together from. One that came before took its text away in time.
+    fn judge_recall(&self, place: usize, sources: &[EntryId]) -> Option<usize> {
+        let redactions = sources.iter().filter_map(|source| self.redacted_at(source));
+        redactions.filter(|redaction| *redaction > place).min()
     }
 }
 

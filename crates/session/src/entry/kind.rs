@@ -3,9 +3,9 @@
 use serde::ser::SerializeMap;
 
 use super::payload::{
-    BranchSummary, CompactionSummary, ContextCut, ModelChange, Purged, Redaction, RuntimeInit,
-    SessionHeader, SessionSetting, Setting, SystemPromptOverride, TeamTask, ThinkingLevelChange,
-    Usage,
+    BranchSummary, CompactionSummary, ContextCut, ModelChange, Purged, Recall, Redaction,
+    RuntimeInit, SessionHeader, SessionSetting, Setting, SystemPromptOverride, TeamTask,
+    ThinkingLevelChange, Usage,
 };
 use super::turn::{Turn, TurnEvent};
 use crate::Message;
@@ -71,6 +71,7 @@ entry_kinds! {
     CompactionSummary(Box<CompactionSummary>) = "compaction_summary",
     ContextCut(ContextCut) = "context_cut",
     BranchSummary(BranchSummary) = "branch_summary",
+    Recall(Box<Recall>) = "recall",
     Redaction(Redaction) = "redaction",
     Purged(Purged) = "purged",
     Turn(Box<Turn>) = "turn",

@@ -92,6 +92,19 @@ payloads! {
         ..unknown
     }
 
+    /// Text of earlier entries that was put in front of the model again. Nobody said it: no summary is made of it, and
+    /// recall does not find it.
+    pub struct Recall {
+        pub text: Box<str> = "text",
+        /// The entries that the text was put together from.
+        pub source_ids: Vec<EntryId> = "sourceIds",
+        /// Whether it takes the place of all that was recalled before.
+        pub replaces: bool = "replaces",
+        /// The member of a team whose context alone it is for; absent for all.
+        pub member: Option<Box<str>> = "member",
+        ..unknown
+    }
+
     /// The text of another entry is to be seen no more.
     pub struct Redaction {
         pub target_id: EntryId = "targetId",

@@ -1,0 +1,240 @@
+//! Files as they are now, in a build: at a cut in place of the old messages that showed them, and once when the work
+//! turns to a file whose known lines are out of sight. Both become an entry of the log, so that the provider's
+//! cache keeps them. What is known of files is [`crate::files`]'.
+
+use std::collections::HashSet;
+
+use tertulia_session::{EntryKind, Fields, Message, Part, PartKind, Recall, Role};
+
+use super::build::{Build, id_at};
+use super::cover::Maker;
+use super::plan::permille_of;
+use super::window::made_message;
+use super::{Item, LogIndex, recalled};
+use crate::files::{Excerpts, Wanted};
+use crate::recall::RecallQuery;
+
+/// How much of the room the newest messages keep at a cut where files could fill the rest.
+const KEPT_PERMILLE: u64 = 400;
+
+/// How much of the room a file gets that the work turns to.
+const TURN_PERMILLE: u64 = 100;
+
+/// How much of it all such files get together, until the next cut.
+const TURNS_PERMILLE: u64 = 250;
+
+/// Fewer tokens say nothing about a file.
+const TURN_TOKENS_MIN: u64 = 200;
+
+/// What the message with files costs beside them, at most.
+const MESSAGE_TOKENS: u64 = 48;
+
+/// What stands before the files.
+pub(super) const FILES_HEAD: &str = "[Files as they are now, as far as they were read or written before. No need to read these lines again.]";
+
+impl Build<'_, '_> {
+    /// Whether files come back at all: a member of a team is told of the conversation alone.
+    pub(super) fn shows_files(&self) -> bool {
+        self.builder.config.recall_tokens > 0 && self.input.perspective.is_none()
+    }
+
+    /// How far down a cut goes, so that what is known of files fills the rest.
+    pub(super) fn kept_permille(&self, usual: u64) -> u64 {
+        if !self.shows_files() {
+            return usual;
+        }
+        let tokens = self.index.files.bytes() as u64 / 4;
+        let room = self.trigger().saturating_sub(self.scale.of_tokens(self.sums.fixed())).max(1);
+        let share = tokens.saturating_mul(1_000) / room;
+        usual.saturating_sub(share).max(KEPT_PERMILLE.min(usual))
+    }
+
+    /// Takes what was recalled out of the window: a cut recalls anew. Says whether there was any.
+    pub(super) fn take_recalled(&mut self) -> bool {
+        let is_recall: Vec<bool> =
+            self.window.items.iter().map(|item| self.is_recall(item)).collect();
+        let mut stays = is_recall.iter().map(|is| !is);
+        self.tokens.retain(|_| stays.next().unwrap_or(true));
+        let mut stays = is_recall.iter().map(|is| !is);
+        self.window.retain(|_| stays.next().unwrap_or(true));
+        is_recall.contains(&true)
+    }
+
+    pub(super) fn is_recall(&self, item: &Item<'_>) -> bool {
+        self.log.get(item.entry.0).is_some_and(|entry| matches!(entry.kind, EntryKind::Recall(_)))
+    }
+
+    /// The newest message that somebody said.
+    pub(super) fn newest_said(&self) -> Option<&Item<'_>> {
+        self.window.items.iter().rev().find(|item| !self.is_recall(item))
+    }
+}
+
+/// Recalls the files at a cut, or the one that the work turns to.
+pub(super) fn recall(maker: &mut Maker<'_, '_, '_>, had_recalled: bool, was_over: bool) {
+    let build = &mut *maker.build;
+    if !build.shows_files() {
+        return;
+    }
+    let found = match was_over {
+        true => at_cut(build),
+        false => at_turn(build),
+    };
+    if found.is_none() && !(was_over && had_recalled) {
+        return;
+    }
+    let Excerpts { text, sources } = found.unwrap_or_default();
+    let ids = sources.into_iter().map(|at| id_at(build.log, &build.arrivals, LogIndex(at)).clone());
+    let recall = Recall {
+        text: text.into(),
+        source_ids: ids.collect(),
+        replaces: was_over,
+        member: None,
+        unknown: Fields::NONE,
+    };
+    let message = recall_message(&recall);
+    let id = maker.append_recall(recall);
+    let build = &mut *maker.build;
+    if let Some(message) = message {
+        let tokens = build.index.made_tokens(&message, &build.builder.counter).tokens;
+        build.fresh = Some((id, message));
+        build.sums.fresh = tokens;
+    }
+}
+
+/// What a model is sent of an entry with recalled text.
+pub(super) fn recall_message(recall: &Recall) -> Option<Message> {
+    let text = format!("{FILES_HEAD}{}", recall.text);
+    (!recall.text.is_empty()).then(|| made_message(Role::User, "recall", [Part::text(text)]))
+}
+
+fn at_cut(build: &mut Build<'_, '_>) -> Option<Excerpts> {
+    if is_waiting(build) {
+        return None;
+    }
+    let fixed = build.scale.of_tokens(build.sums.fixed());
+    let room =
+        permille_of(build.trigger().saturating_sub(fixed), build.builder.config.target_permille);
+    let tokens = (fixed + room).saturating_sub(build.total());
+    excerpts(build, tokens, &|_| true)
+}
+
+fn at_turn(build: &mut Build<'_, '_>) -> Option<Excerpts> {
+    let is_whole = build.marks.first_kept.is_none() && build.marks.elided.is_empty();
+    let newest = build.window.items.last()?;
+    // A cut recalls what there is room for, until more is said.
+    let is_cut = Some(newest.entry) < build.marks.newest;
+    if is_whole || is_cut || build.is_recall(newest) || is_waiting(build) {
+        return None;
+    }
+    let fixed = build.scale.of_tokens(build.sums.fixed());
+    let room = permille_of(build.trigger().saturating_sub(fixed), TURN_PERMILLE);
+    let free = build.trigger().saturating_sub(build.total());
+    let room = room.min(free);
+    if room < TURN_TOKENS_MIN {
+        return None;
+    }
+    let said = new_text(build);
+    let most = permille_of(build.trigger().saturating_sub(fixed), TURNS_PERMILLE);
+    let appended: u64 = build
+        .window
+        .items
+        .iter()
+        .zip(&build.tokens)
+        .filter(|(item, _)| build.is_recall(item) && Some(item.entry) > build.marks.recalled)
+        .map(|(_, tokens)| *tokens)
+        .sum();
+    let room = room.min(most.saturating_sub(appended));
+    let is_named = |path: &str| {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        said.contains(name)
+    };
+    excerpts(build, room, &is_named)
+}
+
+/// Whether a call of the newest answer has no result yet. It would be mended if something came behind it.
+fn is_waiting(build: &Build<'_, '_>) -> bool {
+    let mut results = HashSet::new();
+    for part in build.window.items.iter().rev().flat_map(|item| item.message.parts.iter().rev()) {
+        match &part.kind {
+            PartKind::ToolResult(result) => drop(results.insert(&*result.tool_call_id)),
+            PartKind::ToolCall(call) => {
+                if !results.contains(&*call.tool_call_id) {
+                    return true;
+                }
+            }
+            _ if !results.is_empty() => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// What was said since the last answer, with that answer: what names the files that the work turns to.
+fn new_text(build: &Build<'_, '_>) -> String {
+    let mut text = String::new();
+    for item in build.window.items.iter().rev() {
+        for part in &item.message.parts {
+            match &part.kind {
+                PartKind::Text(said) | PartKind::Thinking(said) => text.push_str(said),
+                PartKind::ToolCall(call) => text.push_str(call.arguments.as_str()),
+                PartKind::ToolResult(result) => text.push_str(&result.text()),
+                _ => {}
+            }
+            text.push('\n');
+        }
+        if item.message.effective_role() == Role::Assistant {
+            break;
+        }
+    }
+    text
+}
+
+fn recalled_texts(build: &Build<'_, '_>) -> Vec<Box<str>> {
+    let items = build.window.items.iter().filter_map(|item| build.log.get(item.entry.0));
+    let texts = items.filter_map(|entry| match &entry.kind {
+        EntryKind::Recall(recall) => Some(recall.text.clone()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+fn excerpts(
+    build: &mut Build<'_, '_>,
+    max_tokens: u64,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Option<Excerpts> {
+    build.index.follow_files(build.log);
+    if !build.index.files.paths().any(is_wanted) {
+        return None;
+    }
+    recalled::catch_up(build);
+    let mut files = &build.index.files;
+    let mut with_arrivals;
+    if !build.arrivals.messages.is_empty() {
+        with_arrivals = files.clone();
+        for (at, message) in (build.log.len()..).zip(build.arrivals.messages) {
+            with_arrivals.add(at, message);
+        }
+        files = &with_arrivals;
+    }
+    let items = &build.window.items;
+    let whole = items.iter().filter(|item| !item.message.is_made());
+    let sent: HashSet<usize> = whole.map(|item| item.entry.0).collect();
+    let recent = recalled::recent(build);
+    let recent: Vec<&Message> = recent.iter().map(|item| &*item.message).collect();
+    let request = recalled::request_at(build);
+    let query = RecallQuery { request: request.map(|item| &*item.message), recent: &recent };
+    let weigher = build.index.recall.weigher(&query);
+    let shown = recalled_texts(build);
+    let shown: HashSet<&str> = shown.iter().flat_map(|text| text.split('\n')).collect();
+    files.excerpts(&Wanted {
+        max_tokens: (max_tokens.saturating_mul(1_000) / build.scale.permille())
+            .saturating_sub(MESSAGE_TOKENS),
+        tokenizer: &build.builder.counter.tokenizer,
+        is_sent: &|at| sent.contains(&at),
+        shown: &shown,
+        weight: &|text| weigher.weight(text),
+        is_wanted,
+    })
+}

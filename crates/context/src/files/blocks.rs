@@ -1,0 +1,223 @@
+//! The parts of files that are worth showing: blocks of lines, those that were touched last and are asked about most
+//! first, every line once.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::Range;
+
+use super::Files;
+use super::known::{Line, Run};
+use crate::tokens::Tokenizer;
+
+/// What is looked for.
+pub(crate) struct Wanted<'w> {
+    pub(crate) max_tokens: u64,
+    pub(crate) tokenizer: &'w Tokenizer,
+    /// Whether a message is sent as it is.
+    pub(crate) is_sent: &'w dyn Fn(usize) -> bool,
+    /// Lines that are sent besides.
+    pub(crate) shown: &'w HashSet<&'w str>,
+    /// How much a text has of what is asked about.
+    pub(crate) weight: &'w dyn Fn(&str) -> u64,
+    /// Only files with such a path.
+    pub(crate) is_wanted: &'w dyn Fn(&str) -> bool,
+}
+
+/// Parts of files as they are now.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Excerpts {
+    pub(crate) text: String,
+    /// The messages that the lines come from.
+    pub(crate) sources: BTreeSet<usize>,
+}
+
+/// So many lines come or stay away together, at least and at most.
+const BLOCK_LINES: (usize, usize) = (12, 40);
+
+/// At this age, in messages, a block counts half.
+const HALF_AGE: u64 = 30;
+
+/// More candidates than so many times what fits are not looked at.
+const LOOK_FACTOR: u64 = 16;
+
+/// So many blocks that do not fit end the search for smaller ones.
+const MISFITS_MAX: usize = 8;
+
+struct Block<'f> {
+    path: &'f str,
+    /// The number of the run, and the lines in it.
+    run: usize,
+    lines: Range<usize>,
+    touched: usize,
+    known: &'f Run,
+}
+
+impl Files {
+    /// Returns the parts of files that are known, wanted and not sent, as many as fit.
+    pub(crate) fn excerpts(&self, wanted: &Wanted<'_>) -> Option<Excerpts> {
+        let mut chosen: Vec<Block<'_>> = Vec::new();
+        let (mut left, mut misfits) = (wanted.max_tokens, 0);
+        for block in self.ranked(wanted) {
+            let tokens = wanted.tokenizer.count(&(block.head() + &block.text())).tokens + 1;
+            if tokens > left {
+                misfits += 1;
+                if misfits > MISFITS_MAX {
+                    break;
+                }
+                continue;
+            }
+            left -= tokens;
+            chosen.push(block);
+        }
+        // What was taken last goes where the whole costs more than its parts.
+        while !chosen.is_empty() {
+            let excerpts = self.shown(&chosen);
+            if wanted.tokenizer.count(&excerpts.text).tokens <= wanted.max_tokens {
+                return Some(excerpts);
+            }
+            chosen.pop();
+        }
+        None
+    }
+
+    /// All blocks, best first.
+    fn ranked(&self, wanted: &Wanted<'_>) -> Vec<Block<'_>> {
+        let mut blocks = self.blocks(wanted);
+        blocks.sort_by_key(|block| std::cmp::Reverse(block.touched));
+        let most = usize::try_from(wanted.max_tokens.saturating_mul(4 * LOOK_FACTOR))
+            .unwrap_or(usize::MAX);
+        let mut bytes = 0_usize;
+        let looked = blocks.iter().take_while(|block| {
+            let is_in = bytes < most;
+            bytes += block.bytes();
+            is_in
+        });
+        let looked = looked.count();
+        blocks.truncate(looked);
+        let weights: Vec<u64> = blocks.iter().map(|block| (wanted.weight)(&block.text())).collect();
+        let heaviest = weights.iter().copied().max().unwrap_or_default().max(1);
+        let newest = blocks.iter().map(|block| block.touched).max().unwrap_or_default();
+        let mut ranked: Vec<(u64, Block<'_>)> = weights
+            .into_iter()
+            .zip(blocks)
+            .map(|(weight, block)| {
+                let age = (newest - block.touched) as u64;
+                let recency = 1_000 * HALF_AGE / (HALF_AGE + age);
+                (recency + 1_000 * weight / heaviest, block)
+            })
+            .collect();
+        ranked.sort_by(|one, other| {
+            other.0.cmp(&one.0).then_with(|| other.1.touched.cmp(&one.1.touched))
+        });
+        ranked.into_iter().map(|(_, block)| block).collect()
+    }
+
+    fn blocks(&self, wanted: &Wanted<'_>) -> Vec<Block<'_>> {
+        let mut blocks = Vec::new();
+        let is_new = |line: &Line| {
+            !line.text.trim().is_empty()
+                && !line.source.is_some_and(wanted.is_sent)
+                && !wanted.shown.contains(&*line.text)
+        };
+        for (path, file) in &self.files {
+            if !(wanted.is_wanted)(path) || self.is_open(path) {
+                continue;
+            }
+            for (number, run) in file.runs.iter().enumerate() {
+                for lines in segments(&run.lines) {
+                    let block = Block { path, run: number, touched: 0, lines, known: run };
+                    if !block.lines().iter().any(is_new) {
+                        continue;
+                    }
+                    let touched = block.lines().iter().filter_map(|line| line.source).max();
+                    blocks.push(Block { touched: touched.unwrap_or(file.touched), ..block });
+                }
+            }
+        }
+        blocks
+    }
+
+    /// File by file, the one that was touched last at the end.
+    fn shown(&self, chosen: &[Block<'_>]) -> Excerpts {
+        let mut by_file: BTreeMap<(usize, &str), Vec<&Block<'_>>> = BTreeMap::new();
+        for block in chosen {
+            let touched = self.files.get(block.path).map_or(0, |file| file.touched);
+            by_file.entry((touched, block.path)).or_default().push(block);
+        }
+        let mut excerpts = Excerpts::default();
+        for ((_, path), mut blocks) in by_file {
+            blocks.sort_by_key(|block| (block.run, block.lines.start));
+            for near in blocks
+                .chunk_by(|one, next| one.run == next.run && one.lines.end == next.lines.start)
+            {
+                let (Some(first), Some(last)) = (near.first(), near.last()) else { continue };
+                excerpts.text.push_str(&head(path, first.first(), last.last()));
+                for line in near.iter().flat_map(|block| block.lines()) {
+                    excerpts.text.push('\n');
+                    excerpts.text.push_str(&line.text);
+                    excerpts.sources.extend(line.source);
+                }
+            }
+            excerpts.sources.extend(self.files.get(path).into_iter().flat_map(|file| &file.mixed));
+        }
+        excerpts
+    }
+}
+
+impl<'f> Block<'f> {
+    fn lines(&self) -> &'f [Line] {
+        self.known.lines.get(self.lines.clone()).unwrap_or_default()
+    }
+
+    fn first(&self) -> usize {
+        self.known.first + self.lines.start
+    }
+
+    fn last(&self) -> usize {
+        self.known.first + self.lines.end - 1
+    }
+
+    fn head(&self) -> String {
+        head(self.path, self.first(), self.last())
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for line in self.lines() {
+            text.push_str(&line.text);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn bytes(&self) -> usize {
+        self.lines().iter().map(|line| line.text.len() + 1).sum()
+    }
+}
+
+fn head(path: &str, first: usize, last: usize) -> String {
+    format!("\n\n[{path}, lines {first}-{last}]")
+}
+
+/// Cuts lines into blocks, where possible before a line that begins something: one without an indent behind a blank
+/// one, or any behind a blank one.
+fn segments(lines: &[Line]) -> Vec<Range<usize>> {
+    let (min, max) = BLOCK_LINES;
+    let is_blank = |at: usize| lines.get(at).is_none_or(|line| line.text.trim().is_empty());
+    let is_top = |at: usize| {
+        lines.get(at).is_some_and(|line| !line.text.starts_with([' ', '\t', '}', ')', ']']))
+    };
+    let mut segments = Vec::new();
+    let mut begin = 0;
+    while lines.len() - begin > max {
+        let ends = begin + min..=begin + max;
+        let top = ends.clone().find(|end| is_blank(end - 1) && is_top(*end) && !is_blank(*end));
+        let end = top.or_else(|| ends.clone().rev().find(|end| is_blank(end - 1)));
+        let end = end.unwrap_or(begin + max * 3 / 5);
+        segments.push(begin..end);
+        begin = end;
+    }
+    if begin < lines.len() {
+        segments.push(begin..lines.len());
+    }
+    segments
+}
