@@ -35,8 +35,8 @@ const FLOOR_LIMIT: f64 = 3.0;
 /// A million entries against a thousand.
 const LENGTH_LIMIT: f64 = 1.5;
 
-/// An extractive summary against counting what it covers.
-const SUMMARY_LIMIT: f64 = 3.0;
+/// An extractive summary against counting what it covers, which takes about 4 ns a byte in texts that repeat their words.
+const SUMMARY_LIMIT: f64 = 8.0;
 
 pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
     let mut few = Warm::of(FEW_MESSAGES)?;

@@ -79,6 +79,12 @@ pub(crate) fn alone<T>(time: Duration, mut work: impl FnMut() -> T) -> f64 {
     best
 }
 
+/// The time of a piece of work that can be done only once.
+pub(crate) fn once<T>(work: impl FnOnce() -> T) -> f64 {
+    let mut work = Some(work);
+    batch_ns(1, &mut || work.take().map(|work| work()))
+}
+
 /// Calls the work until it has run for a batch, and says how long one call took by then.
 fn warm<T>(work: &mut impl FnMut() -> T) -> f64 {
     let mut calls = 1;

@@ -24,7 +24,9 @@ pub(crate) fn run(
 }
 
 fn measure(scale: &Scale) -> Result<Vec<Theme>, Box<dyn Error>> {
-    // Memory comes first, while the heap is still small and whole.
+    // The first text is counted before any other.
+    let first_text = tokens::measure_first();
+    // Memory comes first of the rest, while the heap is still small and whole.
     eprintln!("measuring memory …");
     let memory = memory::measure(scale)?;
     eprintln!("measuring windows …");
@@ -51,6 +53,7 @@ fn measure(scale: &Scale) -> Result<Vec<Theme>, Box<dyn Error>> {
         building,
         rendering,
         summaries,
+        first_text,
         counting,
         counting_growth,
         counting_alone,

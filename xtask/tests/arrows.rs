@@ -61,6 +61,7 @@ const PURE_CRATES: Names = &[
     "jiff",
     "memchr",
     "pulldown-cmark",
+    "regex-syntax",
     "serde",
     "serde_json",
     "smallvec",

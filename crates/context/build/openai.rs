@@ -1,0 +1,58 @@
+//! The tables of OpenAI's vocabularies. Called by the build script alone.
+
+mod classes;
+#[path = "../src/tokens/vocabulary/openai/layout.rs"]
+#[expect(dead_code, reason = "the functions that read are not needed to write")]
+mod layout;
+mod merges;
+mod pairs;
+mod trie;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::{env, fs};
+
+use bpe_openai::Tokenizer;
+
+/// Writes them all to the folder for what build scripts make.
+#[expect(clippy::disallowed_methods, reason = "a build script writes files; the crate does not")]
+pub(crate) fn write() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=src/tokens/vocabulary/openai/layout.rs");
+    let folder = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    let write = |name: &str, bytes: Vec<u8>| fs::write(folder.join(name), bytes);
+    let vocabularies = [("o200k", bpe_openai::o200k_base()), ("cl100k", bpe_openai::cl100k_base())];
+    for (name, tokenizer) in vocabularies {
+        let tokens = spellings(tokenizer)?;
+        write(&format!("{name}.trie"), long_words(&trie::nodes(&tokens)?))?;
+        let (facts, merges) = merges::facts(&tokens)?;
+        write(&format!("{name}.tokens"), long_words(&facts))?;
+        let (pairs, shifts) = pairs::tables(&merges)?;
+        write(&format!("{name}.pairs"), words(&pairs))?;
+        write(&format!("{name}.shifts"), short_words(&shifts))?;
+    }
+    let (blocks, classes) = classes::tables()?;
+    write("classes.blocks", blocks)?;
+    write("classes", classes)?;
+    Ok(())
+}
+
+/// The bytes of each token, in the order of their numbers.
+fn spellings(tokenizer: &Tokenizer) -> Result<Vec<&[u8]>, Box<dyn Error>> {
+    let tokens = u32::try_from(tokenizer.bpe.num_tokens())?;
+    if tokens >> layout::ID_BITS != 0 {
+        return Err(format!("{tokens} tokens do not fit into {} bits", layout::ID_BITS).into());
+    }
+    Ok((0..tokens).map(|id| tokenizer.bpe.token_bytes(id)).collect())
+}
+
+fn long_words(values: &[u64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn words(values: &[u32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn short_words(values: &[u16]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}

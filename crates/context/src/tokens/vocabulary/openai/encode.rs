@@ -1,0 +1,105 @@
+//! How many tokens a piece of text has. Called by [`super::known`] alone.
+//!
+//! The tokens of a piece are the one row of tokens in which every two neighbours stay apart. It is searched from the left,
+//! the longest token first; where no token fits, the last one is taken back and the next shorter one tried. A place from
+//! which no row leads to the end is never tried again, so the work grows as the text does.
+
+use super::layout::{NO_TOKEN, SPREAD};
+use super::tables::Tables;
+
+/// Memory that is used again for each piece.
+#[derive(Default)]
+pub(super) struct Encoder {
+    /// The row so far.
+    row: Vec<u32>,
+    /// A bit for each place: whether a token may still end there.
+    open: Vec<u64>,
+    borders: KnownBorders,
+}
+
+/// Which tokens stay apart, as far as it was asked lately: the same ones meet again and again. A place for each hash;
+/// the newest answer takes it.
+#[derive(Default)]
+struct KnownBorders {
+    /// [`TAKEN`], two tokens, and in the last bit whether they stay apart; 0 in places that are free.
+    places: Vec<u64>,
+}
+
+/// Of longer pieces nothing is kept: they are rare.
+const KEPT_BYTES: usize = 16 * 1_024;
+
+/// 256 KB hold the pairs that words are made of.
+const BORDERS: usize = 32_768;
+
+const TAKEN: u64 = 1 << 63;
+
+impl Encoder {
+    /// The tokens of this piece.
+    pub(super) fn count(&mut self, tables: &Tables, piece: &[u8]) -> u64 {
+        let first = tables.longest(piece);
+        // Most words are in the vocabulary.
+        if first == NO_TOKEN || tables.token(first).bytes() == piece.len() {
+            return u64::from(first != NO_TOKEN);
+        }
+        self.row.clear();
+        self.open.clear();
+        self.open.resize(piece.len() / 64 + 1, u64::MAX);
+        self.search(tables, piece, first);
+        let tokens = self.row.len() as u64;
+        if piece.len() > KEPT_BYTES {
+            (self.row, self.open) = Default::default();
+        }
+        tokens
+    }
+
+    fn search(&mut self, tables: &Tables, piece: &[u8], first: u32) {
+        let (mut token, mut at) = (first, 0);
+        loop {
+            let known = tables.token(token);
+            let end = at + known.bytes();
+            let last = self.row.last().copied();
+            if self.is_open(end)
+                && last.is_none_or(|last| self.borders.stay_apart(tables, last, token))
+            {
+                self.row.push(token);
+                at = end;
+                token = tables.longest(piece.get(at..).unwrap_or_default());
+                if token == NO_TOKEN {
+                    return;
+                }
+            } else if known.shorter() != token {
+                token = known.shorter();
+            } else {
+                self.close(at);
+                let Some(last) = self.row.pop() else { return };
+                at -= tables.token(last).bytes();
+                token = last;
+            }
+        }
+    }
+
+    fn is_open(&self, at: usize) -> bool {
+        self.open.get(at / 64).is_some_and(|bits| bits >> (at % 64) & 1 == 1)
+    }
+
+    fn close(&mut self, at: usize) {
+        if let Some(bits) = self.open.get_mut(at / 64) {
+            *bits &= !(1 << (at % 64));
+        }
+    }
+}
+
+impl KnownBorders {
+    fn stay_apart(&mut self, tables: &Tables, left: u32, right: u32) -> bool {
+        if self.places.is_empty() {
+            self.places = vec![0; BORDERS];
+        }
+        let key = TAKEN | u64::from(left) << 32 | u64::from(right) << 1;
+        let at = (key.wrapping_mul(SPREAD) >> (u64::BITS - BORDERS.trailing_zeros())) as usize;
+        let Some(known) = self.places.get_mut(at) else { return tables.stay_apart(left, right) };
+        if *known & !1 != key {
+            *known = key | u64::from(tables.stay_apart(left, right));
+        }
+        *known & 1 == 1
+    }
+}

@@ -1,0 +1,73 @@
+//! What a thread remembers of the pieces it has counted: texts say the same words again and again. Called by
+//! [`super`] alone.
+
+use super::encode::Encoder;
+use super::layout::SPREAD;
+use super::tables::Tables;
+
+/// A place for each hash; the newest piece of a hash takes it.
+#[derive(Default)]
+pub(super) struct KnownPieces {
+    /// A [`Key`] each, with the tokens of its piece in the last four bits; 0 in places that are free.
+    places: Vec<Key>,
+    encoder: Encoder,
+}
+
+/// The bytes of a short piece, and in the last byte four bits for its length and four for its tokens.
+type Key = u128;
+
+/// How long a piece is that is remembered. Longer ones are rarely repeated.
+const KEY_BYTES_MAX: usize = 15;
+
+const TOKENS_SHIFT: u32 = 124;
+const LENGTH_SHIFT: u32 = 120;
+
+/// 128 KB hold the words that texts repeat.
+const PLACES: usize = 8_192;
+
+impl KnownPieces {
+    /// The tokens of the piece of this text from here to there.
+    #[inline]
+    pub(super) fn count(&mut self, tables: &Tables, text: &[u8], from: usize, to: usize) -> u64 {
+        // Every byte is a token.
+        if to - from <= 1 {
+            return (to - from) as u64;
+        }
+        let key = key(text, from, to);
+        if self.places.is_empty() {
+            self.places = vec![0; PLACES];
+        }
+        let known = key.and_then(|key| Some((key, self.places.get_mut(place(key))?)));
+        let Some((key, known)) = known else {
+            return self.encoder.count(tables, text.get(from..to).unwrap_or_default());
+        };
+        if (*known ^ key) << (u128::BITS - TOKENS_SHIFT) != 0 {
+            let tokens = self.encoder.count(tables, text.get(from..to).unwrap_or_default());
+            *known = key | u128::from(tokens) << TOKENS_SHIFT;
+        }
+        (*known >> TOKENS_SHIFT) as u64
+    }
+}
+
+/// A piece that is short enough, in a form of one width.
+fn key(text: &[u8], from: usize, to: usize) -> Option<Key> {
+    let length = to - from;
+    if length > KEY_BYTES_MAX {
+        return None;
+    }
+    let bytes = match text.get(from..).and_then(<[u8]>::first_chunk) {
+        Some(bytes) => u128::from_le_bytes(*bytes) & ((1 << (8 * length)) - 1),
+        None => {
+            let mut bytes = [0; 16];
+            bytes.get_mut(..length)?.copy_from_slice(text.get(from..to)?);
+            u128::from_le_bytes(bytes)
+        }
+    };
+    Some(bytes | (length as u128) << LENGTH_SHIFT)
+}
+
+fn place(key: Key) -> usize {
+    #[expect(clippy::cast_possible_truncation, reason = "both halves are taken")]
+    let halves = (key as u64) ^ ((key >> 64) as u64).rotate_left(23);
+    (halves.wrapping_mul(SPREAD) >> (u64::BITS - PLACES.trailing_zeros())) as usize
+}

@@ -1,0 +1,133 @@
+//! How the tables of a vocabulary are laid out. Shared by the build script, which writes them, and by [`super::tables`],
+//! which reads them where they lie; so nothing is parsed when a program starts.
+//!
+//! All numbers are little-endian.
+//!
+//! - `trie`, 8 bytes a node: bits 0 to 8 its mark, bits 9 to 31 the base, bits 32 to 63 the token that ends here
+//!   or [`NO_TOKEN`]. The child for a byte is the node `base ^ byte`, if its mark is that of the byte. No two nodes
+//!   have the same base, so the mark alone tells whose child a node is.
+//! - `tokens`, 8 bytes a token: its length, and the numbers of three other tokens, 18 bits each ([`Token`]).
+//! - `pairs`, 4 bytes a place: a hash table of merges in which each has one possible place. A place holds 14 bits of
+//!   the hash and the token that the merge makes; whose merge it is says `tokens`.
+//! - `shifts`, 2 bytes a group of merges: what is mixed into their hashes so that no two of all merges share a place.
+
+/// Ends a search in the trie: no token ends at this node.
+pub(crate) const NO_TOKEN: u32 = u32::MAX;
+
+/// The node that every search begins from: the children of the root.
+pub(crate) const ROOT_BASE: u32 = 256;
+
+/// The byte that leads to a node, and whether it is in use.
+pub(crate) const MARK_BITS: u32 = 9;
+pub(crate) const IN_USE: u64 = 1 << 8;
+const MARK: u64 = (1 << MARK_BITS) - 1;
+
+/// The numbers of both vocabularies are below 2 to this.
+pub(crate) const ID_BITS: u32 = 18;
+const ID: u64 = (1 << ID_BITS) - 1;
+
+/// Two to the 64th, divided by the golden ratio: neighbours are spread far apart.
+pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Another odd number without a pattern.
+const SHIFTED: u64 = 0xd1b5_4a32_d192_ed03;
+
+/// A node of the trie.
+#[derive(Clone, Copy)]
+pub(crate) struct Node(pub(crate) u64);
+
+impl Node {
+    /// Whether this is the child for this byte of the node that led here.
+    pub(crate) const fn is_child(self, byte: u8) -> bool {
+        self.0 & MARK == IN_USE | byte as u64
+    }
+
+    /// Where its own children are.
+    pub(crate) const fn base(self) -> u32 {
+        (self.0 as u32) >> MARK_BITS
+    }
+
+    /// The token that ends here, or [`NO_TOKEN`].
+    pub(crate) const fn token(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// What is known of a token.
+#[derive(Clone, Copy)]
+pub(crate) struct Token(pub(crate) u64);
+
+impl Token {
+    /// How many bytes it has.
+    pub(crate) const fn bytes(self) -> usize {
+        (self.0 & 0xff) as usize
+    }
+
+    /// The first of the two tokens whose merge it is; of a single byte itself.
+    pub(crate) const fn left(self) -> u32 {
+        ((self.0 >> 8) & ID) as u32
+    }
+
+    /// The second of the two; of a single byte itself.
+    pub(crate) const fn right(self) -> u32 {
+        ((self.0 >> (8 + ID_BITS)) & ID) as u32
+    }
+
+    /// The longest other token that it begins with; of a single byte itself.
+    pub(crate) const fn shorter(self) -> u32 {
+        ((self.0 >> (8 + 2 * ID_BITS)) & ID) as u32
+    }
+}
+
+/// The hash of a merge. Its last bits mark the merge's place.
+pub(crate) const fn pair_hash(left: u32, right: u32) -> u64 {
+    (((left as u64) << ID_BITS) | right as u64).wrapping_mul(SPREAD)
+}
+
+/// What a place holds besides the token of its merge.
+pub(crate) const fn pair_mark(hash: u64) -> u32 {
+    (hash as u32) >> ID_BITS << ID_BITS
+}
+
+/// Which shift tells the place of a merge.
+pub(crate) const fn pair_group(hash: u64, groups: usize) -> usize {
+    scaled(hash, groups)
+}
+
+/// The only place where a merge of this hash may be, if its group has this shift.
+pub(crate) const fn pair_place(hash: u64, shift: u16, places: usize) -> usize {
+    scaled((hash ^ (shift as u64).wrapping_mul(SPREAD)).wrapping_mul(SHIFTED), places)
+}
+
+/// A number below the end, by the high half of the hash.
+const fn scaled(hash: u64, end: usize) -> usize {
+    (((hash >> 32) * end as u64) >> 32) as usize
+}
+
+/// The token of a place of the pairs.
+pub(crate) const fn pair_token(place: u32) -> u32 {
+    place & ID as u32
+}
+
+/// Characters of a block, which share a place in the first of the two tables of character classes.
+pub(crate) const BLOCK: usize = 128;
+
+/// What a character is to the patterns that cut a text into pieces: bits, one for each set they name.
+pub(crate) mod class {
+    /// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, what a word of o200k begins with.
+    pub(crate) const UPPER: u8 = 1;
+    /// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`, what it ends with.
+    pub(crate) const LOWER: u8 = 1 << 1;
+    /// `\p{L}`
+    pub(crate) const LETTER: u8 = 1 << 2;
+    /// `\p{N}`
+    pub(crate) const NUMBER: u8 = 1 << 3;
+    /// `\s`
+    pub(crate) const BLANK: u8 = 1 << 4;
+    /// `[\r\n]`
+    pub(crate) const BREAK: u8 = 1 << 5;
+    /// `[^\s\p{L}\p{N}]`
+    pub(crate) const SIGN: u8 = 1 << 6;
+    /// `[^\r\n\p{L}\p{N}]`, what may stand before a word.
+    pub(crate) const BEFORE: u8 = 1 << 7;
+}
