@@ -10,8 +10,8 @@ use rusqlite::Connection;
 use super::lexical::{Ranker, best_first, words};
 
 /// A search takes time in proportion to the words asked for times the words found. What is longer, such
-/// as a file that a tool shows, is asked for by its first words.
-const WORDS_MAX: usize = 256;
+/// as a large file that a tool shows, is asked for by its first words.
+const WORDS_MAX: usize = 2_048;
 
 const TABLE: &str =
     "CREATE VIRTUAL TABLE messages USING fts5(words, tokenize = 'porter unicode61')";
