@@ -1,6 +1,7 @@
 //! Ranks messages with the full-text search of SQLite, FTS5: its BM25 on the stems that its tokenizer
-//! `porter` makes. Of the search engines that a registry has for Rust it finds most of what questions ask
-//! for: as much as tantivy and the crate `bm25`, both with stemmer and stop words, or more.
+//! `porter` makes. It stands for what a registry has for Rust. On the questions of qmsum it finds 2 to 5
+//! points more at 8,000 tokens than tantivy and the crate `bm25` with their stemmers and stop words, and
+//! at 2,000 within a point of the same; on the 26 of longmemeval-s3 they differ by one question at most.
 
 use std::collections::BTreeSet;
 use std::error::Error;
