@@ -16,7 +16,7 @@ Usage: tertulia-bench [--quick] [--json]
        tertulia-bench --list-instruction-cases
        tertulia-bench --instructions <case>
        tertulia-bench --claude-usage <folder>
-       tertulia-bench --quality <folder>
+       tertulia-bench --quality <folder> [--half <half>] [--only <part>]… [--ours] [--all]
        tertulia-bench --build-times
        tertulia-bench --store <folder> [--quick]
        tertulia-bench --store-times <folder>
@@ -31,6 +31,11 @@ Usage: tertulia-bench [--quick] [--json]
                               (*.jsonl) in this folder
   --quality <folder>        what context managers make of the sessions of the data sets in this
                               folder; reads them through the program zstd
+    --half <half>           which half of each set: report (if not said), tune, or all
+    --only <part>           only cost, edits-claude, edits-pi, qmsum, longmemeval, personamem or irc;
+                              may be given again
+    --ours                  without the baselines but for the sliding window
+    --all                   also with settings other than the default
   --build-times             seconds of a cold and of a warm build of 10,000 messages as JSON, for
                               bench/peers/trim_messages.py
   --store <folder>          how fast the session store is on the disk of this folder
@@ -54,7 +59,7 @@ pub(crate) enum Command {
     /// Hold the Claude estimate against the transcripts of this folder.
     ClaudeUsage(PathBuf),
     /// Compare context managers on the data sets of this folder.
-    Quality(PathBuf),
+    Quality { folder: PathBuf, options: quality::Options },
     /// Measure the session store in this folder.
     Store { folder: PathBuf, scale: Scale },
     /// Time it for a comparison with other programs.
@@ -97,6 +102,11 @@ pub(crate) enum UsageError {
     /// Of this argument.
     FolderMissing(&'static str),
     UnknownCase(String),
+    /// Of an option of the quality bench.
+    BadValue {
+        option: &'static str,
+        value: String,
+    },
     NotTogether,
 }
 
@@ -138,7 +148,9 @@ impl Command {
                 }
                 "--quality" => {
                     let missing = UsageError::FolderMissing("--quality");
-                    other = Some(Self::Quality(words.next().ok_or(missing)?.into()));
+                    let folder = words.next().ok_or(missing)?.into();
+                    let options = quality::Options::parse(&mut words)?;
+                    other = Some(Self::Quality { folder, options });
                 }
                 "--store" => {
                     let missing = UsageError::FolderMissing("--store");
@@ -179,7 +191,9 @@ impl Command {
             Self::ListInstructionCases => instructions::list(&mut stdout)?,
             Self::Instructions(case) => case.run()?,
             Self::ClaudeUsage(folder) => tokens_usage::run(&folder, &mut stdout)?,
-            Self::Quality(folder) => return quality::run(&folder, &mut stdout),
+            Self::Quality { folder, options } => {
+                return quality::run(&folder, &options, &mut stdout);
+            }
             Self::BuildTimes => build::times(&mut stdout)?,
             Self::Store { folder, scale } => return store::run(&folder, &scale, &mut stdout),
             Self::Table { folder, programs, scale } => {
@@ -201,6 +215,7 @@ impl fmt::Display for UsageError {
             Self::UnknownCase(name) => {
                 write!(f, "there is no case {name:?}; --list-instruction-cases names them")
             }
+            Self::BadValue { option, value } => write!(f, "{value:?} is no value for {option}"),
             Self::NotTogether => f.write_str(
                 "--instructions, --list-instruction-cases, --claude-usage and --quality stand alone \
                  and are given once",
@@ -233,7 +248,8 @@ mod tests {
 
     #[test]
     fn a_folder_follows_its_argument() {
-        assert_eq!(parse("--quality data"), Ok(Command::Quality("data".into())));
+        let (folder, options) = (PathBuf::from("data"), quality::Options::default());
+        assert_eq!(parse("--quality data"), Ok(Command::Quality { folder, options }));
         assert_eq!(parse("--claude-usage raw"), Ok(Command::ClaudeUsage("raw".into())));
         let (folder, scale) = (PathBuf::from("disk"), Scale::QUICK);
         assert_eq!(parse("--quick --store disk"), Ok(Command::Store { folder, scale }));

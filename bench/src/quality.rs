@@ -1,20 +1,26 @@
 //! What the managers make of real sessions: what their requests cost, what survives in them, what is
 //! found again. Run by `cargo xtask bench quality`; the data are the caller's, none are in this
-//! repository. Limits are on the builder; the baselines stand beside it.
+//! repository. The limits are on the builder's default and for the report half of each set; the
+//! baselines stand beside it.
 
 mod baselines;
 mod contest;
 mod cost;
 mod data;
+mod facts;
 mod figures;
 mod found;
+mod halves;
 mod identifiers;
+mod lexical;
 mod log;
 mod manager;
+mod options;
 mod ours;
 mod questions;
 mod recall;
 mod reuse;
+mod search;
 mod trim;
 mod walk;
 
@@ -26,12 +32,17 @@ use std::time::Instant;
 
 use crate::report::{Theme, all_hold, table};
 use contest::Contestant;
-use data::Session;
+use data::{Question, Session};
+use figures::Set;
 use found::Hits;
+use halves::Half;
+use lexical::{Finding, Method};
 use log::Log;
+pub(crate) use options::Options;
+use options::Part;
 use trim::StartOn;
 
-/// How many sessions the costs are summed over.
+/// How many sessions the costs are summed over, if both halves are.
 const LONGEST: usize = 20;
 
 const BUDGET: u64 = 32_000;
@@ -41,97 +52,139 @@ const TINY_BUDGET: u64 = 2_000;
 /// Down to which shares of the budget a cut is tried to go, in thousandths.
 const TARGETS_PERMILLE: [u64; 6] = [400, 500, 600, 700, 800, 900];
 
+/// What an answer in a chat answers is asked for if it was said so many characters before: what is nearer
+/// is in the newest 2,000 tokens.
+const REPLY_CHARS: usize = 4 * TINY_BUDGET as usize;
+
 /// Those who keep to a budget.
-const BASELINES: [Contestant; 3] = [
+const BASELINES: [Contestant; 6] = [
     Contestant::SlidingWindow,
     Contestant::TrimMessages(StartOn::Any),
     Contestant::TrimMessages(StartOn::Human),
+    Contestant::Lexical(Finding { method: Method::Plain, newest_percent: 50 }),
+    Contestant::Lexical(Finding { method: Method::Fts5, newest_percent: 50 }),
+    Contestant::Lexical(Finding { method: Method::Fts5, newest_percent: 20 }),
 ];
 
-/// Measures everything, writes the report and says whether all limits hold.
-pub(crate) fn run(folder: &Path, writer: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
+/// Measures what is asked for, writes the report and says whether all limits hold.
+pub(crate) fn run(
+    folder: &Path,
+    options: &Options,
+    writer: &mut impl Write,
+) -> Result<ExitCode, Box<dyn Error>> {
     let mut themes = Vec::new();
-    let sessions =
-        timed("reading claude-code", || data::read_sessions(&folder.join("claude-code")))?;
-    themes.extend(measure_sessions(&sessions)?);
-    themes.push(measure_reuse(folder, "claude-code", &sessions)?);
-    drop(sessions);
-    let sessions = data::read_sessions(&folder.join("pi"))?;
-    themes.push(measure_reuse(folder, "pi", &sessions)?);
-    for (set, budgets) in figures::QUESTION_SETS {
-        themes.push(measure_questions(folder, set, budgets)?);
+    if options.has(Part::Cost) || options.has(Part::EditsClaude) {
+        let sessions =
+            timed("reading claude-code", || data::read_sessions(&folder.join("claude-code")))?;
+        let sessions = options.half.of(sessions);
+        if options.has(Part::Cost) {
+            themes.extend(measure_sessions(&sessions, options)?);
+        }
+        if options.has(Part::EditsClaude) {
+            themes.push(measure_reuse(folder, Set::Claude, &sessions, options)?);
+        }
     }
+    if options.has(Part::EditsPi) {
+        let sessions = options.half.of(data::read_sessions(&folder.join("pi"))?);
+        themes.push(measure_reuse(folder, Set::Pi, &sessions, options)?);
+    }
+    for (part, set) in figures::QUESTION_SETS {
+        if options.has(part) {
+            themes.push(measure_questions(folder, set, options)?);
+        }
+    }
+    writeln!(writer, "{}\n", options.half.title())?;
     writer.write_all(table(&themes).as_bytes())?;
     Ok(if all_hold(&themes) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Costs and identifiers.
-fn measure_sessions(sessions: &[Session]) -> Result<Vec<Theme>, Box<dyn Error>> {
-    let logs: Vec<Log> = longest(sessions).into_iter().map(Log::of_agent).collect();
+/// Costs, identifiers, and what is known after a compaction.
+fn measure_sessions(sessions: &[Session], options: &Options) -> Result<Vec<Theme>, Box<dyn Error>> {
+    let longest = longest(sessions, options.half.share(LONGEST));
+    let logs: Vec<Log> = longest.into_iter().map(Log::of_agent).collect();
     let mut contestants = vec![Contestant::Everything];
-    contestants.extend(BASELINES);
-    contestants.extend(settings(BUDGET, &TARGETS_PERMILLE));
+    contestants.extend(compared(BUDGET, options, &TARGETS_PERMILLE));
     let large = timed("costs at 32k", || contest::compare(&logs, &contestants, BUDGET))?;
-    contestants = BASELINES.to_vec();
-    contestants.extend(settings(SMALL_BUDGET, &[]));
+    contestants = compared(SMALL_BUDGET, options, &[]);
     let small = timed("costs at 8k", || contest::compare(&logs, &contestants, SMALL_BUDGET))?;
     Ok(vec![
-        figures::cost("Cost, 20 longest sessions of claude-code, 32k tokens", &large),
-        figures::ratios("The builder's cost against others, 32k tokens", &large),
+        figures::cost("Cost, longest sessions of claude-code, 32k tokens", &large),
+        figures::ratios("Cost against others, 32k tokens", &large, BUDGET),
         figures::prefix("Share of the last request that is a prefix of the next, 32k", &large),
-        figures::survives("Identifiers named again that are sent, 32k tokens", &large, 1.0),
+        figures::survives("Identifiers named again that are sent, 32k tokens", &large, BUDGET),
         figures::cost("Cost, the same sessions, 8k tokens", &small),
-        figures::survives("Identifiers named again that are sent, 8k tokens", &small, 1.1),
+        figures::ratios("Cost against others, 8k tokens", &small, SMALL_BUDGET),
+        figures::survives("Identifiers named again that are sent, 8k tokens", &small, SMALL_BUDGET),
+        figures::known("Done and seen, and sent after a compaction, 8k tokens", &small),
     ])
 }
 
 /// The longest sessions by their bytes, the longest first.
-fn longest(sessions: &[Session]) -> Vec<&Session> {
+fn longest(sessions: &[Session], count: usize) -> Vec<&Session> {
     let bytes =
         |session: &&Session| session.lines.iter().map(|line| line.text.len()).sum::<usize>();
     let mut longest: Vec<&Session> = sessions.iter().collect();
     longest.sort_by_key(|session| std::cmp::Reverse(bytes(session)));
-    longest.truncate(LONGEST);
+    longest.truncate(count);
     longest
 }
 
-/// The builder as the library sets it, with recall, and with one thing set otherwise: the target, what
-/// is tried.
-fn settings(budget: u64, targets_permille: &[u64]) -> Vec<Contestant> {
+/// Who is compared: the baselines, the builder's default and, if asked for, the builder with these
+/// targets and other settings.
+fn compared(budget: u64, options: &Options, targets_permille: &[u64]) -> Vec<Contestant> {
+    let is_compared =
+        |baseline: &Contestant| !options.ours_alone || *baseline == Contestant::SlidingWindow;
+    let mut compared: Vec<_> = BASELINES.into_iter().filter(is_compared).collect();
+    let default = Contestant::default_at(budget);
+    compared.push(default);
+    if options.other_settings {
+        let others = other_settings(budget, targets_permille);
+        compared.extend(others.into_iter().filter(|other| *other != default));
+    }
+    compared
+}
+
+/// The builder without recall, with much of it, and with one thing set otherwise: the target, what is
+/// tried.
+fn other_settings(budget: u64, targets_permille: &[u64]) -> Vec<Contestant> {
     let lean = ours::Config::lean(budget);
-    let mut others = vec![ours::Config::product(budget), ours::Config::finding(budget)];
-    let targets = targets_permille.iter().copied();
-    others.extend(targets.map(|target_permille| ours::Config { target_permille, ..lean }));
-    others.extend(ours::Ways::ALL.map(|ways| ours::Config { ways, ..lean }));
-    others.retain(|config| *config != lean);
-    std::iter::once(lean).chain(others).map(Contestant::Ours).collect()
+    let mut others = vec![lean, ours::Config::finding(budget)];
+    if !targets_permille.is_empty() {
+        let targets = targets_permille.iter().copied();
+        let targets = targets.map(|target_permille| ours::Config { target_permille, ..lean });
+        let ways = ours::Ways::ALL.map(|ways| ours::Config { ways, ..lean });
+        others.extend(targets.chain(ways).filter(|config| *config != lean));
+    }
+    others.into_iter().map(Contestant::Ours).collect()
 }
 
 /// What edits quote.
 fn measure_reuse(
     folder: &Path,
-    set: &'static str,
+    set: Set,
     sessions: &[Session],
+    options: &Options,
 ) -> Result<Theme, Box<dyn Error>> {
-    let pointers = data::read_pointers(&folder.join(set))?;
+    let pointers = data::read_pointers(&folder.join(set.folder()))?;
     let quotes = reuse::read_quotes(sessions, &pointers)?;
     let left_out = quotes.iter().map(|quotes| quotes.of_themselves).sum::<usize>();
-    eprintln!("{set}: {left_out} edits that quote their own answer are left out");
+    eprintln!("{}: {left_out} edits that quote their own answer are left out", set.folder());
     let mut rows = Vec::new();
     for budget in [TINY_BUDGET, SMALL_BUDGET, BUDGET] {
         let mut recent = Hits::default();
         quotes.iter().for_each(|quotes| quotes.count_recent(budget, &mut recent));
         rows.push(figures::Row { who: None, budget, hits: recent, is_begun: false });
-        for who in judged(budget) {
-            let (hits, begun) = timed(&format!("{set} at {budget}, {}", who.name()), || {
-                let (mut hits, mut begun) = (Hits::default(), Hits::default());
-                for quotes in &quotes {
-                    quotes.count_sent(who.manager(budget)?.as_mut(), &mut hits, &mut begun)?;
-                }
-                Ok::<_, Box<dyn Error>>((hits, begun))
+        for who in compared(budget, options, &[]) {
+            let asks_begun = options.other_settings && matches!(who, Contestant::Ours(_));
+            let (mut hits, mut begun) = (Hits::default(), Hits::default());
+            timed(&format!("{} at {budget}, {}", set.folder(), who.name()), || {
+                quotes.iter().try_for_each(|quotes| {
+                    let begun = asks_begun.then_some(&mut begun);
+                    quotes.count_sent(who.manager(budget)?.as_mut(), &mut hits, begun)
+                })
             })?;
             rows.push(figures::Row { who: Some(who), budget, hits, is_begun: false });
-            if let Contestant::Ours(_) = who {
+            if asks_begun {
                 rows.push(figures::Row { who: Some(who), budget, hits: begun, is_begun: true });
             }
         }
@@ -140,22 +193,17 @@ fn measure_reuse(
 }
 
 /// What questions ask for.
-fn measure_questions(
-    folder: &Path,
-    set: &'static str,
-    budgets: &[u64],
-) -> Result<Theme, Box<dyn Error>> {
-    let sessions = data::read_sessions(&folder.join(set))?;
-    let questions = data::read_questions(&folder.join(set))?;
+fn measure_questions(folder: &Path, set: Set, options: &Options) -> Result<Theme, Box<dyn Error>> {
+    let (sessions, questions) = read_asked(folder, set, options.half)?;
     let logs = questions::logs(&sessions);
     let exams = questions::exams(&logs, &questions)?;
     let mut rows = Vec::new();
-    for budget in budgets.iter().copied() {
+    for budget in [TINY_BUDGET, SMALL_BUDGET] {
         let mut recent = Hits::default();
         exams.iter().for_each(|exam| exam.count_recent(budget, &mut recent));
         rows.push(figures::Row { who: None, budget, hits: recent, is_begun: false });
-        for who in judged(budget) {
-            let hits = timed(&format!("{set} at {budget}, {}", who.name()), || {
+        for who in compared(budget, options, &[]) {
+            let hits = timed(&format!("{} at {budget}, {}", set.folder(), who.name()), || {
                 let mut hits = Hits::default();
                 for exam in &exams {
                     hits.add(exam.is_sent(who.manager(budget)?.as_mut())?);
@@ -168,12 +216,22 @@ fn measure_questions(
     Ok(figures::found(set, &rows))
 }
 
-/// Who is judged by what is found again.
-fn judged(budget: u64) -> Vec<Contestant> {
-    let mut judged = BASELINES.to_vec();
-    let settings = [ours::Config::product(budget), ours::Config::finding(budget)];
-    judged.extend(settings.map(Contestant::Ours));
-    judged
+/// The sessions of this half of a set, and what is asked about them.
+fn read_asked(
+    folder: &Path,
+    set: Set,
+    half: Half,
+) -> Result<(Vec<Session>, Vec<Question>), Box<dyn Error>> {
+    let folder = folder.join(set.folder());
+    let (sessions, mut questions) = match set {
+        Set::Irc => data::read_replies(&folder, REPLY_CHARS)?,
+        _ => (data::read_sessions(&folder)?, data::read_questions(&folder)?),
+    };
+    let sessions = half.of(sessions);
+    let keys: std::collections::HashSet<&str> =
+        sessions.iter().map(|session| session.key.as_str()).collect();
+    questions.retain(|question| keys.contains(question.session.as_str()));
+    Ok((sessions, questions))
 }
 
 /// Does a part of the work and says on stderr how long it took.
@@ -182,4 +240,44 @@ fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let done = work();
     eprintln!("{what}: {:.1} s", start.elapsed().as_secs_f64());
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_compared_with_the_baselines() {
+        let compared = compared(SMALL_BUDGET, &Options::default(), &[]);
+        let (last, baselines) = compared.split_last().unwrap();
+        assert_eq!(baselines, BASELINES);
+        assert!(last.is_default());
+    }
+
+    #[test]
+    fn ours_stand_beside_the_window_alone() {
+        let options = Options { ours_alone: true, ..Options::default() };
+        let names: Vec<_> = compared(BUDGET, &options, &[]).iter().map(Contestant::name).collect();
+        assert_eq!(names, ["sliding window", "ours"]);
+    }
+
+    #[test]
+    fn other_settings_are_compared_once_if_asked_for() {
+        let options = Options { other_settings: true, ..Options::default() };
+        let all = compared(BUDGET, &options, &TARGETS_PERMILLE);
+        assert_eq!(all.iter().filter(|one| one.is_default()).count(), 1);
+        for (at, one) in all.iter().enumerate() {
+            assert!(!all[..at].contains(one), "{}", one.name());
+        }
+        assert!(all.len() > compared(BUDGET, &options, &[]).len());
+    }
+
+    #[test]
+    fn the_longest_sessions_come_first() {
+        let session = |text: &str| Session::of(&[("user", "text", text)]);
+        let sessions = [session("short"), session("the longest"), session("longer")];
+        let texts: Vec<_> =
+            longest(&sessions, 2).iter().map(|one| one.lines[0].text.as_str()).collect();
+        assert_eq!(texts, ["the longest", "longer"]);
+    }
 }

@@ -6,7 +6,6 @@ use crate::workspace::{Workspace, WorkspaceError};
 use crate::{agents, bench, deny, faults, fuzz, soak, test, tidy};
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
@@ -26,8 +25,12 @@ Commands:
   faults [--kills N] [--images N] [--count N] [--only NAME]
                                  kills, power cuts, broken disks and damaged files against the store
   bench [arguments]              the benches, then instruction counts where they can be had
-  bench quality [--data DIR]     what context managers make of real sessions; the data are in DIR,
-                                 else in $TERTULIA_DATA, else in ../shared/data
+  bench quality [--data DIR] [--half report|tune|all] [--only PART]… [--ours] [--all]
+                                 what context managers make of real sessions; the data are in DIR,
+                                 else in $TERTULIA_DATA, else in ../shared/data. PART is cost,
+                                 edits-claude, edits-pi, qmsum, longmemeval, personamem or irc; --ours
+                                 leaves out the baselines but the sliding window, --all adds settings
+                                 besides the default
   bench store [--quick]          how fast the session store is, on the disk of the target folder
   bench table [--quick]          what the table adds to a turn, and how soon the program is there
 ";
@@ -44,8 +47,8 @@ pub(crate) enum Command {
     Faults(faults::Options),
     Soak(soak::Options),
     Bench(Vec<String>),
-    /// The quality bench, on the data in this folder.
-    Quality(Option<PathBuf>),
+    /// The quality bench.
+    Quality(quality::Options),
     /// The bench of the table, smaller if so.
     Table {
         quick: bool,
@@ -132,7 +135,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
         "faults" => faults::Options::parse(rest).map(Command::Faults),
         "soak" => soak::Options::parse(rest).map(Command::Soak),
         "bench" if rest.first().is_some_and(|word| word == "quality") => {
-            quality::parse(&rest[1..]).map(Command::Quality)
+            quality::Options::parse(&rest[1..]).map(Command::Quality)
         }
         "bench" if rest.first().is_some_and(|word| word == "table") => {
             is_quick("bench table", &rest[1..]).map(|quick| Command::Table { quick })
@@ -158,7 +161,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Faults(options) => faults::run(&workspace, &options)?,
         Command::Soak(options) => soak::run(&workspace, &options)?,
         Command::Bench(arguments) => bench::run(&workspace, &arguments)?,
-        Command::Quality(folder) => quality::run(&workspace, folder)?,
+        Command::Quality(options) => quality::run(&workspace, options)?,
         Command::Store { quick } => store::run(&workspace, quick)?,
         Command::Table { quick } => table::run(&workspace, quick)?,
     }
@@ -227,9 +230,8 @@ mod tests {
     }
 
     #[test]
-    fn the_quality_bench_may_be_told_where_the_data_are() {
-        assert_eq!(check("bench quality"), Ok(Command::Quality(None)));
-        assert_eq!(check("bench quality --data d"), Ok(Command::Quality(Some("d".into()))));
+    fn the_quality_bench_has_options_of_its_own() {
+        assert_eq!(check("bench quality"), Ok(Command::Quality(quality::Options::default())));
         let missing = UsageError::MissingValue { option: "--data" };
         assert_eq!(check("bench quality --data"), Err(missing));
         let argument = "--fast".to_owned();

@@ -1,5 +1,5 @@
 //! What others do: send everything, or the newest messages that fit, with the oldest dropped at every
-//! step. The list of messages with its sums also serves [`super::trim`].
+//! step. The list of messages with its sums also serves [`super::trim`] and [`super::lexical`].
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -72,6 +72,31 @@ impl Backlog {
         let newest = self.pieces.get(start..).unwrap_or_default();
         let pieces = self.system.iter().chain(newest).cloned().collect();
         Sent { pieces, cut, overflow: newest.is_empty() && !self.pieces.is_empty() }
+    }
+
+    /// The system prompt, what is at these places and everything from a later place on.
+    pub(crate) fn sent_with(&self, found: &[usize], newest: usize) -> Sent {
+        let found = found.iter().filter_map(|place| self.pieces.get(*place));
+        let newest = self.pieces.get(newest..).unwrap_or_default();
+        let pieces = self.system.iter().chain(found).chain(newest).cloned().collect();
+        Sent { pieces, cut: true, overflow: newest.is_empty() && !self.pieces.is_empty() }
+    }
+
+    /// What is said at this place, without the role.
+    pub(crate) fn words(&self, place: usize) -> Option<&str> {
+        let text = &self.pieces.get(place)?.text;
+        Some(text.split_once('\n').map_or("", |(_, words)| words))
+    }
+
+    pub(crate) fn tokens(&self, place: usize) -> u64 {
+        self.pieces.get(place).map_or(0, |piece| piece.tokens)
+    }
+
+    /// The tokens of the system prompt and everything from this place on.
+    pub(crate) fn tokens_from(&self, place: usize) -> u64 {
+        let system = self.system.as_ref().map_or(0, |piece| piece.tokens);
+        let before = self.sums.get(place).copied().unwrap_or_else(|| self.total());
+        system + self.total() - before
     }
 
     fn total(&self) -> u64 {

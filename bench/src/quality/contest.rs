@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::baselines::{Everything, SlidingWindow};
 use super::cost::Bill;
+use super::facts::{Facts, Known, Memory};
+use super::lexical::Finding;
 use super::log::Log;
 use super::manager::Manager;
 use super::ours;
@@ -19,6 +21,7 @@ pub(crate) enum Contestant {
     Everything,
     SlidingWindow,
     TrimMessages(StartOn),
+    Lexical(Finding),
     /// The builder with this setting.
     Ours(ours::Config),
 }
@@ -32,6 +35,8 @@ pub(crate) struct Tally {
     pub(crate) recall: Recall,
     /// Of those that the newest messages do not hold.
     pub(crate) old_recall: Recall,
+    /// Of what was done and seen, from the first cut of each session on.
+    pub(crate) known: Known,
     /// How long it took, with the judging.
     pub(crate) time: Duration,
 }
@@ -42,6 +47,8 @@ impl Contestant {
             Self::Everything => "everything".to_owned(),
             Self::SlidingWindow => "sliding window".to_owned(),
             Self::TrimMessages(start_on) => start_on.name().to_owned(),
+            Self::Lexical(finding) => finding.name(),
+            Self::Ours(_) if self.is_default() => "ours".to_owned(),
             Self::Ours(config) => config.name(),
         }
     }
@@ -52,8 +59,18 @@ impl Contestant {
             Self::Everything => Box::new(Everything::default()),
             Self::SlidingWindow => Box::new(SlidingWindow::new(budget)),
             Self::TrimMessages(start_on) => Box::new(TrimMessages::new(budget, *start_on)),
+            Self::Lexical(finding) => Box::new(finding.manager(budget)?),
             Self::Ours(config) => ours::manager(*config)?,
         })
+    }
+
+    /// The builder as it is set if nobody sets it otherwise: the limits are for that.
+    pub(crate) fn default_at(budget: u64) -> Self {
+        Self::Ours(ours::Config::product(budget))
+    }
+
+    pub(crate) fn is_default(&self) -> bool {
+        matches!(self, Self::Ours(config) if *self == Self::default_at(config.budget))
     }
 }
 
@@ -63,31 +80,98 @@ pub(crate) fn compare(
     contestants: &[Contestant],
     budget: u64,
 ) -> Result<Vec<Tally>, Box<dyn Error>> {
-    let tally = |contestant: &Contestant| Tally {
-        contestant: *contestant,
-        bill: Bill::default(),
-        recall: Recall::default(),
-        old_recall: Recall::default(),
-        time: Duration::ZERO,
-    };
-    let mut tallies: Vec<Tally> = contestants.iter().map(tally).collect();
+    let mut tallies: Vec<Tally> = contestants.iter().copied().map(Tally::new).collect();
     for log in logs {
-        let named = NamedAgain::of(log);
-        let mut finder = Finder::new(&named);
-        for Tally { contestant, bill, recall, old_recall, time } in &mut tallies {
-            let start = Instant::now();
-            let mut manager = contestant.manager(budget)?;
-            walk(log, manager.as_mut(), |step, _| {
-                bill.add(step.sent);
-                finder.look(step.number, &step.sent.pieces, recall, old_recall);
-                Ok(())
-            })?;
-            bill.end_session();
-            *time += start.elapsed();
+        let (named, facts) = (NamedAgain::of(log), Facts::of(log));
+        let (mut finder, mut memory) = (Finder::new(&named), Memory::new(&facts));
+        for tally in &mut tallies {
+            tally.add(log, budget, &mut finder, &mut memory)?;
         }
     }
     for Tally { contestant, time, .. } in &tallies {
         eprintln!("{} at {budget}: {:.1} s", contestant.name(), time.as_secs_f64());
     }
     Ok(tallies)
+}
+
+impl Tally {
+    fn new(contestant: Contestant) -> Self {
+        Self {
+            contestant,
+            bill: Bill::default(),
+            recall: Recall::default(),
+            old_recall: Recall::default(),
+            known: Known::default(),
+            time: Duration::ZERO,
+        }
+    }
+
+    /// Leads the contestant through a session.
+    fn add(
+        &mut self,
+        log: &Log,
+        budget: u64,
+        finder: &mut Finder<'_>,
+        memory: &mut Memory<'_>,
+    ) -> Result<(), Box<dyn Error>> {
+        let start = Instant::now();
+        let mut manager = self.contestant.manager(budget)?;
+        let mut has_cut = false;
+        walk(log, manager.as_mut(), |step, _| {
+            let pieces = &step.sent.pieces;
+            self.bill.add(step.sent);
+            finder.look(step.number, pieces, &mut self.recall, &mut self.old_recall);
+            has_cut |= step.sent.cut;
+            if has_cut && let Some(answer) = log.steps.get(step.number) {
+                memory.look(*answer, pieces, &mut self.known);
+            }
+            Ok(())
+        })?;
+        self.bill.end_session();
+        self.time += start.elapsed();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::{Line, Session};
+    use super::*;
+
+    /// A command, then texts of 25 tokens, each with an answer of 5.
+    fn log() -> Log {
+        let call = Line {
+            tool: Some("Bash".to_owned()),
+            ..Line::of("assistant", "tool_call", r#"{"command":"go build ./..."}"#)
+        };
+        let mut lines = vec![Line::of("user", "text", "Mend it"), call];
+        for _ in 0..4 {
+            lines.push(Line::of("tool", "text", &"long ".repeat(17)));
+            lines.push(Line::of("assistant", "text", "go on..."));
+        }
+        Log::of_agent(&Session { key: "s".to_owned(), lines })
+    }
+
+    fn known(contestant: Contestant, budget: u64) -> f64 {
+        let tallies = compare(&[log()], &[contestant], budget).unwrap();
+        tallies[0].known.all.percent()
+    }
+
+    #[test]
+    fn nothing_is_judged_before_the_first_cut() {
+        assert!(known(Contestant::Everything, 50).is_nan());
+        assert!(known(Contestant::SlidingWindow, 1_000).is_nan());
+    }
+
+    #[test]
+    fn the_window_forgets_what_it_leaves_out() {
+        assert_eq!(known(Contestant::SlidingWindow, 50), 0.0);
+    }
+
+    #[test]
+    fn the_default_is_called_ours() {
+        let default = Contestant::default_at(8_000);
+        assert!(default.is_default() && !Contestant::SlidingWindow.is_default());
+        assert_eq!(default.name(), "ours");
+    }
 }

@@ -1,6 +1,7 @@
 //! The data sets as they lie in a folder that the caller names: sessions, questions and pointers, read
 //! through the program `zstd`. Nothing of them is in this repository. Knows nothing of entries.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -46,6 +47,8 @@ pub(crate) enum Evidence {
     Lines(Vec<usize>),
     /// In these ranges of lines, both ends included.
     Ranges(Vec<(usize, usize)>),
+    /// In what the user says in this line or a few lines from it.
+    Near(usize),
 }
 
 /// An edit that quoted something said before.
@@ -58,6 +61,14 @@ pub(crate) struct Pointer {
     pub(crate) evidence: usize,
     /// Whether all of it was seen there, or only its longest line.
     pub(crate) whole: bool,
+}
+
+/// What is said in a turn, with the speaker's name where there is one.
+pub(crate) fn turn(line: &Line) -> String {
+    match &line.who {
+        Some(who) => format!("{who}: {}", line.text),
+        None => line.text.clone(),
+    }
 }
 
 #[cfg(test)]
@@ -84,6 +95,7 @@ impl Evidence {
         match self {
             Self::Lines(lines) => lines.iter().copied().min(),
             Self::Ranges(ranges) => ranges.iter().map(|range| range.0).min(),
+            Self::Near(line) => Some(*line),
         }
     }
 }
@@ -111,6 +123,65 @@ pub(crate) fn read_sessions(set: &Path) -> Result<Vec<Session>, Box<dyn Error>> 
 pub(crate) fn read_questions(set: &Path) -> Result<Vec<Question>, Box<dyn Error>> {
     let records = read(&set.join("questions.jsonl.zst"))?;
     Ok(records.iter().filter_map(question).collect())
+}
+
+/// The sessions of a set with links from answers to what they answer, and as questions the answers to
+/// what was said at least this many characters before, and once. Notes of the system, such as that
+/// somebody came, are left out.
+pub(crate) fn read_replies(
+    set: &Path,
+    chars_min: usize,
+) -> Result<(Vec<Session>, Vec<Question>), Box<dyn Error>> {
+    Ok(replies(&read(&set.join("messages.jsonl.zst"))?, chars_min))
+}
+
+fn replies(records: &[Value], chars_min: usize) -> (Vec<Session>, Vec<Question>) {
+    let (mut sessions, mut questions) = (Vec::<Session>::new(), Vec::new());
+    // The new numbers of the lines of the last session.
+    let mut numbers = HashMap::new();
+    for record in records.iter().filter(|record| text(record, "kind") != "note") {
+        let key = text(record, "s");
+        if sessions.last().is_none_or(|session| session.key != key) {
+            sessions.push(Session { key: key.to_owned(), lines: Vec::new() });
+            numbers.clear();
+        }
+        let Some(session) = sessions.last_mut() else {
+            continue;
+        };
+        let answered = record["re"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let answered = answered.iter().filter_map(number);
+        let evidence: Vec<usize> = answered.filter_map(|old| numbers.get(&old).copied()).collect();
+        let line = line(record);
+        questions.extend(reply(session, &line, evidence, chars_min));
+        numbers.extend(number(&record["i"]).map(|old| (old, session.lines.len())));
+        session.lines.push(line);
+    }
+    (sessions, questions)
+}
+
+/// The next line as a question for what it answers, if that is long ago and neither this line nor one
+/// before says it again.
+fn reply(
+    session: &Session,
+    next: &Line,
+    evidence: Vec<usize>,
+    chars_min: usize,
+) -> Option<Question> {
+    let first = evidence.iter().copied().min()?;
+    let chars = |line: &Line| turn(line).chars().count();
+    if session.lines.get(first..)?.iter().map(chars).sum::<usize>() < chars_min {
+        return None;
+    }
+    let turns: Vec<String> = session.lines.iter().chain([next]).map(turn).collect();
+    for place in &evidence {
+        let wanted = turns.get(*place)?;
+        if turns.iter().filter(|turn| turn.contains(wanted)).count() > 1 {
+            return None;
+        }
+    }
+    let (question, end) = (turn(next), Some(session.lines.len()));
+    let evidence = Evidence::Lines(evidence);
+    Some(Question { session: session.key.clone(), question, evidence, end })
 }
 
 /// The edits of a set that quote something said before.
@@ -146,10 +217,11 @@ fn question(record: &Value) -> Option<Question> {
     let lines: Vec<usize> = list("evidence").iter().filter_map(number).collect();
     let range = |pair: &Value| Some((number(&pair[0])?, number(&pair[1])?));
     let ranges: Vec<_> = list("ranges").iter().filter_map(range).collect();
-    let evidence = match (lines.is_empty(), ranges.is_empty()) {
-        (false, _) => Evidence::Lines(lines),
-        (true, false) => Evidence::Ranges(ranges),
-        (true, true) => return None,
+    let evidence = match (lines.is_empty(), number(&record["approx"]), ranges.is_empty()) {
+        (false, ..) => Evidence::Lines(lines),
+        (true, Some(line), _) => Evidence::Near(line),
+        (true, None, false) => Evidence::Ranges(ranges),
+        (true, None, true) => return None,
     };
     Some(Question {
         session: text(record, "s").to_owned(),
@@ -199,5 +271,54 @@ mod tests {
         let question = question(&record).unwrap();
         assert_eq!((question.evidence.first(), question.end), (Some(3), Some(12)));
         assert_eq!(question.evidence, Evidence::Lines(vec![7, 3]));
+    }
+
+    #[test]
+    fn a_line_that_is_known_nearly_comes_before_its_range() {
+        let record = json!({"s": "a", "evidence": [], "ranges": [[0, 47]], "approx": 3});
+        assert_eq!(question(&record).unwrap().evidence, Evidence::Near(3));
+    }
+
+    #[test]
+    fn an_answer_to_what_was_said_long_ago_is_a_question() {
+        let record = |i: u32, kind: &str, text: &str, re: &[u32]| json!({"s": "a", "i": i, "kind": kind, "text": text, "who": "Ann", "re": re});
+        let records = [
+            record(0, "text", "Which port?", &[]),
+            record(1, "note", "Bob came", &[]),
+            record(2, "text", "Hello", &[0]),
+            record(3, "text", "The port is 80", &[0, 2]),
+        ];
+        // With the name 16 and 10 characters.
+        let (sessions, questions) = replies(&records, 26);
+        assert_eq!(sessions[0].lines.len(), 3);
+        let expected = Question {
+            session: "a".to_owned(),
+            question: "Ann: The port is 80".to_owned(),
+            evidence: Evidence::Lines(vec![0, 1]),
+            end: Some(2),
+        };
+        assert_eq!(questions, [expected]);
+        assert_eq!(replies(&records, 27).1, []);
+    }
+
+    #[test]
+    fn what_is_said_again_is_not_asked_for() {
+        let said = |who: &str, text: &str| {
+            let who = Some(who.to_owned());
+            Line { who, ..Line::of("user", "text", text) }
+        };
+        let mut session = Session { key: "a".to_owned(), lines: vec![said("Ann", "Why?")] };
+        let is_asked = |session: &Session, next: &Line| reply(session, next, vec![0], 1).is_some();
+        assert!(is_asked(&session, &said("Bob", "Why?")));
+        assert!(!is_asked(&session, &said("Ann", "Why? Why?")));
+        session.lines.push(said("Ann", "Why?"));
+        assert!(!is_asked(&session, &said("Bob", "So that it fits.")));
+    }
+
+    #[test]
+    fn a_turn_names_its_speaker() {
+        let mut line = Line::of("user", "text", "Yes.");
+        line.who = Some("Ann".to_owned());
+        assert_eq!(turn(&line), "Ann: Yes.");
     }
 }

@@ -1,36 +1,53 @@
-//! The figures of the report: which there are, and what they have to keep. Measures nothing.
+//! The figures of the report: which there are, and what they have to keep. The limits are for the
+//! builder's default. Measures nothing.
 
 use crate::report::{Figure, Theme, Unit, grouped};
 
 use super::contest::{Contestant, Tally};
+use super::facts::Known;
 use super::found::Hits;
-use super::ours;
+use super::options::Part;
+use super::recall::Recall;
 use super::trim::StartOn;
 use super::{BUDGET, SMALL_BUDGET, TINY_BUDGET};
 
-/// What the builder's requests may cost against those of the baselines.
-const COST_LIMIT: f64 = 0.30;
+/// What has to be kept at which budget.
+type Limits = [(u64, f64)];
 
-/// The baselines whose costs the builder's are held against, and whether that is a limit. Trimming from
-/// a human is cheap since it sends less, at many steps nothing: that price is not to be won.
-const AGAINST: [(Contestant, bool); 3] = [
-    (Contestant::SlidingWindow, true),
-    (Contestant::TrimMessages(StartOn::Any), true),
-    (Contestant::TrimMessages(StartOn::Human), false),
+/// What the builder's requests may cost against those of the sliding window.
+const COST: &Limits = &[(SMALL_BUDGET, 0.56), (BUDGET, 0.30)];
+
+/// What of the identifiers has to be sent, in hundredths.
+const IDENTIFIERS: &Limits = &[(SMALL_BUDGET, 86.0), (BUDGET, 96.0)];
+
+/// How many times as much as by the sliding window has to be known after a compaction.
+const KNOWN_TIMES: f64 = 2.0;
+
+/// The baselines whose costs the builder's are held against. The limit is against the first.
+const AGAINST: [Contestant; 3] = [
+    Contestant::SlidingWindow,
+    Contestant::TrimMessages(StartOn::Any),
+    Contestant::TrimMessages(StartOn::Human),
 ];
 
-/// What of an agent's quotes has to be found, in hundredths.
-const QUOTES_FOUND: [(u64, f64); 2] = [(SMALL_BUDGET, 85.0), (BUDGET, 97.0)];
-
-/// How many points more than by recency have to be found in meetings.
-const MEETINGS_GAIN: f64 = 15.0;
-
-/// The sets of questions, and at which budgets they are asked.
-pub(super) const QUESTION_SETS: [(&str, &[u64]); 3] = [
-    ("qmsum", &[TINY_BUDGET, SMALL_BUDGET]),
-    ("longmemeval-s3", &[TINY_BUDGET, SMALL_BUDGET]),
-    ("personamem-sample", &[SMALL_BUDGET, BUDGET]),
+/// The sets of questions.
+pub(super) const QUESTION_SETS: [(Part, Set); 4] = [
+    (Part::Qmsum, Set::Qmsum),
+    (Part::Longmemeval, Set::Longmemeval),
+    (Part::Personamem, Set::Personamem),
+    (Part::Irc, Set::Irc),
 ];
+
+/// A set in which something is to be found again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Set {
+    Claude,
+    Pi,
+    Qmsum,
+    Longmemeval,
+    Personamem,
+    Irc,
+}
 
 /// What was found; of nobody in particular by recency alone.
 #[derive(Clone, Debug)]
@@ -40,6 +57,41 @@ pub(super) struct Row {
     pub(super) hits: Hits,
     /// Whether the answer had come as far as what is looked for.
     pub(super) is_begun: bool,
+}
+
+impl Set {
+    /// Its folder in the data.
+    pub(super) fn folder(self) -> &'static str {
+        match self {
+            Self::Claude => "claude-code",
+            Self::Pi => "pi",
+            Self::Qmsum => "qmsum",
+            Self::Longmemeval => "longmemeval-s3",
+            Self::Personamem => "personamem-sample",
+            Self::Irc => "irc-teams",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Quoted in edits and sent, claude-code",
+            Self::Pi => "Quoted in edits and sent, pi",
+            Self::Qmsum => "Evidence for questions that is sent, qmsum",
+            Self::Longmemeval => "Evidence for questions that is sent, longmemeval-s3",
+            Self::Personamem => "Evidence for questions that is sent, personamem-sample",
+            Self::Irc => "What a late answer answers and is sent, irc-teams",
+        }
+    }
+
+    /// What has to be found, in hundredths.
+    fn limits(self) -> &'static Limits {
+        match self {
+            Self::Claude => &[(SMALL_BUDGET, 80.0), (BUDGET, 96.5)],
+            Self::Qmsum => &[(SMALL_BUDGET, 70.0)],
+            Self::Longmemeval => &[(TINY_BUDGET, 60.0), (SMALL_BUDGET, 70.0)],
+            Self::Pi | Self::Personamem | Self::Irc => &[],
+        }
+    }
 }
 
 /// What a step costs with each of them.
@@ -62,16 +114,22 @@ pub(super) fn cost(title: &'static str, tallies: &[Tally]) -> Theme {
     Theme { title, figures: figures.collect() }
 }
 
-/// What the builder costs against the baselines, as the library sets it within the limit.
-pub(super) fn ratios(title: &'static str, tallies: &[Tally]) -> Theme {
+/// What the builder costs against the baselines. Trimming from a human is cheap since it sends less, at
+/// many steps nothing: that price is not to be won.
+pub(super) fn ratios(title: &'static str, tallies: &[Tally], budget: u64) -> Theme {
     let mut figures = Vec::new();
-    for (baseline, has_limit) in AGAINST {
+    for baseline in AGAINST {
         for other in tallies.iter().filter(|tally| tally.contestant == baseline) {
             for tally in tallies.iter().filter(|tally| is_ours(&tally.contestant)) {
                 let name = format!("{} / {}", tally.contestant.name(), baseline.name());
                 let figure = Figure::new(name, tally.bill.against(&other.bill), Unit::Times);
-                let is_limited = has_limit && is_lean(&tally.contestant);
-                figures.push(if is_limited { figure.at_most(COST_LIMIT) } else { figure });
+                let limit = limit_at(COST, budget).filter(|_| {
+                    baseline == Contestant::SlidingWindow && tally.contestant.is_default()
+                });
+                figures.push(match limit {
+                    Some(limit) => figure.at_most(limit),
+                    None => figure,
+                });
             }
         }
     }
@@ -90,84 +148,90 @@ pub(super) fn prefix(title: &'static str, tallies: &[Tally]) -> Theme {
     Theme { title, figures: figures.collect() }
 }
 
-/// What survives, and what the builder has to keep against the sliding window.
-pub(super) fn survives(title: &'static str, tallies: &[Tally], times: f64) -> Theme {
-    let window = tallies.iter().find(|tally| tally.contestant == Contestant::SlidingWindow);
-    let limit = window.map_or(f64::NAN, |tally| times * tally.recall.percent());
+/// Which identifiers survive.
+pub(super) fn survives(title: &'static str, tallies: &[Tally], budget: u64) -> Theme {
     let figures = tallies.iter().map(|tally| {
         let figure = Figure::new(tally.contestant.name(), tally.recall.percent(), Unit::Percent)
             .of(format!("{:.1} % of what is older than 10 messages", tally.old_recall.percent()));
-        if is_lean(&tally.contestant) { figure.at_least(limit) } else { figure }
+        let limit = limit_at(IDENTIFIERS, budget);
+        at_least(figure, limit.filter(|_| tally.contestant.is_default()))
     });
     Theme { title, figures: figures.collect() }
 }
 
-/// What is found again in a set.
-pub(super) fn found(set: &'static str, rows: &[Row]) -> Theme {
-    let mut figures = Vec::new();
-    let mut recency = f64::NAN;
-    for row in rows {
+/// What is known after a compaction, and what has to be against the sliding window.
+pub(super) fn known(title: &'static str, tallies: &[Tally]) -> Theme {
+    let window = tallies.iter().find(|tally| tally.contestant == Contestant::SlidingWindow);
+    let limit = window.map(|tally| KNOWN_TIMES * tally.known.all.percent());
+    let figures = tallies.iter().map(|tally| {
+        let Known { commands, files, errors, all } = tally.known;
+        let [commands, files, errors, all] = [commands, files, errors, all].map(Recall::percent);
+        let detail = format!("commands {commands:.1} %, files {files:.1} %, errors {errors:.1} %");
+        let figure = Figure::new(tally.contestant.name(), all, Unit::Percent).of(detail);
+        at_least(figure, limit.filter(|_| tally.contestant.is_default()))
+    });
+    Theme { title, figures: figures.collect() }
+}
+
+/// What is found again in a set. An edit is judged by what is known when the model is called; what the
+/// answer says before the edit is not known yet.
+pub(super) fn found(set: Set, rows: &[Row]) -> Theme {
+    let figures = rows.iter().map(|row| {
         let Hits { hits, of } = row.hits;
         let who = row.who.map_or_else(|| "recency, chars / 4".to_owned(), |who| who.name());
         let begun = if row.is_begun { ", answer begun" } else { "" };
         let name = format!("{} tokens, {who}{begun}", grouped(row.budget as usize));
-        let figure = Figure::new(name, row.hits.percent(), Unit::Percent).of(format!(
-            "{} of {}",
-            grouped(hits as usize),
-            grouped(of as usize)
-        ));
-        figures.push(match row.who {
-            None => {
-                recency = row.hits.percent();
-                figure
-            }
-            Some(who) if is_finding(&who) => match found_limit(set, row, recency) {
-                Some(limit) => figure.at_least(limit),
-                None => figure,
-            },
-            Some(_) => figure,
-        });
-    }
-    Theme { title: found_title(set), figures }
+        let detail = format!("{} of {}", grouped(hits as usize), grouped(of as usize));
+        let figure = Figure::new(name, row.hits.percent(), Unit::Percent).of(detail);
+        let is_judged = !row.is_begun && row.who.is_some_and(|who| who.is_default());
+        at_least(figure, limit_at(set.limits(), row.budget).filter(|_| is_judged))
+    });
+    Theme { title: set.title(), figures: figures.collect() }
 }
 
-/// Edits are judged where the answer has come as far as the edit, as recency is; where the model is
-/// called, what it is about to say is not known yet.
-fn found_limit(set: &str, row: &Row, recency: f64) -> Option<f64> {
-    let limits = || QUOTES_FOUND.iter().find(|limit| limit.0 == row.budget);
-    match set {
-        "claude-code" if row.is_begun => limits().map(|limit| limit.1),
-        "qmsum" if row.budget == SMALL_BUDGET => Some(recency + MEETINGS_GAIN),
-        _ => None,
+fn at_least(figure: Figure, limit: Option<f64>) -> Figure {
+    match limit {
+        Some(limit) => figure.at_least(limit),
+        None => figure,
     }
 }
 
-fn found_title(set: &str) -> &'static str {
-    match set {
-        "claude-code" => "Quoted in edits and sent, claude-code",
-        "pi" => "Quoted in edits and sent, pi",
-        "qmsum" => "Evidence for questions that is sent, qmsum",
-        "longmemeval-s3" => "Evidence for questions that is sent, longmemeval-s3",
-        _ => "Evidence for questions that is sent, personamem-sample",
-    }
+fn limit_at(limits: &Limits, budget: u64) -> Option<f64> {
+    limits.iter().find(|limit| limit.0 == budget).map(|limit| limit.1)
 }
 
 fn is_ours(contestant: &Contestant) -> bool {
     matches!(contestant, Contestant::Ours(_))
 }
 
-/// Whether it is the builder set for finding again: the limits on that are for it.
-fn is_finding(contestant: &Contestant) -> bool {
-    match contestant {
-        Contestant::Ours(config) => *config == ours::Config::finding(config.budget),
-        _ => false,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Limit;
 
-/// Whether it is the builder as the library sets it: the limits on cost and names are for that.
-fn is_lean(contestant: &Contestant) -> bool {
-    match contestant {
-        Contestant::Ours(config) => *config == ours::Config::lean(config.budget),
-        _ => false,
+    fn limits(set: Set, row: Row) -> Option<Limit> {
+        found(set, &[row]).figures[0].limit
+    }
+
+    fn row(who: Option<Contestant>, budget: u64, is_begun: bool) -> Row {
+        Row { who, budget, hits: Hits { hits: 1, of: 2 }, is_begun }
+    }
+
+    #[test]
+    fn limits_are_for_the_default_as_a_sender_knows_it() {
+        let ours = Some(Contestant::default_at(SMALL_BUDGET));
+        let limit = Some(Limit::AtLeast(80.0));
+        assert_eq!(limits(Set::Claude, row(ours, SMALL_BUDGET, false)), limit);
+        assert_eq!(limits(Set::Claude, row(ours, SMALL_BUDGET, true)), None);
+        assert_eq!(limits(Set::Pi, row(ours, SMALL_BUDGET, false)), None);
+        assert_eq!(limits(Set::Claude, row(None, SMALL_BUDGET, false)), None);
+        let window = Some(Contestant::SlidingWindow);
+        assert_eq!(limits(Set::Claude, row(window, SMALL_BUDGET, false)), None);
+    }
+
+    #[test]
+    fn each_budget_has_its_limit() {
+        assert_eq!(limit_at(COST, BUDGET), Some(0.30));
+        assert_eq!(limit_at(COST, TINY_BUDGET), None);
     }
 }

@@ -8,7 +8,7 @@ use tertulia_session::{
     ToolCall, ToolResult,
 };
 
-use super::data::{Line, Session};
+use super::data::{Line, Session, turn};
 
 /// A session as entries.
 #[derive(Clone, Debug)]
@@ -110,14 +110,6 @@ pub(crate) fn follow(tail: Option<&Entry>, message: Message, time: Option<Timest
     entry.with_content_id()
 }
 
-/// What is said in a turn, with the speaker's name where there is one.
-pub(crate) fn turn(line: &Line) -> String {
-    match &line.who {
-        Some(who) => format!("{who}: {}", line.text),
-        None => line.text.clone(),
-    }
-}
-
 fn role(line: &Line) -> Role {
     line.role.parse::<Role>().ok().unwrap_or(Role::User)
 }
@@ -195,12 +187,5 @@ mod tests {
     fn an_answer_to_nothing_is_no_step() {
         let log = Log::of_agent(&Session::of(&[("assistant", "text", "Hello")]));
         assert_eq!((log.entries.len(), log.steps.len()), (2, 0));
-    }
-
-    #[test]
-    fn a_turn_names_its_speaker() {
-        let mut line = Line::of("user", "text", "Yes.");
-        line.who = Some("Ann".to_owned());
-        assert_eq!(turn(&line), "Ann: Yes.");
     }
 }

@@ -7,10 +7,13 @@ use std::error::Error;
 use memchr::memmem::Finder;
 use tertulia_session::{Message, Part, Parts, Role};
 
-use super::data::{Evidence, Question, Session};
+use super::data::{Evidence, Question, Session, turn};
 use super::found::{Hits, holds};
-use super::log::{Log, follow, turn};
+use super::log::{Log, follow};
 use super::manager::Manager;
+
+/// A line that is known nearly is at most so many lines away.
+const NEAR_LINES: usize = 3;
 
 /// A question with the session that it is about.
 #[derive(Debug)]
@@ -19,8 +22,8 @@ pub(crate) struct Exam<'a> {
     question: &'a str,
     /// It is asked after this many entries.
     end: usize,
-    /// Every one of these has to be sent.
-    evidence: Vec<String>,
+    /// Of every one of these lists a text has to be sent.
+    evidence: Vec<Vec<String>>,
     /// The characters from the first evidence to the question.
     distance: usize,
 }
@@ -51,19 +54,7 @@ impl<'a> Exam<'a> {
         let lines = question.end.unwrap_or(session.lines.len());
         let last = log.place(lines.checked_sub(1)?)?;
         let turns: Vec<String> = session.lines.get(..lines)?.iter().map(turn).collect();
-        let mut evidence = Vec::new();
-        match &question.evidence {
-            Evidence::Lines(places) => {
-                for place in places {
-                    evidence.push(turns.get(*place)?.clone());
-                }
-            }
-            Evidence::Ranges(ranges) => {
-                for (first, last) in ranges {
-                    evidence.extend_from_slice(beginning(&turns, *first, *last)?);
-                }
-            }
-        }
+        let evidence = evidence(session, &turns, &question.evidence)?;
         let since = session.lines.get(question.evidence.first()?..lines)?;
         let distance = since.iter().map(|line| line.text.chars().count()).sum();
         Some(Self { log, question: &question.question, end: last + 1, evidence, distance })
@@ -78,13 +69,39 @@ impl<'a> Exam<'a> {
         let sent = manager
             .step(&entries)
             .map_err(|error| format!("{}, {:?}: {error}", self.log.key, self.question))?;
-        Ok(self.evidence.iter().all(|text| holds(&sent.pieces, text)))
+        let is_sent = |texts: &Vec<String>| texts.iter().any(|text| holds(&sent.pieces, text));
+        Ok(self.evidence.iter().all(is_sent))
     }
 
     /// Counts whether the newest characters would hold it, at four to a token.
     pub(crate) fn count_recent(&self, budget: u64, hits: &mut Hits) {
         hits.add(self.distance as u64 <= 4 * budget);
     }
+}
+
+/// The texts that have to be sent: one of each list.
+fn evidence(session: &Session, turns: &[String], evidence: &Evidence) -> Option<Vec<Vec<String>>> {
+    let mut texts = Vec::new();
+    match evidence {
+        Evidence::Lines(places) => {
+            for place in places {
+                texts.push(vec![turns.get(*place)?.clone()]);
+            }
+        }
+        Evidence::Ranges(ranges) => {
+            for (first, last) in ranges {
+                let range = beginning(turns, *first, *last)?;
+                texts.extend(range.iter().map(|turn| vec![turn.clone()]));
+            }
+        }
+        Evidence::Near(place) => {
+            let near = session.lines.iter().zip(turns).enumerate();
+            let near = near
+                .filter(|(at, (line, _))| at.abs_diff(*place) <= NEAR_LINES && line.role == "user");
+            texts.push(near.map(|(_, (_, turn))| turn.clone()).collect());
+        }
+    }
+    texts.iter().all(|texts| !texts.is_empty()).then_some(texts)
 }
 
 /// A range by its first turn, and as many more as it takes to say something that is said only once: a
@@ -137,6 +154,18 @@ mod tests {
         let question = question(Evidence::Ranges(vec![(0, 2)]), None);
         assert!(!is_sent(&TEXTS, &question, 17), "the second yes is not the first");
         assert!(is_sent(&TEXTS, &question, 27));
+    }
+
+    #[test]
+    fn one_line_near_the_place_is_enough() {
+        let mut texts = ["It was the gardener."; 9];
+        texts[4] = "It was the butler...";
+        texts[8] = "It was the cook.....";
+        // The question has 4 tokens, each line 10.
+        let near = |place| question(Evidence::Near(place), None);
+        assert!(is_sent(&texts, &near(5), 14));
+        assert!(!is_sent(&texts, &near(4), 14), "the cook is too far away");
+        assert!(is_sent(&texts, &near(4), 24));
     }
 
     #[test]

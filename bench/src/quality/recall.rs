@@ -166,7 +166,7 @@ impl<'a> Finder<'a> {
 }
 
 impl Recall {
-    fn add(&mut self, found: usize, of: usize) {
+    pub(crate) fn add(&mut self, found: usize, of: usize) {
         if of > 0 {
             self.sum += found as f64 / of as f64;
             self.steps += 1;

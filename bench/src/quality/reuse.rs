@@ -77,18 +77,21 @@ impl Quotes {
     }
 
     /// Leads the manager through the session and counts the quotes that are sent in time: when the
-    /// model is called, and, of who can be asked, when the answer has come as far as the edit.
+    /// model is called, and, if that is asked for, when the answer has come as far as the edit.
     pub(crate) fn count_sent(
         &self,
         manager: &mut dyn Manager,
         hits: &mut Hits,
-        begun_hits: &mut Hits,
+        mut begun_hits: Option<&mut Hits>,
     ) -> Result<(), Box<dyn Error>> {
         let mut quotes = self.quotes.iter().peekable();
         walk(&self.log, manager, |step, manager| {
             while let Some(quote) = quotes.next_if(|quote| quote.step == step.number) {
                 let is_sent = holds(&step.sent.pieces, &quote.text);
                 hits.add(is_sent);
+                let Some(begun_hits) = &mut begun_hits else {
+                    continue;
+                };
                 let begun = quote.begun.as_ref().map(|begun| manager.peek(begun)).transpose()?;
                 begun_hits.add(match begun.flatten() {
                     Some(sent) => holds(&sent.pieces, &quote.text),
@@ -141,7 +144,7 @@ mod tests {
         let quotes = read_quotes(&[session], &[pointer]).unwrap();
         let mut hits = Hits::default();
         let window = &mut SlidingWindow::new(budget);
-        quotes[0].count_sent(window, &mut hits, &mut Hits::default()).unwrap();
+        quotes[0].count_sent(window, &mut hits, None).unwrap();
         hits
     }
 

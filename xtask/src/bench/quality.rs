@@ -11,25 +11,45 @@ use std::path::{Path, PathBuf};
 /// The set that has to be there; the bench names others that are missing.
 const MAIN_SET: &str = "claude-code";
 
-/// Reads the words behind `bench quality`.
-pub(crate) fn parse(arguments: &[String]) -> Result<Option<PathBuf>, UsageError> {
-    match arguments {
-        [] => Ok(None),
-        [option] if option == "--data" => Err(UsageError::MissingValue { option: "--data" }),
-        [option, folder] if option == "--data" => Ok(Some(folder.into())),
-        [option, _, argument, ..] if option == "--data" => Err(unexpected(argument)),
-        [argument, ..] => Err(unexpected(argument)),
+/// What `bench quality` was told.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// Where the data are.
+    data: Option<PathBuf>,
+    /// What is handed on to the bench, which names a value that it does not know.
+    handed_on: Vec<String>,
+}
+
+impl Options {
+    /// Reads the words behind `bench quality`.
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
+        let (mut options, mut words) = (Self::default(), arguments.iter());
+        while let Some(word) = words.next() {
+            let mut value = |option| words.next().ok_or(UsageError::MissingValue { option });
+            match word.as_str() {
+                "--data" => options.data = Some(value("--data")?.into()),
+                "--half" => options.hand_on([word, value("--half")?]),
+                "--only" => options.hand_on([word, value("--only")?]),
+                "--ours" | "--all" => options.hand_on([word]),
+                _ => return Err(unexpected(word)),
+            }
+        }
+        Ok(options)
+    }
+
+    fn hand_on<const COUNT: usize>(&mut self, words: [&String; COUNT]) {
+        self.handed_on.extend(words.into_iter().cloned());
     }
 }
 
 /// Runs the quality bench on the data of the named folder, or of the usual ones.
-pub(crate) fn run(workspace: &Workspace, named: Option<PathBuf>) -> Result<(), BenchError> {
-    let folder = choose(workspace.root(), named, std::env::var_os("TERTULIA_DATA"));
+pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), BenchError> {
+    let folder = choose(workspace.root(), options.data, std::env::var_os("TERTULIA_DATA"));
     if !folder.join(MAIN_SET).is_dir() {
         return Err(BenchError::NoData(folder));
     }
     let mut bench = workspace.cargo(["run", "--release", "--locked", "-p", PACKAGE, "--"]);
-    process::run(bench.arg("--quality").arg(folder))?;
+    process::run(bench.arg("--quality").arg(folder).args(options.handed_on))?;
     Ok(())
 }
 
@@ -63,6 +83,26 @@ mod tests {
         check(None, Some("/set"), "/set");
         check(None, Some(""), "/repo/../shared/data");
         check(None, None, "/repo/../shared/data");
+    }
+
+    fn parse(line: &str) -> Result<Options, UsageError> {
+        Options::parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_data_are_found_here_and_the_rest_is_handed_on() {
+        assert_eq!(parse(""), Ok(Options::default()));
+        let options = parse("--only qmsum --data d --half tune --ours --all").unwrap();
+        assert_eq!(options.data, Some("d".into()));
+        assert_eq!(options.handed_on, ["--only", "qmsum", "--half", "tune", "--ours", "--all"]);
+    }
+
+    #[test]
+    fn a_value_that_is_missing_and_an_unknown_word_are_named() {
+        for option in ["--data", "--half", "--only"] {
+            assert_eq!(parse(option), Err(UsageError::MissingValue { option }));
+        }
+        assert_eq!(parse("--fast"), Err(unexpected("--fast")));
     }
 
     #[test]
