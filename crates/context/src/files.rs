@@ -5,24 +5,35 @@
 mod blocks;
 mod changes;
 mod known;
+mod reach;
+mod shown;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
-use tertulia_session::{Message, PartKind};
+use tertulia_session::{Message, PartKind, ToolCall};
 
 pub(crate) use blocks::{Excerpts, Wanted};
-use changes::{Change, Reach, changes};
+use changes::{Change, changes};
 use known::KnownFile;
+use reach::{Reach, reach};
 
 /// What is known of files. Takes in the messages of a branch as they come.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
     files: BTreeMap<Box<str>, KnownFile>,
     /// What calls do whose results have not come yet.
-    open: HashMap<Box<str>, Vec<Change>>,
+    open: HashMap<Box<str>, Open>,
 }
 
-/// So many calls may wait for their results.
+#[derive(Clone, Debug)]
+struct Open {
+    place: usize,
+    changes: Vec<Change>,
+}
+
+/// So many calls may wait for their results; the oldest one goes, with the files that it may have changed.
 const OPEN_MAX: usize = 256;
 
 /// So many files are known at most; the one that was touched longest ago goes.
@@ -33,18 +44,19 @@ impl Files {
     pub(crate) fn add(&mut self, place: usize, message: &Message) {
         for part in &message.parts {
             match &part.kind {
-                PartKind::ToolCall(call) => {
-                    let changes = changes(call);
-                    if !changes.is_empty() && self.open.len() < OPEN_MAX {
-                        self.open.insert(call.tool_call_id.clone(), changes);
-                    }
-                }
+                PartKind::ToolCall(call) => self.call(place, call),
                 PartKind::ToolResult(result) => {
-                    let Some(changes) = self.open.remove(&*result.tool_call_id) else { continue };
+                    let Some(open) = self.open.remove(&*result.tool_call_id) else { continue };
                     let text = result.text();
-                    let failed = result.is_error || changes::tells_error(&text);
-                    for change in changes {
-                        self.apply(place, change, &text, failed);
+                    let failed = result.is_error || shown::tells_error(&text);
+                    // It may have been made all the same, or one half of it.
+                    let is_unsure =
+                        failed && (open.changes.len() > 1 || shown::tells_interruption(&text));
+                    for change in open.changes {
+                        match is_unsure {
+                            true => self.forget_changed(&change),
+                            false => self.apply(place, change, &text, failed),
+                        }
                     }
                 }
                 _ => {}
@@ -52,18 +64,38 @@ impl Files {
         }
     }
 
+    fn call(&mut self, place: usize, call: &ToolCall) {
+        let changes = changes(call);
+        if changes.is_empty() {
+            return;
+        }
+        // A command may have done its work even if its result never comes.
+        for change in changes.iter().filter(|change| matches!(change, Change::Run { .. })) {
+            self.forget_changed(change);
+        }
+        if self.open.len() >= OPEN_MAX && !self.open.contains_key(&call.tool_call_id) {
+            let oldest = self.open.iter().min_by_key(|(_, open)| open.place);
+            let oldest = oldest.map(|(id, _)| id.clone()).and_then(|id| self.open.remove(&id));
+            oldest.iter().flat_map(|open| &open.changes).for_each(|one| self.forget_changed(one));
+        }
+        let before = self.open.insert(call.tool_call_id.clone(), Open { place, changes });
+        before.iter().flat_map(|open| &open.changes).for_each(|one| self.forget_changed(one));
+    }
+
     /// A call that failed changed nothing, but a command may have done half of its work.
     fn apply(&mut self, place: usize, change: Change, result: &str, failed: bool) {
         match change {
-            Change::Run { command } => match changes::reach(&command) {
-                Reach::Nothing => {}
-                Reach::Named => self.files.retain(|path, _| !command.contains(file_name(path))),
-                Reach::All => self.files.clear(),
-            },
+            Change::Run { .. } => self.forget_changed(&change),
             _ if failed => {}
             Change::Read { path, first, is_whole } => {
-                let Some((first, lines)) = changes::shown_lines(result, first) else { return };
-                self.file(path, place).show(first, &lines, is_whole, place);
+                let Some((first, lines)) = shown::shown_lines(result, first) else { return };
+                let is_known = |other: &str, file: &KnownFile| {
+                    *other != *path && may_be_same(other, &path) && file.knows(first, &lines)
+                };
+                if !self.files.iter().any(|(other, file)| is_known(other, file)) {
+                    self.forget_others(&path);
+                    self.file(path, place).show(first, &lines, is_whole, place);
+                }
             }
             Change::Write { path, content } => {
                 self.forget_others(&path);
@@ -76,13 +108,26 @@ impl Files {
                     file.edit(edit, place);
                 }
                 // Some tools show the lines around an edit.
-                if let Some((first, lines)) = changes::numbered_lines(result) {
+                if let Some((first, lines)) = shown::numbered_lines(result) {
                     file.show(first, &lines, false, place);
                 }
             }
-            Change::Unknown { path } => {
-                self.forget_others(&path);
-                self.files.remove(&path);
+            Change::Unknown { .. } => self.forget_changed(&change),
+        }
+        self.files.retain(|_, file| !file.runs.is_empty());
+    }
+
+    /// Forgets all that a change may change.
+    fn forget_changed(&mut self, change: &Change) {
+        match change {
+            Change::Read { .. } => {}
+            Change::Run { command } => match reach(command) {
+                Reach::Nothing => {}
+                Reach::Named => self.files.retain(|path, _| !command.contains(file_name(path))),
+                Reach::All => self.files.clear(),
+            },
+            Change::Write { path, .. } | Change::Edit { path, .. } | Change::Unknown { path } => {
+                self.files.retain(|other, _| !may_be_same(other, path));
             }
         }
     }
@@ -118,18 +163,23 @@ impl Files {
     fn is_open(&self, path: &str) -> bool {
         self.open
             .values()
-            .flatten()
+            .flat_map(|open| &open.changes)
             .any(|change| change.path().is_some_and(|open| open == path || may_be_same(open, path)))
     }
 }
 
-/// Tells whether one of two paths may be the end of the other.
+/// Tells whether two paths may name one file: one is the end of the other, or leads over a parent.
 fn may_be_same(one: &str, other: &str) -> bool {
-    let is_end = |long: &str, short: &str| {
-        long.strip_suffix(short).is_some_and(|rest| rest.ends_with(['/', '\\']))
+    let names = |path: &str| -> Vec<String> {
+        let names = path.split(['/', '\\']).filter(|name| !["", "."].contains(name));
+        names.map(str::to_lowercase).collect()
     };
-    let (one, other) = (one.trim_start_matches("./"), other.trim_start_matches("./"));
-    one == other || is_end(one, other) || is_end(other, one)
+    let (one, other) = (names(one), names(other));
+    let leads_up = one.iter().chain(&other).any(|name| ["..", "~"].contains(&&**name));
+    match leads_up {
+        true => one.last() == other.last(),
+        false => one.ends_with(&other) || other.ends_with(&one),
+    }
 }
 
 fn file_name(path: &str) -> &str {

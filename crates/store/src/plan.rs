@@ -187,14 +187,13 @@ pub(crate) fn what_is_left(rows: Vec<Row>) -> Vec<(Seq, Option<Record>, Record)>
 /// An entry without what is said in it: whether it is hidden does not follow from that.
 fn without_text(mut stored: StoredEntry) -> StoredEntry {
     let entry = &mut stored.entry;
-    if !matches!(
-        entry.kind,
+    match &mut entry.kind {
         EntryKind::Redaction(_)
-            | EntryKind::Purged(_)
-            | EntryKind::CompactionSummary(_)
-            | EntryKind::BranchSummary(_)
-    ) {
-        entry.kind = EntryKind::Custom(None);
+        | EntryKind::Purged(_)
+        | EntryKind::CompactionSummary(_)
+        | EntryKind::BranchSummary(_) => {}
+        EntryKind::Recall(recall) => recall.text = "".into(),
+        kind => *kind = EntryKind::Custom(None),
     }
     entry.meta = None;
     entry.unknown = Fields::NONE;
@@ -202,7 +201,7 @@ fn without_text(mut stored: StoredEntry) -> StoredEntry {
 }
 
 /// What is hidden in a log and still has its bytes, and the redaction that hides it: the targets, and
-/// the summaries that may hold text of them.
+/// the summaries and recalled texts that may hold text of them.
 fn to_purge(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
     let entries: Vec<_> = log.iter().map(|stored| stored.entry.clone()).collect();
     let Ok(index) = EntryIndex::over(&entries) else {

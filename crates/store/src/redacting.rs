@@ -35,7 +35,7 @@ pub struct EntryPlace {
 pub struct Redacted {
     /// What was appended to the session of the first target; its last entry is that target's redaction.
     pub appended: Appended,
-    /// The entries that were purged by it, summaries among them.
+    /// The entries that were purged by it, summaries and recalled texts among them.
     pub purged: Vec<EntryPlace>,
     /// Those of them whose hash or id can still confirm a guess of their text, because they were stored
     /// without a salt or under an id that was computed from their text.
@@ -204,6 +204,7 @@ pub(crate) fn holds_text(entry: &Entry, text: &str) -> bool {
             }
         }
         EntryKind::CompactionSummary(summary) => summary.covered_hash = None,
+        EntryKind::Recall(recall) => recall.source_ids.clear(),
         _ => {}
     }
     let record = EntryRecord::new(&bare).to_json();
@@ -293,7 +294,7 @@ impl SessionStore {
     }
 
     /// Hides entries and the answers that were made from them for every reader, and purges their bytes and
-    /// those of summaries that may hold their text, also from the files of the database.
+    /// those of summaries and recalled texts that may hold their text, also from the files of the database.
     pub fn redact_all(&self, targets: &[EntryPlace], reason: Option<&str>) -> Result<Redacted> {
         let derived = self.derived_from(targets)?;
         let mut sessions: Vec<(&SessionId, Vec<&EntryId>)> = Vec::new();
@@ -325,8 +326,8 @@ impl SessionStore {
         Ok(Redacted { appended: first.unwrap_or(nothing), purged, guessable, remains })
     }
 
-    /// Hides an entry for every reader, and purges its bytes and those of summaries and answers of built-in
-    /// members that may hold its text. [`redact_all`](Self::redact_all) says more of what it did.
+    /// Hides an entry for every reader, and purges its bytes and those of summaries, recalled texts and answers of
+    /// built-in members that may hold its text. [`redact_all`](Self::redact_all) says more of what it did.
     pub fn redact(
         &self,
         id: &SessionId,
@@ -445,6 +446,15 @@ mod tests {
             assert!(!holds_text(&with(&said("nothing")), word), "{word} is a word of the record");
         }
         assert!(holds_text(&with(&said("the payload")), "payload"));
+    }
+
+    #[test]
+    fn a_recalled_text_is_found_by_its_words_and_not_by_its_sources() {
+        let recall = entry(
+            r#"{"id":"a","type":"recall","payload":{"text":"PIN 482913","sourceIds":["e-77"],"replaces":true}}"#,
+        );
+        assert!(holds_text(&recall, "482913"));
+        assert!(!holds_text(&recall, "e-77"));
     }
 
     #[test]

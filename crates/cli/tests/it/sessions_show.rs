@@ -64,6 +64,41 @@ fn bookkeeping_is_shown_only_when_asked_for() {
 }
 
 #[test]
+fn a_recalled_text_is_one_line_and_in_no_export_and_no_search() {
+    let room = Room::empty();
+    let recall =
+        |id: &str, payload: &str| format!(r#"{{"id":"{id}","type":"recall","payload":{payload}}}"#);
+    let log = [
+        r#"{"id":"m1","type":"message","payload":{"role":"user","content":"look at the zebra"}}"#
+            .to_owned(),
+        recall("c1", r#"{"text":"one zebra\ntwo","sourceIds":["m1"],"replaces":true}"#),
+        recall("c2", r#"{"text":"three zebras","sourceIds":["m1"],"member":"max"}"#),
+        recall("c3", r#"{"text":"","sourceIds":[],"replaces":true}"#),
+    ];
+    let import = ["sessions", "import", "-", "--as", "work"];
+    let left = room.tertulia_with(&import, log.join("\n").as_bytes());
+    assert_eq!(left.code, Some(0), "{left:?}");
+    let shown = room.exits(0, &["sessions", "show", "work"]).stdout;
+    for line in [
+        " · recalled: files as they are now (2 lines)  c1\n",
+        " · recalled for max: files as they are now (1 line)  c2\n",
+        " · recalled: nothing  c3\n",
+    ] {
+        assert!(shown.contains(line), "{shown}");
+    }
+    assert_eq!(shown.matches("zebra").count(), 1, "{shown}");
+    let export = ["sessions", "export", "work", "--format", "markdown"];
+    assert_eq!(room.exits(0, &export).stdout.matches("zebra").count(), 1);
+    let found = room.exits(0, &["sessions", "search", "zebra*", "--json"]).stdout;
+    assert!(found.lines().count() == 1 && found.contains("m1"), "{found}");
+    room.exits(0, &["sessions", "redact", "work", "m1"]);
+    let shown = room.exits(0, &["sessions", "show", "work"]).stdout;
+    assert_eq!(shown.matches("[redacted recall by e-").count(), 2, "{shown}");
+    let records = room.exits(0, &["sessions", "show", "work", "--json"]).stdout;
+    assert!(!records.contains("zebra"), "{records}");
+}
+
+#[test]
 fn messages_are_all_that_is_shown_on_request() {
     let room = talked();
     let shown = room.exits(0, &["sessions", "show", "talk", "--messages"]).stdout;

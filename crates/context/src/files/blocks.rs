@@ -102,7 +102,7 @@ impl Files {
             .map(|(weight, block)| {
                 let age = (newest - block.touched) as u64;
                 let recency = 1_000 * HALF_AGE / (HALF_AGE + age);
-                (recency + 1_000 * weight / heaviest, block)
+                (recency + weight.saturating_mul(1_000) / heaviest, block)
             })
             .collect();
         ranked.sort_by(|one, other| {
@@ -220,4 +220,86 @@ fn segments(lines: &[Line]) -> Vec<Range<usize>> {
         segments.push(begin..lines.len());
     }
     segments
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tests::Work;
+    use super::*;
+
+    fn lines(texts: &[&str]) -> Vec<Line> {
+        texts.iter().map(|text| Line { text: (*text).into(), source: None }).collect()
+    }
+
+    fn work(count: usize, paths: &[&str]) -> Work {
+        let mut work = Work::default();
+        for path in paths {
+            let text: Vec<String> =
+                (1..=count).map(|number| format!("{path} says {number}")).collect();
+            work.read(path, &text.join("\n"));
+        }
+        work
+    }
+
+    fn shown(work: &Work, max_tokens: u64, sent: usize, asked: &str) -> String {
+        let excerpts = work.files.excerpts(&Wanted {
+            max_tokens,
+            tokenizer: &Tokenizer::O200k,
+            is_sent: &|place| place == sent,
+            shown: &HashSet::from(["b says 1"]),
+            weight: &|text| u64::from(text.contains(asked)),
+            is_wanted: &|_| true,
+        });
+        excerpts.unwrap_or_default().text
+    }
+
+    #[test]
+    fn a_block_ends_before_something_begins() {
+        let mut texts = vec!["  x"; 60];
+        (texts[19], texts[20]) = ("", "fn b() {");
+        assert_eq!(segments(&lines(&texts)), [0..20, 20..60]);
+    }
+
+    #[test]
+    fn adjacent_blocks_have_one_head() {
+        let text = shown(&work(100, &["a"]), 10_000, 0, "?");
+        assert_eq!(text.matches("[a, lines").count(), 1);
+        assert!(text.starts_with("\n\n[a, lines 1-100]\na says 1\n"));
+    }
+
+    #[test]
+    fn lines_that_are_sent_are_no_reason_to_show_a_block() {
+        assert_eq!(shown(&work(5, &["a"]), 10_000, 2, "?"), "");
+        assert_eq!(shown(&work(1, &["b"]), 10_000, 0, "?"), "");
+        assert!(shown(&work(2, &["b"]), 10_000, 0, "?").ends_with("\nb says 1\nb says 2"));
+    }
+
+    #[test]
+    fn the_budget_holds() {
+        let work = work(90, &["a", "b", "c"]);
+        for max in (0..1_500).step_by(37) {
+            assert!(Tokenizer::O200k.count(&shown(&work, max, 0, "?")).tokens <= max);
+        }
+    }
+
+    #[test]
+    fn the_newest_and_what_is_asked_about_come_first() {
+        let work = work(30, &["a", "b", "c"]);
+        let is_only = |text: &str, path: &str| {
+            text.starts_with(&format!("\n\n[{path}, ")) && text.matches("[").count() == 1
+        };
+        assert!(is_only(&shown(&work, 200, 0, "?"), "c"));
+        assert!(is_only(&shown(&work, 200, 0, "a says"), "a"));
+    }
+
+    proptest! {
+        #[test]
+        fn segments_cover_every_line_once(texts in prop::collection::vec(prop::sample::select(vec!["", "x", " y", "}"]), 0..300), is_full: bool) {
+            let texts: Vec<&str> = texts.into_iter().map(|text| if is_full { "x" } else { text }).collect();
+            let covered: Vec<usize> = segments(&lines(&texts)).into_iter().flatten().collect();
+            prop_assert_eq!(covered, (0..texts.len()).collect::<Vec<_>>());
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! What calls do to files, told by the names of their arguments, and what results show of them.
+//! What calls do to files, told by the names of their arguments.
 
 use tertulia_session::ToolCall;
 use tertulia_session::json::{self, Object, RawValue};
@@ -6,7 +6,7 @@ use tertulia_session::json::{self, Object, RawValue};
 /// What a call does to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Shows lines, from a number on.
+    /// Shows lines, the first of them with this number; without it only the result can tell.
     Read {
         path: Box<str>,
         first: Option<usize>,
@@ -36,15 +36,8 @@ pub(super) struct Edit {
     pub(super) new: String,
     /// Wherever the other is.
     pub(super) all: bool,
-}
-
-/// Which files a command may change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
-    Nothing,
-    /// Those that it names.
-    Named,
-    All,
+    /// Whole lines, as in a patch.
+    pub(super) is_lines: bool,
 }
 
 impl Change {
@@ -69,11 +62,16 @@ struct Arguments {
     edits: Vec<Edit>,
     first: Option<usize>,
     has_limit: bool,
+    /// Whether only the result can tell the first line.
+    is_odd: bool,
     command: Option<String>,
     patch: Option<String>,
-    /// Whether it looks for something.
+    /// Whether it looks for something, or only tells what it would do.
     searches: bool,
+    /// Whether it changes the file in a way that is not understood.
     inserts: bool,
+    /// Other files that it may change.
+    others: Vec<String>,
 }
 
 /// Returns what a call does, once it succeeds.
@@ -82,27 +80,50 @@ pub(super) fn changes(call: &ToolCall) -> Vec<Change> {
     if let Some(patch) = &arguments.patch {
         return patched(patch);
     }
-    let Some(path) = arguments.path.as_deref().map(normal).filter(|path| !path.is_empty()) else {
-        let command = arguments.command.filter(|command| !command.trim().is_empty());
+    let command = arguments.command.as_deref().filter(|command| !command.trim().is_empty());
+    let is_editor = command.is_some_and(|command| EDITOR.contains(&command));
+    let path = arguments.path.as_deref().map(normal).filter(|path| !path.is_empty());
+    let Some(path) = path.filter(|_| command.is_none() || is_editor) else {
         return command.map(command_changes).unwrap_or_default();
     };
+    let others = arguments.others.iter().map(|path| Change::Unknown { path: normal(path).into() });
+    let mut changes: Vec<Change> =
+        others.filter(|_| !is_reader(&call.tool_name, command)).collect();
     let path = Box::from(path);
-    let change = if arguments.inserts {
+    let change = if arguments.inserts || has_edit_of_another(&arguments.edits) {
         Change::Unknown { path }
+    } else if arguments.searches {
+        return changes;
     } else if !arguments.edits.is_empty() {
         Change::Edit { path, edits: arguments.edits }
     } else if let Some(old) = arguments.old {
-        let edit = Edit { old, new: arguments.new.unwrap_or_default(), all: arguments.all };
-        Change::Edit { path, edits: vec![edit] }
+        let new = arguments.new.unwrap_or_default();
+        Change::Edit { path, edits: vec![Edit { old, new, all: arguments.all, is_lines: false }] }
     } else if let Some(content) = arguments.content {
         Change::Write { path, content }
-    } else if arguments.searches || !is_reader(&call.tool_name, arguments.command.as_deref()) {
-        return Vec::new();
+    } else if is_reader(&call.tool_name, command) {
+        let is_whole = arguments.first.is_none() && !arguments.has_limit && !arguments.is_odd;
+        // Some tools of this name count from 0, but say in the result what they show.
+        let is_odd = arguments.is_odd || call.tool_name.eq_ignore_ascii_case("read_file");
+        let first = arguments.first.filter(|_| !is_odd).map(|first| first.max(1));
+        Change::Read { path, first: first.or(is_whole.then_some(1)), is_whole }
+    } else if is_editor || arguments.new.is_some() || is_writer(&call.tool_name) {
+        Change::Unknown { path }
     } else {
-        let is_whole = arguments.first.is_none() && !arguments.has_limit;
-        Change::Read { path, first: arguments.first, is_whole }
+        return changes;
     };
-    vec![change]
+    changes.push(change);
+    changes
+}
+
+/// What tools with a `command` and a path do that are no shells.
+const EDITOR: [&str; 8] =
+    ["view", "create", "str_replace", "insert", "undo_edit", "delete", "rename", "edit"];
+
+/// Whether an edit may meet what another one wrote: tools differ in what they do then.
+fn has_edit_of_another(edits: &[Edit]) -> bool {
+    let earlier = |at: usize| edits.iter().take(at);
+    edits.iter().enumerate().any(|(at, edit)| earlier(at).any(|one| one.new.contains(&edit.old)))
 }
 
 impl Arguments {
@@ -123,28 +144,25 @@ impl Arguments {
     fn take(&mut self, name: &str, value: &RawValue) {
         let name = bare(name);
         match &*name {
-            "replaceall" => self.all = value.get() == "true",
-            "offset" | "startline" | "line" => self.first = value.get().parse().ok(),
-            "limit" | "endline" | "lines" => self.has_limit = true,
+            _ if value.get() == "null" => {}
+            "replaceall" | "allowmultiple" => self.all = is_true(value),
+            "expectedreplacements" => self.all = json::words(value) != "1",
+            "append" => self.inserts |= is_true(value),
+            "dryrun" => self.searches |= is_true(value),
+            "offset" | "startline" | "line" => self.first = self.number(value),
+            "limit" | "endline" | "lines" | "head" => self.has_limit = true,
+            "tail" => self.is_odd = true,
             "viewrange" => {
                 let ends = json::elements(value).unwrap_or_default();
-                self.first = ends.first().and_then(|first| first.get().parse().ok());
+                self.first = ends.first().and_then(|first| self.number(first));
                 self.has_limit = true;
             }
             "edits" => {
                 self.edits =
-                    json::elements(value).unwrap_or_default().into_iter().map(edit).collect()
+                    json::elements(value).unwrap_or_default().into_iter().map(edit).collect();
+                self.inserts |= self.edits.is_empty();
             }
-            "command" | "cmd" => {
-                // A list is a program with its arguments, often a shell with a script as the last one.
-                let words = json::elements(value).unwrap_or_default();
-                self.command = Some(
-                    words
-                        .last()
-                        .map_or_else(|| json::words(value), |last| json::words(last))
-                        .into_owned(),
-                );
-            }
+            "command" | "cmd" | "args" | "script" | "code" | "chars" => self.take_command(value),
             _ => {
                 if let Ok(text) = json::text(value) {
                     self.take_text(&name, &text);
@@ -153,16 +171,39 @@ impl Arguments {
         }
     }
 
-    fn take_text(&mut self, name: &str, text: &str) {
-        let text = || Some(text.to_owned());
+    /// A list is a program with its arguments, often a shell with a script as the last one.
+    fn take_command(&mut self, value: &RawValue) {
+        let words = json::elements(value).unwrap_or_default();
+        let words: Vec<_> = words.into_iter().map(json::words).collect();
+        let is_shell = words.first().is_some_and(|first| first.ends_with("sh"));
+        let text = match words.as_slice() {
+            [] => json::words(value).into_owned(),
+            [_, .., last] if is_shell => last.clone().into_owned(),
+            words => words.join(" "),
+        };
+        self.command = Some(match self.command.take() {
+            Some(command) => format!("{command} {text}"),
+            None => text,
+        });
+    }
+
+    fn number(&mut self, value: &RawValue) -> Option<usize> {
+        let number = json::words(value).parse().ok().filter(|number| *number <= NUMBER_MAX);
+        self.is_odd |= number.is_none();
+        number
+    }
+
+    fn take_text(&mut self, name: &str, said: &str) {
+        let text = || Some(said.to_owned());
         match name {
-            "filepath" | "path" | "file" | "filename" | "absolutepath" | "targetfile" => {
-                self.path = text()
-            }
+            "filepath" | "path" | "file" | "filename" | "absolutepath" | "targetfile"
+            | "relativepath" | "notebookpath" => self.path = text(),
             "oldstring" | "oldstr" | "oldtext" => self.old = text(),
             "newstring" | "newstr" | "newtext" => self.new = text(),
             "content" | "contents" | "filetext" => self.content = text(),
             "inserttext" | "codeedit" | "diff" => self.inserts = true,
+            "mode" => self.inserts |= ["a", "append"].contains(&said),
+            "source" | "destination" | "oldpath" | "newpath" => self.others.extend(text()),
             "pattern" | "query" | "regex" | "glob" => self.searches = true,
             "input" | "patch" | "patchtext" => {
                 self.patch = text().filter(|text| text.starts_with(PATCH))
@@ -174,13 +215,25 @@ impl Arguments {
 
 const PATCH: &str = "*** Begin Patch";
 
+/// Lines with larger numbers are not known.
+pub(super) const NUMBER_MAX: usize = 1 << 30;
+
+fn is_true(value: &RawValue) -> bool {
+    json::words(value).eq_ignore_ascii_case("true")
+}
+
 fn edit(raw: &RawValue) -> Edit {
     let mut inner = Arguments::default();
     let object = Object::try_from(raw).ok();
     for (name, value) in object.into_iter().flat_map(Object::into_fields) {
         inner.take(&name, value);
     }
-    Edit { old: inner.old.unwrap_or_default(), new: inner.new.unwrap_or_default(), all: inner.all }
+    Edit {
+        old: inner.old.unwrap_or_default(),
+        new: inner.new.unwrap_or_default(),
+        all: inner.all,
+        is_lines: false,
+    }
 }
 
 /// `filePath` and `file_path` are one name.
@@ -200,6 +253,16 @@ fn is_reader(tool: &str, command: Option<&str>) -> bool {
             && ["read", "view", "open", "cat"].iter().any(|word| tool.contains(word))
 }
 
+/// Whether a tool with a path changes the file, whatever else it is told.
+fn is_writer(tool: &str) -> bool {
+    let tool = tool.to_ascii_lowercase();
+    let words = ["edit", "write", "insert", "replace", "delete", "remove", "move", "rename"];
+    words
+        .iter()
+        .chain(&["patch", "create", "undo", "append", "format"])
+        .any(|word| tool.contains(word))
+}
+
 /// The hunks of a patch as edits: what is kept and taken away by what is kept and added.
 fn patched(patch: &str) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
@@ -209,14 +272,20 @@ fn patched(patch: &str) -> Vec<Change> {
             changes.push(Change::Edit { path, edits: Vec::new() });
         } else if let Some(path) = path("*** Add File: ") {
             changes.push(Change::Write { path, content: String::new() });
-        } else if let Some(path) = path("*** Delete File: ").or_else(|| path("*** Move to: ")) {
+        } else if let Some(path) = path("*** Delete File: ") {
+            changes.push(Change::Unknown { path });
+        } else if let Some(path) = path("*** Move to: ") {
+            let moved = changes.pop().and_then(|change| Some(Box::from(change.path()?)));
+            changes.extend(moved.map(|path| Change::Unknown { path }));
             changes.push(Change::Unknown { path });
         } else {
             match changes.last_mut() {
                 Some(Change::Edit { edits, .. }) => add_line(line, edits),
                 Some(Change::Write { content, .. }) => {
-                    content.push_str(line.strip_prefix('+').unwrap_or_default());
-                    content.push('\n');
+                    if let Some(line) = line.strip_prefix('+') {
+                        content.push_str(line);
+                        content.push('\n');
+                    }
                 }
                 _ => {}
             }
@@ -227,7 +296,7 @@ fn patched(patch: &str) -> Vec<Change> {
 
 fn add_line(line: &str, edits: &mut Vec<Edit>) {
     if line.starts_with("@@") || edits.is_empty() {
-        edits.push(Edit::default());
+        edits.push(Edit { is_lines: true, ..Edit::default() });
     }
     let Some(edit) = edits.last_mut() else { return };
     let (mark, text) = line.split_at_checked(1).unwrap_or(("", ""));
@@ -242,105 +311,168 @@ fn add_line(line: &str, edits: &mut Vec<Edit>) {
 }
 
 /// A command that shows one file is a read; any other may change files.
-fn command_changes(command: String) -> Vec<Change> {
+fn command_changes(command: &str) -> Vec<Change> {
+    if let Some(patch) = command.find(PATCH).and_then(|at| command.get(at..)) {
+        let mut changes = patched(patch);
+        // What else it does.
+        let rest = patch.find("*** End Patch").and_then(|at| patch.get(at..)).unwrap_or_default();
+        let before = command.strip_suffix(patch).unwrap_or_default().replace("<<", "");
+        changes.push(Change::Run { command: format!("{before}{rest}") });
+        return changes;
+    }
     let words: Vec<&str> = command.split_whitespace().collect();
-    let is_plain = !command.contains(['|', '>', '<', ';', '&', '$', '`', '*', '\n', '\\']);
-    let read =
-        |path: &str, first, is_whole| Change::Read { path: normal(path).into(), first, is_whole };
-    match words.as_slice() {
-        ["cat", path] if is_plain => vec![read(path, Some(1), true)],
-        ["sed", "-n", range, path] if is_plain => {
-            let range = range.trim_matches(['\'', '"']).strip_suffix('p');
-            let first = range.and_then(|range| range.split(',').next()?.parse().ok());
-            first.map(|first| read(path, Some(first), false)).into_iter().collect()
-        }
-        _ => vec![Change::Run { command }],
-    }
-}
-
-/// Commands of git that bring other texts into files.
-#[rustfmt::skip]
-const GIT_WRITERS: [&str; 12] = [
-    "am", "apply", "checkout", "cherry-pick", "merge", "pull", "rebase", "reset", "restore", "revert", "stash", "switch",
-];
-
-/// What a command has that changes the files it names.
-#[rustfmt::skip]
-const WRITERS: [&str; 20] = [
-    "sed -i", "sed -E -i", "perl -i", "perl -pi", ">", "tee ", "mv ", "cp ", "rm ", "patch ", "truncate ", "python", "node ",
-    "ruby ", " -w ", "--write", "--fix", "black ", "rustfmt ", "git mv",
-];
-
-pub(super) fn reach(command: &str) -> Reach {
-    let mut words = command.split_whitespace();
-    while let Some(word) = words.next() {
-        let is_git = word == "git" || word.ends_with("/git");
-        if is_git
-            && words.clone().take(3).any(|word| GIT_WRITERS.contains(&word))
-            && !command.contains("checkout -b")
-        {
-            return Reach::All;
-        }
-    }
-    match WRITERS.iter().any(|writer| command.contains(writer)) {
-        true => Reach::Named,
-        false => Reach::Nothing,
-    }
-}
-
-/// Tells whether a result that is not marked as an error says that nothing was done.
-pub(super) fn tells_error(result: &str) -> bool {
-    let start = result.trim_start();
-    [
-        "<tool_use_error>",
-        "Error",
-        "error:",
-        "Failed",
-        "Could not",
-        "File does not exist",
-        "No changes",
-    ]
-    .iter()
-    .any(|words| start.starts_with(words))
-}
-
-/// Returns the lines that a read shows and the number of the first one, unless it shows none.
-pub(super) fn shown_lines(result: &str, first: Option<usize>) -> Option<(usize, Vec<&str>)> {
-    if result.split('\n').next().and_then(numbered).is_some() {
-        return numbered_lines(result);
-    }
-    let text = result.strip_suffix('\n').unwrap_or(result);
-    // Notes of the tool stand at the end, in brackets.
-    let text = match text.rsplit_once("\n\n") {
-        Some((text, note)) if note.starts_with(['[', '(', '<']) => text,
-        _ => text,
+    let is_plain = !command.contains(['|', '>', '<', ';', '&', '$', '`', '*', '\n', '\\'])
+        && !command.contains(['{', '[', '?', '~']);
+    let read = |path: &str, first, is_whole| {
+        let path = path.trim_matches(['\'', '"']);
+        let is_path = !path.is_empty() && !path.starts_with('-');
+        let path = normal(path).into();
+        is_path.then_some(Change::Read { path, first: Some(first), is_whole })
     };
-    let is_note = text.starts_with('<') || text.is_empty();
-    (!is_note).then(|| (first.unwrap_or(1).max(1), text.split('\n').collect()))
-}
-
-/// Returns lines that stand behind their numbers, as far as they follow each other.
-pub(super) fn numbered_lines(result: &str) -> Option<(usize, Vec<&str>)> {
-    let mut lines = result.split('\n').map(numbered).skip_while(Option::is_none).take(1_000_000);
-    let (first, text) = lines.next()??;
-    let mut texts = vec![text];
-    for (number, text) in lines.map_while(|line| line) {
-        if number != first + texts.len() {
-            break;
+    match words.as_slice() {
+        ["cat", path] if is_plain => read(path, 1, true).into_iter().collect(),
+        ["sed", "-n", range, path] if is_plain => {
+            let first = sed_first(range.trim_matches(['\'', '"']));
+            first.and_then(|first| read(path, first, false)).into_iter().collect()
         }
-        texts.push(text);
+        _ => vec![Change::Run { command: command.to_owned() }],
     }
-    Some((first, texts))
 }
 
-/// `   12→text`, `00012| text` or, as `cat -n` writes it, a tab behind the number.
-fn numbered(line: &str) -> Option<(usize, &str)> {
-    let line = line.strip_suffix('\r').unwrap_or(line);
-    let bare = line.trim_start_matches(' ');
-    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, rest) = bare.split_at_checked(digits)?;
-    let is_column = line.len() - rest.len() == 6;
-    let tabbed = || rest.strip_prefix('\t').filter(|_| is_column);
-    let text = rest.strip_prefix('→').or_else(|| rest.strip_prefix("| ")).or_else(tabbed)?;
-    Some((number.parse().ok().filter(|number| *number > 0)?, text))
+/// The first number of a range of lines such as `10,20p`.
+fn sed_first(range: &str) -> Option<usize> {
+    let range = range.strip_suffix('p')?;
+    let (first, last) = range.split_once(',').unwrap_or((range, "1"));
+    let last = last.strip_prefix('+').unwrap_or(last);
+    let number = |text: &str| text.parse().ok().filter(|number| *number <= NUMBER_MAX);
+    number(first).filter(|_| number(last).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tertulia_session::json::Json;
+
+    use super::*;
+
+    #[expect(clippy::needless_pass_by_value, reason = "calls read better so")]
+    fn of(tool: &str, arguments: Value) -> Vec<Change> {
+        changes(&ToolCall {
+            tool_call_id: "1".into(),
+            tool_name: tool.into(),
+            arguments: Json::parse(&arguments.to_string()).unwrap(),
+            raw_args_text: None,
+        })
+    }
+
+    fn read(first: Option<usize>, is_whole: bool) -> Vec<Change> {
+        vec![Change::Read { path: "a.rs".into(), first, is_whole }]
+    }
+
+    fn edit(all: bool, is_lines: bool, old: &str, new: &str) -> Vec<Change> {
+        let edit = Edit { old: old.into(), new: new.into(), all, is_lines };
+        vec![Change::Edit { path: "a.rs".into(), edits: vec![edit] }]
+    }
+
+    fn unknown() -> Vec<Change> {
+        vec![Change::Unknown { path: "a.rs".into() }]
+    }
+
+    #[test]
+    fn the_tools_of_claude_code_are_understood() {
+        let path = "a.rs";
+        assert_eq!(of("Read", json!({ "file_path": path })), read(Some(1), true));
+        let part = json!({ "file_path": path, "offset": 5, "limit": 2 });
+        assert_eq!(of("Read", part), read(Some(5), false));
+        let arguments =
+            json!({ "file_path": path, "old_string": "a", "new_string": "b", "replace_all": true });
+        assert_eq!(of("Edit", arguments), edit(true, false, "a", "b"));
+        let content = Change::Write { path: path.into(), content: "x".into() };
+        assert_eq!(of("Write", json!({ "file_path": path, "content": "x" })), [content]);
+        let edits = json!([{ "old_string": "a", "new_string": "b" }]);
+        let arguments = json!({ "file_path": path, "edits": edits });
+        assert_eq!(of("MultiEdit", arguments), edit(false, false, "a", "b"));
+        assert_eq!(of("Grep", json!({ "path": path, "pattern": "x" })), []);
+    }
+
+    #[test]
+    fn the_tools_of_pi_and_opencode_are_understood() {
+        let arguments = json!({ "path": "./a.rs", "oldText": "a", "newText": "b" });
+        assert_eq!(of("edit", arguments), edit(false, false, "a", "b"));
+        let arguments = json!({ "filePath": "a.rs", "oldString": "a", "newString": "b" });
+        assert_eq!(of("edit", arguments), edit(false, false, "a", "b"));
+    }
+
+    #[test]
+    fn the_editor_with_commands_is_understood() {
+        let editor = |arguments| of("str_replace_based_edit_tool", arguments);
+        assert_eq!(editor(json!({ "command": "view", "path": "a.rs" })), read(Some(1), true));
+        let part = json!({ "command": "view", "path": "a.rs", "view_range": [7, 9] });
+        assert_eq!(editor(part), read(Some(7), false));
+        let change = json!({ "command": "str_replace", "path": "a.rs", "old_str": "a" });
+        assert_eq!(editor(change), edit(false, false, "a", ""));
+        let create = json!({ "command": "create", "path": "a.rs", "file_text": "x" });
+        assert_eq!(editor(create), [Change::Write { path: "a.rs".into(), content: "x".into() }]);
+        for name in ["insert_text", "new_str"] {
+            let insert =
+                json!({ "command": "insert", "path": "a.rs", "insert_line": 1, name: "x" });
+            assert_eq!(editor(insert), unknown());
+        }
+        assert_eq!(editor(json!({ "command": "undo_edit", "path": "a.rs" })), unknown());
+    }
+
+    #[test]
+    fn a_patch_is_understood_wherever_it_stands() {
+        let patch = "*** Begin Patch\n*** Update File: a.rs\n@@\n a\n-b\n+c\n*** End Patch";
+        let change = edit(false, true, "a\nb\n", "a\nc\n");
+        assert_eq!(of("apply_patch", json!({ "input": patch })), change);
+        let shell = json!({ "command": ["bash", "-lc", format!("apply_patch <<'X'\n{patch}\nX")] });
+        assert_eq!(of("shell", shell).first(), change.first());
+        assert_eq!(
+            of("shell", json!({ "command": ["apply_patch", patch] })).first(),
+            change.first()
+        );
+    }
+
+    #[test]
+    fn a_patch_that_adds_a_file_writes_its_lines_and_no_more() {
+        let patch = "*** Begin Patch\n*** Add File: a.rs\n+x\n*** End Patch";
+        let write = Change::Write { path: "a.rs".into(), content: "x\n".into() };
+        assert_eq!(of("apply_patch", json!({ "input": patch })), [write]);
+    }
+
+    #[test]
+    fn of_a_file_that_a_patch_moves_nothing_is_known() {
+        let patch = "*** Begin Patch\n*** Update File: a.rs\n*** Move to: b.rs\n@@\n-b\n+c";
+        let moved = Change::Unknown { path: "b.rs".into() };
+        assert_eq!(of("apply_patch", json!({ "input": patch })), [unknown(), vec![moved]].concat());
+    }
+
+    #[test]
+    fn commands_that_show_a_file_read_it() {
+        let shell = |command: &str| of("shell", json!({ "command": ["bash", "-lc", command] }));
+        assert_eq!(shell("cat a.rs"), read(Some(1), true));
+        assert_eq!(shell("cat 'a.rs'"), read(Some(1), true));
+        assert_eq!(shell("sed -n '10,20p' a.rs"), read(Some(10), false));
+        assert_eq!(shell("sed -n '10,20!p' a.rs"), []);
+        let run = |command: &str| vec![Change::Run { command: command.into() }];
+        assert_eq!(shell("cat a.rs b.rs"), run("cat a.rs b.rs"));
+        let list = json!({ "command": ["sed", "-i", "s/a/b/", "a.rs"] });
+        assert_eq!(of("shell", list), run("sed -i s/a/b/ a.rs"));
+    }
+
+    #[test]
+    fn a_tool_that_writes_in_another_way_leaves_nothing_known() {
+        let append = json!({ "path": "a.rs", "content": "x", "append": true });
+        assert_eq!(of("write", append), unknown());
+        assert_eq!(of("insert_at_line", json!({ "path": "a.rs", "text": "x" })), unknown());
+        assert_eq!(of("edit", json!({ "path": "a.rs", "edits": "[]" })), unknown());
+    }
+
+    #[test]
+    fn an_offset_that_is_no_line_number_leaves_it_to_the_result() {
+        for offset in [json!(-5), json!(u64::MAX), json!("x")] {
+            assert_eq!(of("read", json!({ "path": "a.rs", "offset": offset })), read(None, false));
+        }
+    }
 }

@@ -1,12 +1,13 @@
 //! The known lines of one file. Where an edit cannot be placed, all that it may have changed is forgotten.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::memmem::Finder;
 
-use super::changes::Edit;
+use super::changes::{Edit, NUMBER_MAX};
 
 /// What is known of a file.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +18,8 @@ pub(super) struct KnownFile {
     pub(super) touched: usize,
     /// Where lines came from of which an edit kept a part.
     pub(super) mixed: BTreeSet<usize>,
+    /// Whether a line break stands behind the last known line for sure: a file need not end with one.
+    has_break: bool,
 }
 
 /// Known lines that follow each other.
@@ -66,11 +69,14 @@ impl Run {
 impl KnownFile {
     /// Takes in lines that were shown, from the first one's number on.
     pub(super) fn show(&mut self, first: usize, texts: &[&str], is_whole: bool, place: usize) {
+        if !(1..=NUMBER_MAX).contains(&first) || texts.is_empty() {
+            return;
+        }
         let shown = first..first + texts.len();
         if is_whole || !self.agrees(first, texts) {
-            self.runs.clear();
-            self.mixed.clear();
+            self.clear();
         }
+        self.has_break &= self.runs.last().is_some_and(|last| last.end() >= shown.end);
         let mut runs = Vec::with_capacity(self.runs.len() + 2);
         for run in std::mem::take(&mut self.runs) {
             let keep = |range: Range<usize>| {
@@ -84,13 +90,22 @@ impl KnownFile {
             runs.extend(keep(run.first.max(shown.end).min(run.end())..run.end()));
         }
         let line = |text: &&str| Line { text: (*text).into(), source: Some(place) };
-        if !texts.is_empty() {
-            runs.push(Run { first, lines: texts.iter().map(line).collect() });
-        }
+        runs.push(Run { first, lines: texts.iter().map(line).collect() });
         self.runs = runs;
-        // Tools cut lines that are too long, not always with a mark.
-        self.forget(|line| line.len() >= LINE_BYTES_MAX);
         self.join();
+        // Tools cut lines that are too long, not always with a mark.
+        self.forget(|_, line| line.len() >= LINE_BYTES_MAX);
+    }
+
+    /// Tells whether all of these lines are known already, as they are here.
+    pub(super) fn knows(&self, first: usize, texts: &[&str]) -> bool {
+        self.runs.iter().any(|run| {
+            let lines = first.checked_sub(run.first).and_then(|skip| run.lines.get(skip..));
+            lines.is_some_and(|lines| {
+                lines.len() >= texts.len()
+                    && lines.iter().zip(texts).all(|(line, text)| *line.text == **text)
+            })
+        })
     }
 
     /// Whether lines that are known already are shown as they are known. If not, something changed the file that
@@ -108,50 +123,136 @@ impl KnownFile {
     pub(super) fn write(&mut self, content: &str, place: usize) {
         let lines: Vec<&str> = content.strip_suffix('\n').unwrap_or(content).split('\n').collect();
         self.show(1, &lines, true, place);
+        self.has_break = content.ends_with('\n');
     }
 
     /// Takes in an edit that was made.
     pub(super) fn edit(&mut self, edit: &Edit, place: usize) {
-        let Edit { old, new, all } = edit;
+        let Edit { old, new, all, .. } = edit;
+        let is_one_line = line_count(old) == 0;
         if old == new {
             return;
         }
-        let is_even = line_count(old) == line_count(new);
-        let is_one_line = line_count(old) == 0;
-        let is_from_top = matches!(self.runs.as_slice(), [run] if run.first == 1);
-        let places = self.places(old);
-        let is_placed = match places.len() {
-            0 => false,
-            // Elsewhere there may be more of it, and lines behind would have other numbers then.
-            _ if *all => is_one_line && (is_even || is_from_top),
-            count => count == 1,
-        };
-        if is_placed {
-            // From the end on, so that the places stay right.
-            for (run, range) in places.into_iter().rev() {
-                self.replace(run, range, new, place);
-            }
-            return self.join();
+        if *all {
+            return match is_one_line && !old.is_empty() {
+                true => self.replace_all(old, new, place),
+                false => self.clear(),
+            };
         }
-        match is_even && places.is_empty() && !old.is_empty() {
-            true if is_one_line => {}
-            true => self.forget_near(old),
-            false => self.runs.clear(),
+        match self.places(edit).as_slice() {
+            [(run, range)] => {
+                let (run, range) = (*run, range.clone());
+                match self.may_take_break(edit, run, range.start) {
+                    true => self.forget_from(run, range.start),
+                    false => self.replace(run, range, new, place),
+                }
+                self.join();
+            }
+            [] if is_one_line && !old.is_empty() => self.edit_elsewhere(old, new),
+            [] if line_count(old) == line_count(new) => self.forget_near(edit),
+            _ => self.clear(),
+        }
+    }
+
+    /// Whether it is in doubt if a text takes the line break behind it along when it goes: some tools do that.
+    fn may_take_break(&self, edit: &Edit, run: usize, begin: usize) -> bool {
+        let Edit { old, new, .. } = edit;
+        if !new.is_empty() || old.ends_with('\n') {
+            return false;
+        }
+        let text = self.runs.get(run).map(Run::text).unwrap_or_default();
+        let behind = text.get(begin..).unwrap_or_default();
+        // It may stand before a break once more, over its own end, also where nothing is known.
+        let reaches_out = line_count(old) > 0 && behind.len() <= old.len().saturating_mul(2);
+        reaches_out || behind.contains(&format!("{old}\n"))
+    }
+
+    /// Forgets what stands behind a place in a run, from its line on.
+    fn forget_from(&mut self, run: usize, begin: usize) {
+        self.runs.truncate(run + 1);
+        self.has_break = true;
+        if let Some(run) = self.runs.last_mut() {
+            let kept = run.text().get(..begin).map_or(0, line_count).saturating_sub(1);
+            run.lines.truncate(kept);
+        }
+    }
+
+    /// Takes in an edit of a text without line breaks, wherever that is. Behind what is known there may be more of it.
+    fn replace_all(&mut self, old: &str, new: &str, place: usize) {
+        // Whether line breaks went along cannot be told.
+        if new.is_empty() || line_count(new) > 0 && !self.is_from_top() {
+            return self.clear();
+        }
+        let mut added = 0;
+        let mut doubts = BTreeSet::new();
+        for run in &mut self.runs {
+            run.first += added;
+            let mut lines = Vec::with_capacity(run.lines.len());
+            for line in std::mem::take(&mut run.lines) {
+                if !line.text.contains(old) {
+                    lines.push(line);
+                    continue;
+                }
+                self.mixed.extend(line.source.into_iter().chain([place]));
+                for text in line.text.replace(old, new).split('\n') {
+                    if new.split('\n').any(is_stripped) {
+                        doubts.insert(run.first + lines.len());
+                    }
+                    lines.push(Line { text: text.into(), source: None });
+                }
+                added += line_count(new) * line.text.matches(old).count();
+            }
+            run.lines = lines;
+        }
+        self.forget(|number, _| doubts.contains(&number));
+        self.join();
+    }
+
+    /// Whether all that is known follows from the first line on.
+    fn is_from_top(&self) -> bool {
+        matches!(self.runs.as_slice(), [run] if run.first == 1)
+    }
+
+    /// Takes in an edit of a text without line breaks that stands in no known line, unless the tool took another text
+    /// for it.
+    fn edit_elsewhere(&mut self, old: &str, new: &str) {
+        let old = skeleton(old);
+        let is_near = |text: &str| skeleton(text).contains(&old);
+        let is_even = line_count(new) == 0 && !new.is_empty();
+        let is_far = !self.lines().any(|line| is_near(&line.text));
+        match is_even || self.is_from_top() && is_far {
+            true => self.forget(|_, text| is_near(text)),
+            false => self.clear(),
         }
     }
 
     /// Where a text stands: the run, and the bytes in its text.
-    fn places(&self, old: &str) -> Vec<(usize, Range<usize>)> {
-        let finder = Finder::new(old);
+    fn places(&self, edit: &Edit) -> Vec<(usize, Range<usize>)> {
+        let Edit { old, is_lines, .. } = edit;
+        let (old, skip) = match is_lines {
+            true => (Cow::Owned(format!("\n{old}")), 1),
+            false => (Cow::Borrowed(old.as_str()), 0),
+        };
+        let finder = Finder::new(&*old);
         let mut places = Vec::new();
-        for (number, run) in self.runs.iter().enumerate().filter(|_| !old.is_empty()) {
+        for (number, run) in self.runs.iter().enumerate().filter(|_| old.len() > skip) {
             let text = run.text();
             // The first line of a file has no break before it.
-            let mut from = usize::from(run.first == 1);
+            let top = usize::from(run.first == 1 && !is_lines);
+            let mut from = top;
             while let Some(at) = text.get(from..).and_then(|rest| finder.find(rest.as_bytes())) {
                 let begin = from + at;
                 from = begin + old.len();
-                places.push((number, begin..from));
+                let is_end = from == text.len() && number + 1 == self.runs.len();
+                // An empty last line may be no more than the end of the file.
+                let is_line = *is_lines && !text.ends_with("\n\n");
+                let is_sure = !is_end || self.has_break || is_line;
+                if is_sure && (run.first == 1 || !may_begin_before(&text, &old, begin)) {
+                    places.push((number, begin + skip..from));
+                } else {
+                    // Twice is nowhere.
+                    places.extend([(number, begin..from), (number, begin..from)]);
+                }
             }
         }
         places
@@ -179,6 +280,11 @@ impl KnownFile {
         if end > count {
             texts.pop();
         }
+        let skipped = usize::from(begin == 0);
+        let doubts =
+            new.split('\n').skip(skipped).enumerate().filter(|(_, text)| is_stripped(text));
+        let doubts: BTreeSet<usize> =
+            doubts.map(|(at, _)| known.first + gone.start + at).take(texts.len()).collect();
         let mut lines: Vec<Line> =
             texts.into_iter().map(|text| Line { text: text.into(), source: Some(place) }).collect();
         if !head.is_empty()
@@ -196,30 +302,54 @@ impl KnownFile {
         for later in self.runs.iter_mut().skip(run + 1) {
             later.first = (later.first + line_count(new)).saturating_sub(line_count(old));
         }
+        if !doubts.is_empty() {
+            self.forget(|number, _| doubts.contains(&number));
+        }
     }
 
     /// Forgets the lines that a text may hold, which stands where nothing is known, at least in part.
-    fn forget_near(&mut self, old: &str) {
-        let ends = [old.lines().next(), old.lines().next_back()];
-        let ends = ends.map(|end| end.unwrap_or_default().trim());
-        self.forget(|line| {
-            let bare = line.trim();
-            old.contains(bare) || ends.iter().any(|end| !end.is_empty() && bare.contains(end))
+    fn forget_near(&mut self, edit: &Edit) {
+        let old = match edit.is_lines {
+            true => edit.old.strip_suffix('\n').unwrap_or(&edit.old),
+            false => &edit.old,
+        };
+        let ends = [old.split('\n').next(), old.rsplit('\n').next()];
+        let ends = ends.map(|end| skeleton(end.unwrap_or_default()));
+        let is_known = |end: &String| self.lines().any(|line| skeleton(&line.text).contains(end));
+        // A tool may have taken other lines for both ends, with more or fewer between them.
+        if ends.iter().any(String::is_empty) || ends.iter().all(is_known) {
+            return self.clear();
+        }
+        let old = skeleton(old);
+        self.forget(|_, line| {
+            let line = skeleton(line);
+            old.contains(&line) || ends.iter().any(|end| line.contains(end))
         });
     }
 
-    fn forget(&mut self, is_gone: impl Fn(&str) -> bool) {
+    /// Forgets lines by their numbers and texts.
+    fn forget(&mut self, is_gone: impl Fn(usize, &str) -> bool) {
         let mut runs: Vec<Run> = Vec::new();
         for run in std::mem::take(&mut self.runs) {
             for (number, line) in (run.first..).zip(run.lines) {
                 match runs.last_mut() {
-                    _ if is_gone(&line.text) => {}
+                    _ if is_gone(number, &line.text) => {}
                     Some(last) if last.end() == number => last.lines.push(line),
                     _ => runs.push(Run { first: number, lines: vec![line] }),
                 }
             }
         }
         self.runs = runs;
+    }
+
+    fn clear(&mut self) {
+        self.runs.clear();
+        self.mixed.clear();
+        self.has_break = false;
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &Line> {
+        self.runs.iter().flat_map(|run| &run.lines)
     }
 
     /// Puts runs in order and joins those that follow each other.
@@ -230,17 +360,18 @@ impl KnownFile {
             match runs.last_mut() {
                 _ if run.lines.is_empty() => {}
                 Some(last) if last.end() == run.first => last.lines.extend(run.lines),
+                Some(last) if last.end() > run.first => {}
                 _ => runs.push(run),
             }
         }
         self.runs = runs;
         if self.bytes() > BYTES_MAX {
-            self.runs.clear();
+            self.clear();
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.runs.iter().flat_map(|run| &run.lines).map(|line| line.text.len() + 1).sum()
+        self.lines().map(|line| line.text.len() + 1).sum()
     }
 }
 
@@ -258,4 +389,27 @@ impl Run {
 
 fn line_count(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
+}
+
+/// Whether a text that was found may also begin before what is known, over its own beginning: tools take the first.
+fn may_begin_before(text: &str, old: &str, begin: usize) -> bool {
+    let (text, old) = (text.as_bytes(), old.as_bytes());
+    (1..old.len().saturating_sub(begin))
+        .any(|from| old.get(from..).is_some_and(|rest| text.starts_with(rest)))
+}
+
+/// Whether tools may strip the end of a line before they write it.
+fn is_stripped(line: &str) -> bool {
+    line.ends_with(char::is_whitespace)
+}
+
+/// What tools look at that take a text for another that is near to it.
+fn skeleton(text: &str) -> String {
+    let chars = text.chars().filter(|one| !one.is_whitespace() && *one != '\\');
+    let chars = chars.map(|one| match one {
+        '‘' | '’' => '\'',
+        '“' | '”' => '"',
+        other => other,
+    });
+    chars.collect()
 }

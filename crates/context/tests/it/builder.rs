@@ -6,6 +6,7 @@ mod bad_input;
 mod claim;
 mod cutting;
 mod edges;
+mod files;
 mod lasting_promises;
 mod notation;
 mod promises;

@@ -198,6 +198,10 @@ impl Value for EntryId {
 }
 
 impl Value for Vec<EntryId> {
+    fn expected(_name: &str) -> &'static str {
+        "a list of strings"
+    }
+
     fn read(raw: &RawValue) -> Result<Self, FieldError> {
         each(raw, EntryId::read)
     }

@@ -121,6 +121,17 @@ const OTHERS: &[Case] = &[
         r#"{"sourceSessionId":"s"}"#,
         "payload.sourceEntryId is missing; give a string",
     ),
+    ("recall", r#"{"text":"x"}"#, "payload.sourceIds is missing; give a list of strings"),
+    (
+        "recall",
+        r#"{"text":"x","sourceIds":["a",1]}"#,
+        "payload.sourceIds[1] must be a string; got a number",
+    ),
+    (
+        "recall",
+        r#"{"text":"x","sourceIds":[],"replaces":1}"#,
+        "payload.replaces must be true or false; got a number",
+    ),
     ("redaction", r#"{"targetId":null}"#, "payload.targetId must be a string; got null"),
     (
         "turn",

@@ -96,6 +96,17 @@ fn a_header_without_a_version_is_of_version_1() {
 }
 
 #[test]
+fn a_recalled_text_that_does_not_say_so_replaces_nothing() {
+    let recall = |rest: &str| {
+        format!(r#"{{"id":"a","type":"recall","payload":{{"text":"x","sourceIds":["b"]{rest}}}}}"#)
+    };
+    for rest in ["", r#","replaces":null,"member":null"#] {
+        check(&recall(rest), &recall(r#","replaces":false"#));
+    }
+    check_same(&recall(r#","replaces":true,"member":"max","lines":7"#));
+}
+
+#[test]
 fn amounts_keep_their_digits() {
     let usage = |cost: &str| {
         let tokens = r#""member":"m","inputTokens":1,"outputTokens":2"#;

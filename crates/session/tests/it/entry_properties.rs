@@ -181,10 +181,14 @@ proptest! {
                 // Of what was purged nothing can be seen, whether its redaction is in the log or not.
                 let purged = matches!(log[entry.place()].kind, EntryKind::Purged(_));
                 let kind = &log[entry.place()].kind;
-                let summary =
-                    matches!(kind, EntryKind::CompactionSummary(_) | EntryKind::BranchSummary(_));
+                let may_be_void = matches!(
+                    kind,
+                    EntryKind::CompactionSummary(_)
+                        | EntryKind::BranchSummary(_)
+                        | EntryKind::Recall(_)
+                );
                 prop_assert!(entry.hidden_by().is_some() || !(hidden || purged));
-                prop_assert!(hidden || purged || summary || entry.hidden_by().is_none());
+                prop_assert!(hidden || purged || may_be_void || entry.hidden_by().is_none());
                 prop_assert_eq!(entry.entry().is_none(), entry.hidden_by().is_some());
             }
         }

@@ -13,7 +13,7 @@ pub(crate) const VERSION_1: &str = include_str!("../fixtures/entries-v1.jsonl");
 pub(crate) const VERSION_2: &str = include_str!("../fixtures/entries-v2.jsonl");
 const TEAM_OF_VERSION_1: &str = include_str!("../fixtures/team-v1.jsonl");
 
-const TYPES: [&str; 17] = [
+const TYPES: [&str; 18] = [
     "branch_summary",
     "compaction_summary",
     "context_cut",
@@ -21,6 +21,7 @@ const TYPES: [&str; 17] = [
     "message",
     "model_change",
     "purged",
+    "recall",
     "redaction",
     "runtime_init",
     "session_header",

@@ -1,11 +1,11 @@
-//! What a redaction hides: its target everywhere, and every summary that may hold text of it.
+//! What a redaction hides: its target everywhere, and every summary and recalled text that may hold text of it.
 
-use tertulia_session::{BranchSummary, Entry, EntryId, EntryIndex, EntryKind, Fields};
+use tertulia_session::{BranchSummary, Entry, EntryId, EntryIndex, EntryKind, Fields, Recall};
 
 use crate::entry_wire::{at, log, read, redaction, said, show, summary, view, walked};
 
-/// A log in the notation of `log`, with `!target`, `=from..to|kept` and `^source` behind an id for a
-/// redaction, a summary and a branch summary.
+/// A log in the notation of `log`, with `!target`, `=from..to|kept`, `^source` and `@source,source` behind an id for a
+/// redaction, a summary, a branch summary and a recalled text.
 fn parse(notation: &str) -> Vec<Entry> {
     notation.split_whitespace().map(parse_word).collect()
 }
@@ -24,6 +24,16 @@ fn parse_word(word: &str) -> Entry {
                 unknown: Fields::NONE,
             }),
         );
+    }
+    if let Some((id, sources)) = word.split_once('@') {
+        let recall = Recall {
+            text: format!("secrets of {sources}").into(),
+            source_ids: sources.split_terminator(',').map(EntryId::from).collect(),
+            replaces: true,
+            member: None,
+            unknown: Fields::NONE,
+        };
+        return at(id, EntryKind::Recall(Box::new(recall)));
     }
     match word.split_once('=').and_then(|(id, rest)| Some((id, rest.split_once('|')?))) {
         Some((id, (range, kept))) => at(id, summary(range, kept)),
@@ -153,6 +163,37 @@ fn a_summary_of_a_branch_is_void_if_its_source_holds_the_target() {
     check("a b<a c<b d<a x<d^b r<x!c", "a d x r");
     check("a x^elsewhere r!a", "-a x r");
     check("a b<a x<a^b s<x=a..x|s r<s!b", "a -x -s r");
+}
+
+#[test]
+fn a_recalled_text_is_void_if_one_of_its_sources_is_redacted() {
+    check("a b c x@a,c r!a", "-a b c -x r");
+    check("a b c x@a,c r!c", "a b -c -x r");
+    check("a b c x@a,c r!b", "a -b c x r");
+    check("a b x@ r!a", "-a b x r");
+    check("a b x@elsewhere r!a", "-a b x r");
+    let log = parse("a b x@a r!a");
+    let view = view(&log).unwrap();
+    assert_eq!(view[2].hidden_by().unwrap().as_str(), "r");
+    assert!(view[2].entry().is_none() && !format!("{view:?}").contains("secrets of"));
+}
+
+#[test]
+fn a_recalled_text_that_came_after_the_redaction_stays() {
+    check("a b r!a x@a,b", "-a b r x");
+    check("a b r!a x@a,b q!a", "-a b r x q");
+    check("a b r!a x@a,b q!b", "-a -b r -x q");
+}
+
+#[test]
+fn a_recalled_text_on_another_branch_is_void_as_well() {
+    check("a b<a x<b@b c<a r<c!b t<x", "a -b -x t");
+}
+
+#[test]
+fn a_summary_is_void_with_a_recalled_text_only_if_it_covers_it() {
+    check("a b x@a c s=b..b|c r!a", "-a b -x c s r");
+    check("a b x@a c s=b..x|c r!a", "-a b -x c -s r");
 }
 
 #[test]

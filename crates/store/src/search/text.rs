@@ -1,4 +1,5 @@
-//! The text of an entry that can be searched: what was said, called and answered, tasks and summaries.
+//! The text of an entry that can be searched: what was said, called and answered, tasks and summaries. A recalled text is
+//! none: it is found where it was said.
 //! Called when an entry is indexed and when it is a candidate; must give the same text both times.
 
 use tertulia_session::json::{self, Json};
@@ -135,5 +136,7 @@ mod tests {
         assert_eq!(text_of(&read_entry_line(1, task).unwrap()), "Ship it");
         let usage = r#"{"id":"a","type":"custom","payload":"x"}"#;
         assert_eq!(text_of(&read_entry_line(1, usage).unwrap()), "");
+        let recall = r#"{"id":"a","type":"recall","payload":{"text":"fn main() {}","sourceIds":["b"],"replaces":true}}"#;
+        assert_eq!(text_of(&read_entry_line(1, recall).unwrap()), "", "nobody said it");
     }
 }

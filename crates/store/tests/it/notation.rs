@@ -1,8 +1,8 @@
 //! Entries in few words.
 
 use tertulia_session::{
-    CompactionSummary, Entry, EntryId, EntryKind, Fields, Message, NewEntry, Redaction, Salt,
-    Speaker, SpeakerType, TeamTask, Timestamp,
+    CompactionSummary, Entry, EntryId, EntryKind, Fields, Message, NewEntry, Recall, Redaction,
+    Salt, Speaker, SpeakerType, TeamTask, Timestamp,
 };
 use tertulia_store::{Append, NewSession, SessionId, SessionStore};
 
@@ -53,6 +53,18 @@ pub(crate) fn summary(id: &str, parent: &str, covered: [&str; 2], kept: &str, te
         unknown: Fields::NONE,
     };
     entry(id, Some(parent), EntryKind::CompactionSummary(Box::new(summary)))
+}
+
+/// A text that was put together from entries.
+pub(crate) fn recall(id: &str, parent: &str, sources: &[&str], text: &str) -> Entry {
+    let recall = Recall {
+        text: text.into(),
+        source_ids: sources.iter().map(|source| EntryId::from(*source)).collect(),
+        replaces: true,
+        member: None,
+        unknown: Fields::NONE,
+    };
+    entry(id, Some(parent), EntryKind::Recall(Box::new(recall)))
 }
 
 /// `e1` to `eN`, each after the one before.

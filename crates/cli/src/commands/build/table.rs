@@ -128,6 +128,7 @@ fn begins(entry: &Entry, verdict: &Verdict) -> String {
             said.find(|text| !text.is_empty()).unwrap_or_default()
         }
         EntryKind::CompactionSummary(summary) => excerpt(&summary.summary, EXCERPT_COLUMNS),
+        EntryKind::Recall(recall) => excerpt(&recall.text, EXCERPT_COLUMNS),
         EntryKind::SystemPromptOverride(other) => excerpt(&other.system_prompt, EXCERPT_COLUMNS),
         _ => String::new(),
     }

@@ -11,7 +11,7 @@ use tertulia_operations::names::{
 use tertulia_operations::session_file::name_of;
 use tertulia_session::record::EntryRecord;
 use tertulia_session::{
-    Entry, EntryId, EntryKind, Message, Part, PartKind, Setting, Timestamp, TurnActivity,
+    Entry, EntryId, EntryKind, Message, Part, PartKind, Recall, Setting, Timestamp, TurnActivity,
     TurnState, Usage, json,
 };
 use tertulia_store::{Range, Seq, SessionId, SessionStore, StoredEntry};
@@ -246,6 +246,7 @@ impl Transcript {
                 let (session, left) = (&branch.source_session_id, &branch.source_entry_id);
                 format!("· branch from {from} (left {session} at {left})")
             }
+            EntryKind::Recall(recall) => recall_in_words(recall),
             EntryKind::SystemPromptOverride(prompt) => {
                 format!("· system prompt: {}", prompt.system_prompt)
             }
@@ -268,6 +269,16 @@ impl Transcript {
             _ => line,
         }
     }
+}
+
+fn recall_in_words(recall: &Recall) -> String {
+    let member = recall.member.as_deref().map(|member| format!(" for {member}"));
+    let what = match recall.text.lines().count() {
+        0 => "nothing".to_owned(),
+        1 => "files as they are now (1 line)".to_owned(),
+        lines => format!("files as they are now ({lines} lines)"),
+    };
+    format!("· recalled{}: {what}", member.unwrap_or_default())
 }
 
 fn usage_in_words(usage: &Usage) -> String {

@@ -90,6 +90,7 @@ fn counts_and_limits_without_measure_break_nothing() {
 fn an_honest_report_corrects_nothing_though_something_was_recalled() {
     let builder = builder(recalling(1_500, 300));
     let mut log = long_log(60);
+    super::notation::append(&mut log, "u word3*20");
     let built = build(&builder, &of_log(&log));
     assert!(built.model_messages.iter().any(|one| one.source == Source::Recall));
     let reported = built.stats.input_tokens;

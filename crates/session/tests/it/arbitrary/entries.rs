@@ -7,8 +7,8 @@ use proptest::sample::select;
 use tertulia_session::json::Json;
 use tertulia_session::{
     BranchSummary, Cause, CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind,
-    Intent, Message, ModelChange, NewEntry, OtherEntry, Purged, QueueRule, RecordHash, Redaction,
-    Role, RouteSource, RuntimeInit, Salt, SessionHeader, SessionSetting, Setting,
+    Intent, Message, ModelChange, NewEntry, OtherEntry, Purged, QueueRule, Recall, RecordHash,
+    Redaction, Role, RouteSource, RuntimeInit, Salt, SessionHeader, SessionSetting, Setting,
     SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnState,
     Usage, Usd,
 };
@@ -16,7 +16,7 @@ use tertulia_session::{
 use super::{any_json, boxed, fields, json, json_string, message, object, text, timestamp};
 
 /// The types with a payload of their own, and two without.
-const TYPES: [&str; 18] = [
+const TYPES: [&str; 19] = [
     "session_header",
     "purged",
     "message",
@@ -28,6 +28,7 @@ const TYPES: [&str; 18] = [
     "compaction_summary",
     "context_cut",
     "branch_summary",
+    "recall",
     "redaction",
     "turn",
     "turn_event",
@@ -40,7 +41,7 @@ const TYPES: [&str; 18] = [
 /// Names that mean something somewhere in an entry.
 const NAMES: &str = "version role parts content speaker routing model level data systemPrompt task \
      summary firstKeptEntryId coveredFromId coveredToId coveredCount tokensBefore tokensAfter \
-     strategy elidedIds keptIds refused scalePermille olderCount reason sourceSessionId sourceEntryId targetId member state cause \
+     strategy elidedIds keptIds refused scalePermille olderCount reason sourceSessionId sourceEntryId sourceIds replaces targetId member state cause \
      inputTokens outputTokens costUsd timestamp runId meta parentId x kind turnId agent table turn \
      toolCallId toolName arguments text message count path title turns";
 
@@ -142,6 +143,14 @@ fn context_cut() -> impl Strategy<Value = EntryKind> {
         )
 }
 
+fn recall() -> impl Strategy<Value = EntryKind> {
+    (boxed(), vec(id(), 0..3), any::<bool>(), option::of(boxed()), fields()).prop_map(
+        |(text, source_ids, replaces, member, unknown)| {
+            EntryKind::Recall(Box::new(Recall { text, source_ids, replaces, member, unknown }))
+        },
+    )
+}
+
 fn views() -> impl Strategy<Value = EntryKind> {
     let branch = (boxed(), id(), option::of(boxed()), fields()).prop_map(
         |(source_session_id, source_entry_id, summary, unknown)| {
@@ -157,7 +166,7 @@ fn views() -> impl Strategy<Value = EntryKind> {
         (id(), option::of(boxed()), fields()).prop_map(|(target_id, reason, unknown)| {
             EntryKind::Redaction(Redaction { target_id, reason, unknown })
         });
-    prop_oneof![compaction_summary(), context_cut(), branch, redaction]
+    prop_oneof![compaction_summary(), context_cut(), branch, recall(), redaction]
 }
 
 /// Any cause that this version knows.

@@ -6,7 +6,9 @@ use tertulia_store::{
     sources_meta,
 };
 
-use crate::notation::{append, chain, filled, id, link, redaction, said, said_by, summary, task};
+use crate::notation::{
+    append, chain, filled, id, link, recall, redaction, said, said_by, summary, task,
+};
 use crate::places::Place;
 
 super::promises! {
@@ -14,6 +16,8 @@ super::promises! {
     a_redaction_changes_no_link
     summaries_that_may_hold_the_text_are_purged_too
     summaries_written_later_stay
+    recalled_texts_are_purged_with_their_sources
+    recalled_texts_written_later_stay
     a_redacted_text_is_not_found
     a_purged_entry_may_be_appended_again_without_coming_back
     a_redaction_of_a_redaction_brings_nothing_back
@@ -87,6 +91,35 @@ fn summaries_written_later_stay(place: &Place) {
     let late = summary("s", "r", ["e1", "e3"], "r", "never saw it");
     append(&place.store, &session, vec![late.clone()]);
     append(&place.store, &session, vec![redaction("r2", Some("s"), "e2")]);
+    assert_eq!(log(&place.again())[4], late);
+}
+
+fn recalled_texts_are_purged_with_their_sources(place: &Place) {
+    let mut entries = chain(3);
+    entries.push(recall("c1", "e3", &["e1", "e2"], "the secret again"));
+    entries.push(recall("c2", "c1", &["e3"], "something else"));
+    let session = filled(&place.store, "talk", entries);
+    let target = EntryPlace { session: session.clone(), entry: "e2".into() };
+    let redacted = place.store.redact_all(&[target], None).unwrap();
+    let purged: Vec<_> = redacted.purged.iter().map(|place| place.entry.as_str()).collect();
+    assert_eq!(purged, ["e2", "c1"]);
+    let log = log(&place.again());
+    let EntryKind::Purged(left) = &log[3].kind else { panic!("{:?}", log[3]) };
+    assert_eq!(
+        (&*left.type_name, Some(&left.by)),
+        ("recall", redacted.appended.last_entry_id.as_ref())
+    );
+    assert!(is_hidden(&log, 3) && !is_hidden(&log, 4));
+    assert_eq!(log[4], recall("c2", "c1", &["e3"], "something else"));
+    assert!(place.store.entries_with_text("the secret again", None).unwrap().is_empty());
+}
+
+fn recalled_texts_written_later_stay(place: &Place) {
+    let session = filled(&place.store, "talk", chain(3));
+    append(&place.store, &session, vec![redaction("r", Some("e3"), "e2")]);
+    let late = recall("c", "r", &["e1", "e2"], "never saw it");
+    append(&place.store, &session, vec![late.clone()]);
+    append(&place.store, &session, vec![redaction("r2", Some("c"), "e3")]);
     assert_eq!(log(&place.again())[4], late);
 }
 

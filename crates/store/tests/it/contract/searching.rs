@@ -3,12 +3,13 @@
 use tertulia_session::{Entry, Timestamp};
 use tertulia_store::{Append, Hit, SearchQuery, SessionStore};
 
-use crate::notation::{append, filled, id, link, said, said_by, task};
+use crate::notation::{append, filled, id, link, recall, said, said_by, task};
 use crate::places::Place;
 
 super::promises! {
     words_are_found_in_all_sessions
     what_was_just_appended_is_found
+    a_recalled_text_is_found_only_where_it_was_said
     chinese_and_japanese_words_are_found
     phrases_and_beginnings_are_found
     hits_are_filtered
@@ -50,6 +51,14 @@ fn what_was_just_appended_is_found(place: &Place) {
         place.store.append(&session, Append::new([link(number, &text)])).unwrap();
         assert_eq!(find(&place.store, &text), [format!("a/e{number}")]);
     }
+}
+
+fn a_recalled_text_is_found_only_where_it_was_said(place: &Place) {
+    let entries = vec![link(1, "the zebra"), recall("c", "e1", &["e1"], "the zebra again")];
+    filled(&place.store, "a", entries);
+    assert_eq!(find(&place.again(), "zebra"), ["a/e1"]);
+    let of_type = SearchQuery { type_name: Some("recall".to_owned()), ..query("zebra") };
+    assert_eq!(hits(&place.store, &of_type), Vec::<String>::new());
 }
 
 fn chinese_and_japanese_words_are_found(place: &Place) {

@@ -1,0 +1,114 @@
+//! Which files a command may change.
+
+/// Which files a command may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    Nothing,
+    /// Those that it names.
+    Named,
+    All,
+}
+
+/// Commands of git that bring other texts into files.
+#[rustfmt::skip]
+const GIT_WRITERS: [&str; 14] = [
+    "am", "apply", "checkout", "cherry-pick", "clean", "merge", "pull", "rebase", "reset", "restore", "revert", "stash",
+    "submodule", "switch",
+];
+
+/// What a command has that changes the files it names.
+#[rustfmt::skip]
+const WRITERS: [&str; 21] = [
+    "sed -i", "sed -E -i", "sed -Ei", "perl -i", "perl -pi", ">", "tee ", "mv ", "cp ", "rm ", "patch ", "truncate ",
+    "python", "node ", "ruby ", " -w ", "--write", "--fix", "black ", "apply_patch", "unlink ",
+];
+
+/// What rewrites all files of a project, unless it names some.
+#[rustfmt::skip]
+const FORMATTERS: [&str; 12] = [
+    "cargo fmt", "cargo fix", "rustfmt", "go fmt", "gofmt -w", "--fix", "--write", "black ", "ruff format", "isort ",
+    " format", " fmt",
+];
+
+/// What makes a command meet files that it does not name.
+const WIDE: [&str; 6] = ["*", "xargs", "find ", "for ", "while ", " -r"];
+
+/// Returns which files a command may change.
+pub(super) fn reach(command: &str) -> Reach {
+    if command.split([';', '|', '&', '\n', '(', '`']).any(moves_tree) {
+        return Reach::All;
+    }
+    let mut bare = command.to_owned();
+    for harmless in ["2>&1", "2>/dev/null", ">/dev/null", "> /dev/null", "->", "=>"] {
+        bare = bare.replace(harmless, "");
+    }
+    let has = |words: &[&str]| words.iter().any(|word| bare.contains(word));
+    let names_file = || {
+        let mut words = bare.split_whitespace().map(|word| word.trim_matches(['\'', '"', ';']));
+        words.any(|word| {
+            let end = word.rsplit_once('.').map(|(_, end)| end);
+            !word.starts_with('-') && end.is_some_and(|end| !end.is_empty() && !end.contains('/'))
+        })
+    };
+    let is_checked = ["--check", "--diff", "--format", "--list-different"];
+    if has(&FORMATTERS) && !has(&is_checked) && (bare.contains("rustfmt") || !names_file()) {
+        return Reach::All;
+    }
+    match has(&WRITERS) {
+        true if has(&WIDE) => Reach::All,
+        true => Reach::Named,
+        false => Reach::Nothing,
+    }
+}
+
+/// Whether one command brings other texts into the files of a working tree.
+fn moves_tree(command: &str) -> bool {
+    let mut words = command.split_whitespace();
+    let Some(tool) = words.by_ref().find(|word| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        ["git", "gh", "hg", "jj", "svn"].contains(&name)
+    }) else {
+        return false;
+    };
+    let rest: Vec<&str> = words.collect();
+    // A new branch where the work stands.
+    if let ["checkout", "-b", _] | ["switch", "-c", _] = rest.as_slice() {
+        return false;
+    }
+    let is_git = tool.ends_with("git");
+    rest.iter().take(if is_git { 3 } else { 2 }).any(|word| GIT_WRITERS.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_reach_as_far_as_they_may() {
+        let nothing = [
+            "ls",
+            "cargo test 2>&1 | tail",
+            "git status",
+            "git checkout -b x",
+            "cargo fmt --check",
+        ];
+        let named = ["sed -i s/a/b/ x.rs", "echo > x.rs", "rm x.rs", "black x.py"];
+        let all = [
+            "git stash",
+            "cd x && git -C y checkout .",
+            "git stash; git checkout -b x",
+            "cargo fmt",
+            "black .",
+            "sed -i s/a/b/ src/*.rs",
+            "rm -rf src",
+            "(git reset --hard)",
+            "npx prettier --write .",
+        ];
+        let is = |commands: &[&str], wanted| {
+            commands.iter().for_each(|one| assert_eq!(reach(one), wanted, "{one}"));
+        };
+        is(&nothing, Reach::Nothing);
+        is(&named, Reach::Named);
+        is(&all, Reach::All);
+    }
+}
