@@ -190,7 +190,7 @@ impl RecallIndex {
             true => Standing::Gone,
             false => Standing::Apart,
         };
-        let budget = RecallBudget { max_tokens, scope_tokens: u64::MAX, floor_percent: 0 };
+        let budget = RecallBudget { max_tokens, scope_tokens: u64::MAX };
         self.search_beside(query, budget, tokenizer, standing, message_at)
     }
 

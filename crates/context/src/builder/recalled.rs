@@ -149,7 +149,7 @@ fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
     let query = RecallQuery { request: request.map(|item| &*item.message), recent: &recent };
     let tokenizer = &build.builder.counter.tokenizer;
     let scope_tokens = budget.saturating_mul(SCOPE);
-    let budget = RecallBudget { max_tokens: budget, scope_tokens, floor_percent: 0 };
+    let budget = RecallBudget { max_tokens: budget, scope_tokens };
     build.index.recall.search_beside(&query, budget, tokenizer, standing, message_at)
 }
 

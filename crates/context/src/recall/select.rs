@@ -1,7 +1,7 @@
 //! The best passages that fit: taken greedily, put into log order, neighbours joined. Called by the
 //! search with the scores; must not know where scores come from.
 
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BinaryHeap, HashSet};
 use std::ops::Range;
 
 use super::{Passage, Span};
@@ -33,18 +33,16 @@ pub struct RecallBudget {
     /// Passages are looked at, best first, until those that are sent anyway and those that come back
     /// have this many tokens together.
     pub scope_tokens: u64,
-    /// What answers less than so many hundredths as well as the best one stays out.
-    pub floor_percent: u64,
 }
-
-/// Passages that say the same but for numbers come back so often at most: the best of them.
-const ALIKE_MAX: usize = 1;
 
 /// What the line before the passages of a message costs, about.
 const HEAD_TOKENS: u64 = 8;
 
 /// A message comes back whole if it takes no more than this part of the budget, as a divisor.
 const WHOLE_SHARE: u64 = 3;
+
+/// A message with more bytes for each of these tokens is not counted: it is too large.
+const WHOLE_BYTES: u64 = 16;
 
 /// About how many bytes of a passage are a token.
 const TOKEN_BYTES: u64 = 4;
@@ -58,13 +56,11 @@ pub(super) fn select(
     cut: impl Fn(&Span) -> Option<String>,
 ) -> Vec<Passage> {
     // From the best one on, the newer of two equals, while they fit.
-    let floor = scores.iter().max().map_or(0, |best| best / 100 * budget.floor_percent);
     let found = scores.iter().copied().zip(0..spans.len());
-    let found = found.filter(|&(score, _)| score > 0 && score >= floor);
-    let mut best: BinaryHeap<(u64, usize)> = found.collect();
+    let mut best: BinaryHeap<(u64, usize)> = found.filter(|&(score, _)| score > 0).collect();
     let mut chosen = Vec::new();
     let (mut is_taken, mut messages) = (vec![false; spans.len()], HashSet::new());
-    let mut gists: HashMap<u32, usize> = HashMap::new();
+    let mut gists = HashSet::new();
     let choose = |span| {
         let text = cut(span)?;
         let tokens = tokenizer.count(&text).tokens;
@@ -78,13 +74,14 @@ pub(super) fn select(
         match standing(span) {
             Standing::Gone => {}
             Standing::Sent => {
-                let bytes = u64::from(span.end.saturating_sub(span.begin));
+                let bytes = bytes(std::slice::from_ref(span));
                 scope = scope.saturating_sub(bytes.div_ceil(TOKEN_BYTES));
                 continue;
             }
             Standing::Apart => continue,
         }
-        if is_taken[number] || gists.get(&span.gist).is_some_and(|alike| *alike >= ALIKE_MAX) {
+        // Of passages that say the same but for numbers the best one comes back.
+        if is_taken[number] || gists.contains(&span.gist) {
             continue;
         }
         let head = if messages.contains(&span.place) { 0 } else { HEAD_TOKENS };
@@ -96,7 +93,9 @@ pub(super) fn select(
                 .filter(|(tokens, _)| *tokens <= max)
         };
         let whole = whole(spans, number);
-        let all = pieces(whole.clone(), left.min(budget.max_tokens / WHOLE_SHARE));
+        let whole_max = left.min(budget.max_tokens / WHOLE_SHARE);
+        let is_small = bytes(&spans[whole.clone()]) <= whole_max.saturating_mul(WHOLE_BYTES);
+        let all = is_small.then(|| pieces(whole.clone(), whole_max)).flatten();
         let one = number..number + 1;
         let Some((numbers, (tokens, taken))) =
             all.map(|all| (whole, all)).or_else(|| Some((one.clone(), pieces(one, left)?)))
@@ -106,19 +105,28 @@ pub(super) fn select(
         };
         is_taken[numbers].fill(true);
         messages.insert(span.place);
-        *gists.entry(span.gist).or_insert(0) += 1;
+        gists.insert(span.gist);
         left -= tokens;
         scope = scope.saturating_sub(tokens);
         chosen.extend(taken);
     }
+    fitted(chosen, budget.max_tokens, tokenizer)
+}
+
+/// The chosen passages, as many as fit when they are joined.
+fn fitted(mut chosen: Vec<Chosen<'_>>, max_tokens: u64, tokenizer: &Tokenizer) -> Vec<Passage> {
     loop {
         let passages = joined(&chosen, tokenizer);
         let tokens: u64 = passages.iter().fold(0, |sum, one| sum.saturating_add(one.tokens));
         // Joined texts may cost a token more than their pieces: then the last choice goes.
-        if tokens <= budget.max_tokens || chosen.pop().is_none() {
+        if tokens <= max_tokens || chosen.pop().is_none() {
             return passages;
         }
     }
+}
+
+fn bytes(spans: &[Span]) -> u64 {
+    spans.iter().map(|span| u64::from(span.end.saturating_sub(span.begin))).sum()
 }
 
 /// The passages of the text that one belongs to.
