@@ -35,10 +35,10 @@ const WIDE: [&str; 6] = ["*", "xargs", "find ", "for ", "while ", " -r"];
 
 /// Returns which files a command may change.
 pub(super) fn reach(command: &str) -> Reach {
-    if command.split([';', '|', '&', '\n', '(', '`']).any(moves_tree) {
+    let mut bare = unquoted(command);
+    if bare.split([';', '|', '&', '\n', '(', '`']).any(moves_tree) {
         return Reach::All;
     }
-    let mut bare = command.to_owned();
     for harmless in ["2>&1", "2>/dev/null", ">/dev/null", "> /dev/null", "->", "=>"] {
         bare = bare.replace(harmless, "");
     }
@@ -59,6 +59,32 @@ pub(super) fn reach(command: &str) -> Reach {
         true => Reach::Named,
         false => Reach::Nothing,
     }
+}
+
+/// The command without what it quotes and without texts that are given to it: a message of a commit may say anything.
+fn unquoted(command: &str) -> String {
+    let mut bare = String::with_capacity(command.len());
+    let (mut quote, mut end) = (None, None);
+    for line in command.split_inclusive('\n') {
+        if let Some(word) = end {
+            end = (line.trim() != word).then_some(word);
+            continue;
+        }
+        let from = bare.len();
+        for letter in line.chars() {
+            match quote {
+                Some(open) if open == letter => quote = None,
+                Some(_) => {}
+                None if matches!(letter, '\'' | '"') => quote = Some(letter),
+                None => bare.push(letter),
+            }
+        }
+        let is_given = bare.get(from..).is_some_and(|line| line.contains("<<"));
+        let word = line.split_once("<<").filter(|_| is_given && quote.is_none());
+        let word = word.and_then(|(_, rest)| rest.split_whitespace().next());
+        end = word.map(|word| word.trim_start_matches('-').trim_matches(['\'', '"']));
+    }
+    bare
 }
 
 /// Whether one command brings other texts into the files of a working tree.
@@ -91,6 +117,9 @@ mod tests {
             "git status",
             "git checkout -b x",
             "cargo fmt --check",
+            "git commit -m 'Now\ngit merge works'",
+            "git commit -m 'Fix the format of it => for all *'",
+            "git commit -F - <<'END'\ncargo fmt > x for *\nEND\n",
         ];
         let named = ["sed -i s/a/b/ x.rs", "echo > x.rs", "rm x.rs", "black x.py"];
         let all = [
@@ -103,6 +132,7 @@ mod tests {
             "rm -rf src",
             "(git reset --hard)",
             "npx prettier --write .",
+            "cat <<END\nx\nEND\ncargo fmt",
         ];
         let is = |commands: &[&str], wanted| {
             commands.iter().for_each(|one| assert_eq!(reach(one), wanted, "{one}"));
