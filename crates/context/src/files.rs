@@ -25,6 +25,10 @@ pub(crate) struct Files {
     files: BTreeMap<Box<str>, KnownFile>,
     /// What calls do whose results have not come yet.
     open: HashMap<Box<str>, Open>,
+    /// The messages that showed lines of a file, and its path.
+    reads: HashMap<usize, Box<str>>,
+    /// When a file was changed last.
+    edits: HashMap<Box<str>, usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -92,16 +96,19 @@ impl Files {
                 let is_known = |other: &str, file: &KnownFile| {
                     *other != *path && may_be_same(other, &path) && file.knows(first, &lines)
                 };
+                self.reads.insert(place, path.clone());
                 if !self.files.iter().any(|(other, file)| is_known(other, file)) {
                     self.forget_others(&path);
                     self.file(path, place).show(first, &lines, is_whole, place);
                 }
             }
             Change::Write { path, content } => {
+                self.edits.insert(path.clone(), place);
                 self.forget_others(&path);
                 self.file(path, place).write(&content, place);
             }
             Change::Edit { path, edits } => {
+                self.edits.insert(path.clone(), place);
                 self.forget_others(&path);
                 let file = self.file(path, place);
                 for edit in &edits {
@@ -130,6 +137,13 @@ impl Files {
                 self.files.retain(|other, _| !may_be_same(other, path));
             }
         }
+    }
+
+    /// Tells whether a message shows lines of a file that is known otherwise or was changed since.
+    pub(crate) fn is_superseded(&self, place: usize) -> bool {
+        self.reads.get(&place).is_some_and(|path| {
+            self.files.contains_key(path) || self.edits.get(path).is_some_and(|edit| *edit > place)
+        })
     }
 
     /// Returns the paths of the files of which something is known.

@@ -56,6 +56,9 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     let most = config.recall_tokens.max(REQUEST_TOKENS_MAX);
     let budget = free.min(most).saturating_mul(1_000) / build.scale.permille();
     catch_up(build);
+    if build.shows_files() {
+        build.index.follow_files(build.log);
+    }
     let is_whole = |item: &super::Item<'_>| (item.entry, !item.message.is_made());
     let asked = Asked {
         entries: build.log.len(),
@@ -139,7 +142,9 @@ fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
             let asks = recent.iter().any(|item| item.entry == LogIndex(at));
             return if asks { Standing::Apart } else { Standing::Sent };
         }
-        match is_on_branch(at) && message_at(at).is_some() {
+        // Files come back as they are now.
+        let is_superseded = build.shows_files() && build.index.files.is_superseded(at);
+        match is_on_branch(at) && message_at(at).is_some() && !is_superseded {
             true => Standing::Gone,
             false => Standing::Apart,
         }

@@ -188,6 +188,18 @@ fn a_file_that_the_work_turns_to_is_appended_and_no_line_comes_twice() {
 }
 
 #[test]
+fn an_old_read_does_not_come_back_beside_the_file_as_it_is_now() {
+    let builder = recalling(1_500);
+    let (mut work, _) = cut_work(&builder);
+    work.say("assistant", "Done.");
+    work.say("user", "What is main line 7 of the file?");
+    let messages = work.build(&builder);
+    let texts: Vec<_> = messages.iter().map(|(_, message)| message.text().into_owned()).collect();
+    assert!(texts.iter().any(|text| text.contains("main line 7 was changed")), "{texts:?}");
+    assert!(!texts.iter().any(|text| text.contains("→main line 7")), "{texts:?}");
+}
+
+#[test]
 fn what_was_recalled_from_a_redacted_entry_is_gone() {
     let builder = recalling(1_500);
     let (mut work, _) = cut_work(&builder);
