@@ -94,6 +94,8 @@ pub(super) fn recall(maker: &mut Maker<'_, '_, '_>, had_recalled: bool, was_over
     };
     let message = recall_message(&recall);
     let id = maker.append_recall(recall);
+    // What was recalled before goes, whether messages went with it or not.
+    maker.cut.is_new |= had_recalled;
     let build = &mut *maker.build;
     if let Some(message) = message {
         let tokens = build.index.made_tokens(&message, &build.builder.counter).tokens;

@@ -248,6 +248,7 @@ proptest! {
         let mut files: Vec<Vec<String>> =
             ["a", "b", "c", "d"].iter().map(|name| numbered_file(name)).collect();
         let (mut work, mut index) = (Work::default(), ContextIndex::new());
+        let mut before = Vec::new();
         for (number, step) in steps.into_iter().enumerate() {
             match step {
                 Step::Say(user, about) => {
@@ -269,7 +270,7 @@ proptest! {
                     let output = "output ".repeat(usize::from(words));
                     work.call("Bash", &serde_json::json!({ "command": "make" }), &output);
                 }
-                Step::Build => check(&builder, &mut work, &mut index, &files, budget)?,
+                Step::Build => check(&builder, &mut work, &mut index, &files, &mut before, budget)?,
             }
         }
     }
@@ -280,6 +281,7 @@ fn check(
     work: &mut Work,
     index: &mut ContextIndex,
     files: &[Vec<String>],
+    before: &mut Vec<(Source, Message)>,
     budget: u64,
 ) -> Result<(), TestCaseError> {
     let log = work.log.clone();
@@ -290,6 +292,14 @@ fn check(
         Err(error) => return Err(TestCaseError::fail(error.to_string())),
     };
     prop_assert!(built.stats.input_tokens <= budget);
+    let stable = |messages: Vec<(Source, Message)>| -> Vec<(Source, Message)> {
+        messages.into_iter().filter(|(source, _)| *source != Source::Recall).collect()
+    };
+    let sent = stable(owned(&built));
+    if !built.compacted {
+        prop_assert!(sent.len() >= before.len() && sent[..before.len()] == before[..]);
+    }
+    *before = sent;
     let cold = builder.build_context(&input).unwrap();
     prop_assert_eq!(owned(&cold), owned(&built));
     work.log.extend(built.entries_to_append.iter().cloned());
