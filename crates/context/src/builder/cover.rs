@@ -13,7 +13,7 @@ use super::item::WindowIndex;
 use super::marks::TOO_LARGE;
 use super::plan::Plan;
 use super::request::{REQUEST_BYTES_MAX, SummaryRequest};
-use super::window::message_of;
+use super::window::{covered_of, message_of};
 use super::{ContextError, Item, LogIndex, MessageRef};
 use crate::compact::{Coverage, Covered, EXTRACTIVE, Summary, SummaryTask, request_text};
 
@@ -272,7 +272,7 @@ fn gather<'a>(build: &Build<'a, '_>, first_kept: LogIndex, kept: &[LogIndex]) ->
         |view: &ViewEntry<'_>| until != Some(first_kept) && Some(LogIndex(view.place())) >= known;
     for view in build.index.before(log, first_kept).take_while(is_new) {
         (first, last) = (Some(view.id()), last.or(Some(view.id())));
-        let message = message_of(view, build.input.perspective);
+        let message = covered_of(view, build.input.perspective);
         found.extend(message.map(|message| (LogIndex(view.place()), message)));
     }
     let range = first.cloned().zip(last.cloned());

@@ -15,7 +15,7 @@ use crate::files::{Excerpts, Wanted};
 use crate::recall::RecallQuery;
 
 /// How much of the room the newest messages keep at a cut where files could fill the rest.
-const KEPT_PERMILLE: u64 = 400;
+const KEPT_PERMILLE: u64 = 300;
 
 /// How much of the room a file gets that the work turns to.
 const TURN_PERMILLE: u64 = 100;
@@ -125,7 +125,7 @@ fn at_turn(build: &mut Build<'_, '_>) -> Option<Excerpts> {
     let is_whole = build.marks.first_kept.is_none() && build.marks.elided.is_empty();
     let newest = build.window.items.last()?;
     // A cut recalls what there is room for, until more is said.
-    let is_cut = Some(newest.entry) < build.marks.newest;
+    let is_cut = Some(newest.entry) < build.marks.newest.max(build.marks.recalled);
     if is_whole || is_cut || build.is_recall(newest) || is_waiting(build) {
         return None;
     }

@@ -10,7 +10,7 @@ use super::build::summary_message;
 use super::index::ContextIndex;
 use super::marks::Marks;
 use super::scale::Scale;
-use super::window::message_of;
+use super::window::covered_of;
 use super::{ContextBuilder, ContextError, LogIndex, MessageRef};
 use crate::branch::Sign;
 use crate::compact::{CUSTOM, Covered, SummaryTask, accept};
@@ -154,7 +154,7 @@ fn covered<'a>(
         let view = view?;
         is_met |= summary.covered_to_id.as_ref() == Some(view.id());
         if is_met && !kept.contains(view.id()) {
-            messages.extend(message_of(view, None).map(|message| (view.id(), message)));
+            messages.extend(covered_of(view, None).map(|message| (view.id(), message)));
         }
         if summary.covered_from_id.as_ref() == Some(view.id()) {
             break;

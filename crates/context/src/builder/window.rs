@@ -202,6 +202,17 @@ pub(super) fn message_of<'a>(
     }
 }
 
+/// An entry as what a summary is made of. What was recalled was said elsewhere, or by nobody.
+pub(super) fn covered_of<'a>(
+    view: ViewEntry<'a>,
+    perspective: Option<&Perspective<'_>>,
+) -> Option<MessageRef<'a>> {
+    match view.kind()? {
+        EntryKind::Recall(_) => None,
+        _ => message_of(view, perspective),
+    }
+}
+
 pub(super) fn made_of<'a>(kind: &EntryKind) -> Option<MessageRef<'a>> {
     if let EntryKind::Recall(recall) = kind {
         return recall_message(recall).map(MessageRef::made);

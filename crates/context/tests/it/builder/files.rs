@@ -144,6 +144,14 @@ fn the_next_cut_takes_the_place_of_what_was_recalled() {
     let messages = work.build(&builder);
     assert_eq!(recalls(&work.log).len(), 2);
     assert_eq!(shown(&messages).len(), 1);
+    let summaries = work.log.iter().filter_map(|entry| match &entry.kind {
+        EntryKind::CompactionSummary(summary) => Some(&*summary.summary),
+        _ => None,
+    });
+    let summaries: Vec<&str> = summaries.collect();
+    assert!(!summaries.is_empty());
+    let is_recalled = |text: &&&str| text.contains("Files as they are now");
+    assert_eq!(summaries.iter().find(is_recalled), None, "what was recalled is not summarised");
 }
 
 #[test]
@@ -242,7 +250,7 @@ proptest! {
     #[test]
     fn whatever_comes_back_the_budget_holds_and_the_log_alone_gives_the_same(
         steps in proptest::collection::vec(step(), 1..60),
-        budget in 600..3_000_u64,
+        budget in 600..6_000_u64,
     ) {
         let builder = recalling(budget);
         let mut files: Vec<Vec<String>> =
