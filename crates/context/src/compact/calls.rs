@@ -105,17 +105,21 @@ pub(super) fn only_looks(command: &str) -> bool {
     })
 }
 
-pub(super) fn failure<'a>(answer: &'a Answer<'_>, by_command: bool) -> Option<&'a str> {
+/// What an answer says of a failure: the line that it begins with, and the one that tells most.
+pub(super) fn failures<'a>(
+    answer: &'a Answer<'_>,
+    by_command: bool,
+) -> impl Iterator<Item = &'a str> + use<'a> {
     let lines = || answer.text.lines().map(str::trim).filter(|line| !line.is_empty());
-    if !answer.is_error && !by_command {
-        return None;
-    }
+    let is_asked = answer.is_error || by_command;
     // A line that says more than "failed" is worth looking for.
     let mut failures = lines().filter(|line| super::cues::tells_failure(line)).take(LINES_MAX);
-    let first = failures.next();
+    let first = failures.next().filter(|_| is_asked);
     let telling = first.into_iter().chain(failures).find(|line| line.len() >= TELLING_MIN);
+    let telling = telling.or(first);
     let stated = || lines().find(|line| !is_exit_code(line)).or_else(|| lines().next());
-    telling.or(first).or_else(|| stated().filter(|_| answer.is_error))
+    let stated = stated().filter(|line| answer.is_error && Some(*line) != telling);
+    telling.into_iter().chain(stated)
 }
 
 /// A shorter line tells of a failure, but not of which.

@@ -31,6 +31,9 @@ pub(super) struct Name<'a> {
     carried: u64,
 }
 
+/// A number in fewer calls says nothing.
+const NUMBER_CALLS_MIN: u32 = 2;
+
 /// The value of standing in the previous summary, first and last place.
 const CARRIED: (u64, u64) = (64, 16);
 
@@ -118,10 +121,15 @@ impl Name<'_> {
         let digits = self.text.bytes().filter(u8::is_ascii_digit).count();
         let is_time = self.text.contains(':') && digits <= 6;
         let is_short = digits < 4 && !self.text.contains('.');
-        if self.carried == 0 && (is_short || is_time) {
+        // Limits and timeouts that calls have again and again will be used again.
+        let calls = if self.calls >= NUMBER_CALLS_MIN { self.calls } else { 0 };
+        if self.carried == 0 && calls == 0 && (is_short || is_time) {
             return 0;
         }
-        let used = 3 * damped(self.assistant) + 4 * damped(self.user) + self.carried * 4;
+        let used = 6 * damped(calls)
+            + 3 * damped(self.assistant)
+            + 4 * damped(self.user)
+            + self.carried * 4;
         used * self.lately(messages) / 64
     }
 

@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 
+use super::calls::only_looks;
 use super::names::Names;
 use super::previous::{Carried, CarriedLine};
 use super::sections::{Section, line, one_line};
@@ -61,6 +62,9 @@ pub(super) struct Lists<'a> {
     pub(super) constraints: [Vec<Candidate<'a>>; 3],
     pub(super) decisions: Vec<Candidate<'a>>,
     pub(super) done: Vec<Candidate<'a>>,
+    /// Files that were written and commands that were run, newest first.
+    pub(super) files: Vec<Candidate<'a>>,
+    pub(super) commands: Vec<Candidate<'a>>,
     pub(super) errors: Vec<Candidate<'a>>,
     pub(super) open: Vec<Candidate<'a>>,
     /// A question that nobody answered.
@@ -79,11 +83,11 @@ pub(super) fn order<'a>(
     messages: usize,
 ) -> Candidates<'a> {
     let mut candidates = Candidates::default();
-    found.done.sort_by_key(|line| line.place);
-    let told: HashSet<&str> = found.done.iter().map(|line| line.text).collect();
+    let told = found.files.iter().chain(&found.commands);
+    let told: HashSet<&str> = told.map(|line| line.text).collect();
     let is_over = |line: &CarriedLine<'a>| match line.section {
         Section::Open => found.closed.contains(line.text),
-        Section::Done => told.contains(subject(line.text)),
+        Section::Files | Section::Commands => told.contains(subject(line.text)),
         _ => false,
     };
     let old = |section| -> Vec<Candidate<'a>> {
@@ -112,10 +116,18 @@ pub(super) fn order<'a>(
     newest_first(Section::Decisions, found.decisions);
     newest_first(Section::Errors, found.errors);
     newest_first(Section::Done, found.done);
+    found.files.reverse();
+    newest_first(Section::Files, found.files);
     let mut open = found.open;
     open.extend(found.asked);
     open.extend(found.steps.into_iter().rev());
     newest_first(Section::Open, open);
+
+    // Commands that only look say least, however new they are.
+    let old_commands = old(Section::Commands).into_iter().rev();
+    let commands = found.commands.into_iter().chain(old_commands);
+    let (looking, acting): (Vec<_>, Vec<_>) = commands.partition(|line| only_looks(line.text));
+    candidates.add(Section::Commands, acting.into_iter().chain(looking));
 
     let [rules, wishes, system] = found.constraints;
     let new = [rules, wishes, system].into_iter().flat_map(|list| list.into_iter().rev());

@@ -4,6 +4,7 @@
 use super::known::distinct_names;
 use super::sections::{Section, split_line};
 use super::sentences::sentences;
+use super::work::of_done;
 use crate::identifiers::identifiers;
 use crate::truncate::truncate_to_bytes;
 
@@ -56,11 +57,15 @@ fn own_lines(text: &str) -> Vec<CarriedLine<'_>> {
             continue;
         }
         let (id, text) = split_line(line);
-        let section = match open {
+        let (section, text) = match open {
+            Section::Done => of_done(text).unwrap_or((open, text)),
+            _ => (open, text),
+        };
+        let section = match section {
             // Names are carried by themselves; a line without any is a note in the wrong place.
             Section::Names if identifiers(text).next().is_some() => continue,
             Section::Names => Section::Notes,
-            open => open,
+            section => section,
         };
         if !text.is_empty() {
             lines.push(CarriedLine { section, id, text });

@@ -120,9 +120,8 @@ fn take_apart<'a>(arguments: &'a Json, fields: &mut Vec<Field<'a>>) {
                 let named = elements.into_iter().rev();
                 open.extend(named.map(|raw| (depth + 1, object, name.clone(), raw)));
             }
-            // Offsets, limits and the like name nothing.
-            Kind::Null | Kind::Boolean | Kind::Number => {}
-            Kind::String | Kind::Object | Kind::Array => {
+            Kind::Null | Kind::Boolean => {}
+            Kind::Number | Kind::String | Kind::Object | Kind::Array => {
                 fields.push(Field { object, name, text: json::words(raw) });
             }
         }
@@ -143,7 +142,7 @@ mod tests {
             .iter()
             .map(|field| format!("{}{}={}", field.object, field.name, field.text))
             .collect();
-        assert_eq!(shown, ["1a=x\ny", "2s=1", "2t=2", "3s=3"]);
+        assert_eq!(shown, ["1a=x\ny", "2s=1", "2t=2", "3s=3", "1n=7"]);
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub(super) enum Section {
     Constraints,
     Decisions,
     Done,
+    Files,
+    Commands,
     Errors,
     Open,
     Names,
@@ -21,30 +23,32 @@ pub(super) enum Section {
 
 impl Section {
     #[rustfmt::skip]
-    pub(super) const ALL: [Self; 9] = [
-        Self::Goal, Self::Requests, Self::Constraints, Self::Decisions, Self::Done, Self::Errors,
-        Self::Open, Self::Names, Self::Notes,
+    pub(super) const ALL: [Self; 11] = [
+        Self::Goal, Self::Requests, Self::Constraints, Self::Decisions, Self::Done, Self::Files,
+        Self::Commands, Self::Errors, Self::Open, Self::Names, Self::Notes,
     ];
 
     /// The order in which room is given away. What stands first stays longest.
     #[rustfmt::skip]
-    pub(super) const BY_WEIGHT: [Self; 9] = [
-        Self::Goal, Self::Constraints, Self::Requests, Self::Open, Self::Done, Self::Decisions,
-        Self::Errors, Self::Names, Self::Notes,
+    pub(super) const BY_WEIGHT: [Self; 11] = [
+        Self::Goal, Self::Constraints, Self::Requests, Self::Files, Self::Errors, Self::Commands,
+        Self::Open, Self::Done, Self::Decisions, Self::Names, Self::Notes,
     ];
 
     pub(super) fn layout(self) -> Layout {
         let layout = |heading, share, line_max| Layout { heading, share, line_max };
         match self {
             Self::Goal => layout("## Goal\n", 90, 700),
-            Self::Requests => layout("## Requests\n", 120, 400),
-            Self::Constraints => layout("## Constraints\n", 100, 300),
-            Self::Decisions => layout("## Decisions\n", 60, 300),
-            Self::Done => layout("## Done\n", 130, 200),
-            Self::Errors => layout("## Errors\n", 40, 200),
-            Self::Open => layout("## Open\n", 70, 300),
-            Self::Names => layout("## Names\n", 340, 200),
-            Self::Notes => layout("## Notes\n", 50, 300),
+            Self::Requests => layout("## Requests\n", 100, 400),
+            Self::Constraints => layout("## Constraints\n", 80, 300),
+            Self::Decisions => layout("## Decisions\n", 40, 300),
+            Self::Done => layout("## Done\n", 50, 200),
+            Self::Files => layout("## Files changed\n", 80, 200),
+            Self::Commands => layout("## Commands run\n", 180, COMMAND_MAX),
+            Self::Errors => layout("## Errors\n", 60, 100),
+            Self::Open => layout("## Open\n", 50, 300),
+            Self::Names => layout("## Names\n", 240, 200),
+            Self::Notes => layout("## Notes\n", 30, 300),
         }
     }
 
@@ -61,6 +65,9 @@ pub(super) struct Layout {
     /// How many bytes one line may have.
     pub(super) line_max: usize,
 }
+
+/// How many bytes of a command stand in a line: its beginning says what it does.
+pub(super) const COMMAND_MAX: usize = 80;
 
 /// How many characters of an id stand in a line.
 const ID_CHARS: usize = 8;

@@ -3,18 +3,19 @@
 use std::collections::{HashMap, HashSet};
 
 use super::SummaryTask;
-use super::calls::{Deed, deeds, failure, only_looks};
+use super::calls::{Deed, deeds, failures};
 use super::gather::candidate;
 use super::order::{Candidate, Lists};
 use super::read::{Answer, Call, Reading};
-use super::sections::one_line;
+use super::sections::{COMMAND_MAX, Section};
+use crate::truncate::truncate_to_bytes;
 
-/// What stands before a file that was written, and before a command.
-pub(super) const WROTE: &str = "wrote ";
-pub(super) const RAN: &str = "ran ";
+/// How earlier versions of this format began the line of a file that was written and of a command.
+const WROTE: &str = "wrote ";
+const RAN: &str = "ran ";
 
-/// How much of the last line of an output stands behind a command.
-const OUTCOME_MAX: usize = 60;
+/// What stands behind a command that failed.
+const FAILED: &str = " → failed";
 
 pub(super) fn worked<'a>(task: &SummaryTask<'a>, reading: &'a Reading<'a>, found: &mut Lists<'a>) {
     let mut work = Work { task, found, answers: HashMap::new(), told: HashSet::new() };
@@ -29,10 +30,22 @@ pub(super) fn worked<'a>(task: &SummaryTask<'a>, reading: &'a Reading<'a>, found
         }
     }
     for (place, answer) in reading.answers.iter().enumerate() {
-        if let Some(line) = failure(answer, by_command.contains(answer.call)) {
-            work.found.errors.push(candidate(task, answer.message, place, line));
+        let is_command = by_command.contains(answer.call);
+        for line in failures(answer, is_command) {
+            let line = listed(task, answer.message, place, line);
+            work.found.errors.push(line);
         }
     }
+}
+
+/// A line of a list. It has no id: many short lines are worth more than fewer with ids.
+fn listed<'a>(
+    task: &SummaryTask<'a>,
+    message: usize,
+    place: usize,
+    text: &'a str,
+) -> Candidate<'a> {
+    Candidate { id: "", ..candidate(task, message, place, text) }
 }
 
 struct Work<'t, 'a> {
@@ -49,13 +62,14 @@ impl<'a> Work<'_, 'a> {
         let first_list = self.found.steps.is_empty() && self.found.closed.is_empty();
         for deed in deeds(call) {
             match deed {
-                Deed::Wrote(path) => self.did(place, call, WROTE, path, String::new()),
+                Deed::Wrote(path) => {
+                    if self.told.insert(path) {
+                        self.found.files.push(listed(self.task, call.message, place, path));
+                    }
+                }
                 Deed::Ran(command) => {
                     ran = true;
-                    if !only_looks(command) {
-                        let tail = self.outcome(call);
-                        self.did(place, call, RAN, command, tail);
-                    }
+                    self.ran(place, call, beginning(command));
                 }
                 Deed::Open(step) if first_list => {
                     self.found.steps.push(candidate(self.task, call.message, place, step));
@@ -69,36 +83,30 @@ impl<'a> Work<'_, 'a> {
         ran
     }
 
-    fn did(
-        &mut self,
-        place: usize,
-        call: &'a Call<'a>,
-        lead: &'static str,
-        what: &'a str,
-        tail: String,
-    ) {
-        if self.told.insert(what) {
-            let line = candidate(self.task, call.message, place, what);
-            self.found.done.push(Candidate { lead, tail, ..line });
-        }
-    }
-
-    fn outcome(&self, call: &Call<'_>) -> String {
-        let Some(answer) = self.answers.get(call.id) else { return String::new() };
-        if failure(answer, true).is_some() {
-            return " → failed".to_owned();
-        }
-        match answer.text.lines().next_back().map(str::trim) {
-            Some(last) if !last.is_empty() && last.len() <= OUTCOME_MAX => {
-                format!(" → ok: {}", one_line(last, OUTCOME_MAX))
-            }
-            _ => " → ok".to_owned(),
+    fn ran(&mut self, place: usize, call: &'a Call<'a>, command: &'a str) {
+        if self.told.insert(command) {
+            let answer = self.answers.get(call.id);
+            let has_failed = answer.is_some_and(|answer| failures(answer, true).next().is_some());
+            let tail = if has_failed { FAILED.to_owned() } else { String::new() };
+            let line = listed(self.task, call.message, place, command);
+            self.found.commands.push(Candidate { tail, ..line });
         }
     }
 }
 
-/// The file or the command that a carried line is about, so that newer news replaces it.
+/// The first line of a command, as far as it is told.
+fn beginning(command: &str) -> &str {
+    let line = command.lines().next().unwrap_or(command);
+    truncate_to_bytes(line, COMMAND_MAX).trim_end()
+}
+
+/// The command that a carried line is about, so that newer news replaces it.
 pub(super) fn subject(text: &str) -> &str {
-    let what = text.strip_prefix(WROTE).or_else(|| text.strip_prefix(RAN)).unwrap_or(text);
-    what.split(" → ").next().unwrap_or(what)
+    text.split(" → ").next().unwrap_or(text)
+}
+
+/// The section and the text of a line that an earlier version wrote among what was done.
+pub(super) fn of_done(text: &str) -> Option<(Section, &str)> {
+    let wrote = text.strip_prefix(WROTE).map(|path| (Section::Files, path));
+    wrote.or_else(|| text.strip_prefix(RAN).map(|command| (Section::Commands, command)))
 }

@@ -129,12 +129,14 @@ fn an_english_session_is_told_by_its_goal_rules_deeds_and_names() {
     ## Decisions
     - [e4] We decided to use a monotonic clock instead of SystemTime.
     ## Done
-    - [e5] wrote src/auth/session.rs
-    - [e7] ran cargo test -p auth → failed
-    - [e9] ran cargo test -p auth --release → ok: test result: ok. 34 passed
     - [e12] Fixed the timeout; the root cause was a stale TTL in RedisPool.
+    ## Files changed
+    - src/auth/session.rs
+    ## Commands run
+    - cargo test -p auth → failed
+    - cargo test -p auth --release
     ## Errors
-    - [e8] error[E0499]: cannot borrow `self.pool` as mutable
+    - error[E0499]: cannot borrow `self.pool` as mutable
     ## Open
     - [e13] Next step: write docs/login.md.
     - [e13] Shall I push to feature/login?
@@ -164,11 +166,12 @@ fn a_chinese_session_is_told_without_blanks_between_words() {
     - [e7] 错误码要返回422。
     ## Decisions
     - [e4] 我们决定采用validateEmail函数，不再用正则。
-    ## Done
-    - [e2] wrote src/pages/register.tsx
-    - [e5] ran npm test → failed
+    ## Files changed
+    - src/pages/register.tsx
+    ## Commands run
+    - npm test → failed
     ## Errors
-    - [e6] Error: ENOENT: no such file config.json
+    - Error: ENOENT: no such file config.json
     ## Open
     - [e8] 接下来还需要补充单元测试。
     ");
@@ -257,8 +260,41 @@ fn a_file_written_again_is_told_once() {
     let edit = [r#"+edit {"path":"a.rs","content":"x"}"#, "=ok"];
     let text = summary(&session(0, &edit), None, 300);
     let text = summary(&session(10, &edit), Some(&text), 300);
-    assert_eq!(text.matches("wrote a.rs").count(), 1, "{text}");
-    assert!(text.contains("[e10] wrote a.rs"), "{text}");
+    assert_eq!(text.matches("a.rs").count(), 1, "{text}");
+}
+
+#[test]
+fn a_command_run_again_is_told_by_how_it_ended_last() {
+    let failed = [r#"+bash {"command":"cargo test"}"#, "!Exit code 1\nerror: no such file"];
+    let passed = [r#"+bash {"command":"cargo test\n# again"}"#, "=ok. 34 passed"];
+    let text = summary(&session(0, &failed), None, 300);
+    assert!(text.contains("- cargo test → failed\n"), "{text}");
+    let text = summary(&session(10, &passed), Some(&text), 300);
+    assert!(text.contains("## Commands run\n- cargo test\n"), "{text}");
+    assert_eq!(text.matches("cargo test").count(), 1, "{text}");
+}
+
+#[test]
+fn commands_that_only_look_give_way_to_those_that_act() {
+    let mut lines =
+        vec![r#"+bash {"command":"cargo build --release"}"#.to_owned(), "=ok".to_owned()];
+    for number in 0..40 {
+        lines.push(format!(r#"+bash {{"command":"grep -n name_{number} src/file_{number}.rs"}}"#));
+        lines.push("=found".to_owned());
+    }
+    let text = summary(&session(0, &lines), None, 300);
+    assert!(text.contains("- cargo build --release\n"), "{text}");
+    assert!(!text.contains("grep -n name_0 "), "{text}");
+}
+
+#[test]
+fn what_an_earlier_version_told_as_done_goes_among_files_and_commands() {
+    let old = "## Goal\n- [e1] ship it\n## Done\n- [e2] wrote src/a.rs\n- [e3] ran make check → ok: fine\n- [e4] Fixed it.\n";
+    let text = summary(&session(10, &["u go on", "a It is 5 o'clock."]), Some(old), 300);
+    for part in ["## Files changed\n- [e2] src/a.rs\n", "- [e3] make check", "- [e4] Fixed it.\n"] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    assert!(!text.contains("wrote src/a.rs"), "{text}");
 }
 
 #[test]
