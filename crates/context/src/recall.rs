@@ -5,6 +5,8 @@
 //! vectors, no floats: the same log and the same question give the same passages on every machine.
 //! Must not know what is sent, or why; the caller says which messages may be recalled.
 
+mod dates;
+mod expansion;
 mod heads;
 mod passages;
 mod postings;
@@ -65,7 +67,11 @@ struct Span {
     terms: u16,
     /// What it says but for numbers: the same for passages that repeat each other.
     gist: u32,
+    /// Who said it; 0 for nobody.
+    speaker: u32,
     escaped: bool,
+    /// Whether it says when something happens.
+    is_dated: bool,
     voice: Voice,
 }
 
@@ -125,13 +131,16 @@ impl RecallIndex {
         }
         let mut scratch = Scratch::default();
         // Who said something is asked for by name.
-        let mut speaker = message.speaker.as_deref().map(|speaker| &*speaker.role_name);
+        let mut name = message.speaker.as_deref().map(|speaker| &*speaker.role_name);
+        let speaker = name.or_else(|| label(message)).map_or(0, first_word);
         for source in text::sources(message) {
             let Some(kind) = message.parts.get(source.part).map(|part| &part.kind) else {
                 continue;
             };
             let first = self.spans.len();
-            self.add_source(place, &source, Voice::of(kind), speaker.take(), &mut scratch);
+            self.add_source(place, &source, Voice::of(kind), name.take(), &mut scratch);
+            let spans = self.spans.get_mut(first..).unwrap_or_default();
+            spans.iter_mut().for_each(|span| span.speaker = speaker);
             self.add_head(place, source.part, kind, first..self.spans.len());
         }
     }
@@ -207,8 +216,9 @@ impl RecallIndex {
         if budget.max_tokens == 0 || self.spans.is_empty() {
             return Vec::new();
         }
-        let scores = score::scores(self, query, &|place| standing(place) == Standing::Gone);
         let cut = |span: &Span| cut(span, message_at(span.place)?);
+        let is_candidate = |place| standing(place) == Standing::Gone;
+        let scores = score::scores(self, query, &is_candidate, &cut);
         let standing = |span: &Span| standing(span.place);
         select::select(&self.spans, &scores, budget, tokenizer, standing, cut)
     }
@@ -246,8 +256,19 @@ impl RecallIndex {
             let raw = source.raw.get(range).unwrap_or_default();
             text::decode(raw, source.escaped, &mut scratch.text);
             let (terms, gist) = self.add_terms(scratch);
-            let (escaped, head) = (source.escaped, heads::NO_HEAD);
-            self.spans.push(Span { place, part, begin, end, head, terms, gist, escaped, voice });
+            self.spans.push(Span {
+                place,
+                part,
+                begin,
+                end,
+                head: heads::NO_HEAD,
+                terms,
+                gist,
+                speaker: 0,
+                escaped: source.escaped,
+                is_dated: scratch.terms.iter().any(|term| dates::is_date(*term)),
+                voice,
+            });
         }
     }
 
@@ -305,6 +326,33 @@ impl Voice {
             | PartKind::Other(_) => Self::Tool,
         }
     }
+}
+
+/// The name that a text begins with, as in `Ann: Why?`.
+fn label(message: &Message) -> Option<&str> {
+    let text = message.parts.iter().find_map(|part| match &part.kind {
+        PartKind::Text(text) => Some(text.as_str()),
+        _ => None,
+    })?;
+    let (name, _) = text.get(..text.find('\n').unwrap_or(text.len()))?.split_once(": ")?;
+    (name.len() <= LABEL_BYTES_MAX && name.split(' ').count() <= 3).then_some(name)
+}
+
+/// Longer beginnings of a text are no name.
+const LABEL_BYTES_MAX: usize = 40;
+
+/// What tells the speaker with this name from others: the first word of the name, as people call each other.
+fn first_word(name: &str) -> u32 {
+    let mut first = None;
+    terms::terms(name, &mut |term, _| {
+        first.get_or_insert(term);
+    });
+    first.map_or(0, speaker_of)
+}
+
+/// The speaker whose name has this term first.
+fn speaker_of(term: u64) -> u32 {
+    (term >> 32) as u32
 }
 
 fn renumbered(kept: impl Iterator<Item = bool>) -> Vec<Option<u32>> {

@@ -9,7 +9,7 @@ use super::excerpts;
 use super::frozen::frozen_message;
 use super::hints::hints_message;
 use super::index::ContextIndex;
-use super::item::WindowIndex;
+use super::item::{WindowIndex, has_calls};
 use super::marks::Marks;
 use super::plan::{NoPlan, Plan, plan};
 use super::scale::Scale;
@@ -292,6 +292,13 @@ impl<'a, 'b> Build<'a, 'b> {
     pub(super) fn asks_anew(&self) -> bool {
         let newest = self.newest_said().map(|item| item.entry);
         self.builder.config.recall_tokens > 0 && newest.is_some() && newest == self.window.request
+    }
+
+    /// Whether recall may take all that is free: for a new request in a conversation. Where agents work with tools, they
+    /// look for more than they are reminded of.
+    pub(super) fn recalls_much(&self) -> bool {
+        let arrived = self.arrivals.messages.iter().any(has_calls);
+        self.asks_anew() && !self.index.has_calls && !arrived
     }
 
     /// Over this a context is cut. Room for what a new request recalls is kept free for new requests alone.

@@ -8,6 +8,7 @@ use std::mem;
 use tertulia_session::json::Object;
 use tertulia_session::{Entry, EntryError, EntryId, EntryIndex, EntryKind, Message, ViewEntry};
 
+use super::item::has_calls;
 use super::recalled::LastRecall;
 use super::settled::Settled;
 use super::{ContextError, LogIndex};
@@ -41,6 +42,8 @@ pub struct ContextIndex {
     /// Those that it was shown beyond the log: messages that had arrived and were to be appended.
     pub(super) recalled_arrivals: Vec<EntryId>,
     pub(super) last_recall: Option<LastRecall>,
+    /// Whether any message of the log calls a tool.
+    pub(super) has_calls: bool,
     pub(super) files: Files,
     /// The newest entry of the branch that the files are known from.
     files_until: Option<usize>,
@@ -108,6 +111,9 @@ impl ContextIndex {
         for (at, entry) in log.iter().enumerate().skip(before) {
             if entry.parent_id.is_some() && self.parent_before(log, at).is_none() {
                 self.early.push(at);
+            }
+            if let EntryKind::Message(message) = &entry.kind {
+                self.has_calls |= has_calls(message);
             }
         }
         self.follow_branch(log);

@@ -101,6 +101,11 @@ impl Unit {
     }
 }
 
+/// Whether a message calls a tool.
+pub(super) fn has_calls(message: &Message) -> bool {
+    message.parts.iter().any(|part| matches!(part.kind, PartKind::ToolCall(_)))
+}
+
 /// The units of a list that [`repair`](super::repair()) mended, in order: together they are the list.
 pub fn units(items: &[Item<'_>]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::with_capacity(items.len());
@@ -112,8 +117,7 @@ pub fn units(items: &[Item<'_>]) -> Vec<Unit> {
             _ => {
                 let items = at..at + 1;
                 units.push(Unit { items, is_request: false, is_pinned: false, is_newest: false });
-                let mut parts = item.message.parts.iter();
-                in_calls = parts.any(|part| matches!(part.kind, PartKind::ToolCall(_)));
+                in_calls = has_calls(&item.message);
             }
         }
     }

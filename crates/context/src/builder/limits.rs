@@ -12,7 +12,7 @@ use super::{ContextError, Strategy, verdict};
 const SUMMARY_PERMILLE_MAX: u64 = 600;
 
 /// How far down a cut for a new request goes.
-const REQUEST_TARGET_PERMILLE: u64 = 300;
+const REQUEST_TARGET_PERMILLE: u64 = 250;
 
 impl Build<'_, '_> {
     pub(super) fn limits(&self, summarizes: bool, overflow_hint: bool) -> Limits<'_> {
@@ -41,7 +41,7 @@ impl Build<'_, '_> {
     fn target_permille(&self) -> u64 {
         let usual = self.builder.config.target_permille;
         let usual = self.kept_permille(usual);
-        if self.asks_anew() { usual.min(REQUEST_TARGET_PERMILLE) } else { usual }
+        if self.recalls_much() { usual.min(REQUEST_TARGET_PERMILLE) } else { usual }
     }
 
     /// How many tokens the message with a summary may have. It must not take all the room that a cut
@@ -50,7 +50,7 @@ impl Build<'_, '_> {
         let config = &self.builder.config;
         let room = self.trigger().saturating_sub(self.scale.of_tokens(self.sums.fixed()));
         let share = permille_of(permille_of(room, self.target_permille()), SUMMARY_PERMILLE_MAX);
-        let cap = config.summary_cap() / if self.asks_anew() { 2 } else { 1 };
+        let cap = config.summary_cap() / if self.recalls_much() { 2 } else { 1 };
         (cap + self.summary_wrapper()).min(share.max(self.summary_wrapper()))
     }
 

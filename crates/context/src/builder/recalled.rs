@@ -53,7 +53,10 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     let refused = build.marks.refused_tokens.map(|tokens| tokens.saturating_sub(1));
     let limit = (config.max_input_tokens - config.reserve_tokens).min(refused.unwrap_or(u64::MAX));
     let free = limit.saturating_sub(build.total());
-    let most = config.recall_tokens.max(REQUEST_TOKENS_MAX);
+    let most = match build.recalls_much() {
+        true => config.recall_tokens.max(REQUEST_TOKENS_MAX),
+        false => config.recall_tokens,
+    };
     let budget = free.min(most).saturating_mul(1_000) / build.scale.permille();
     catch_up(build);
     if build.shows_files() {

@@ -48,6 +48,21 @@ impl RecallQuery<'_> {
         weights
     }
 
+    pub(super) fn request_text(&self) -> String {
+        let mut text = String::new();
+        if let Some(request) = self.request {
+            for source in sources(request) {
+                decode(
+                    prefix(source.raw, TEXT_BYTES_MAX, source.escaped),
+                    source.escaped,
+                    &mut text,
+                );
+                text.push('\n');
+            }
+        }
+        text
+    }
+
     pub(super) fn weights(&self) -> BTreeMap<u64, u64> {
         let mut weights = BTreeMap::new();
         let request_at = self.request_at();

@@ -1,19 +1,21 @@
-//! How well each passage answers: BM25 over passages and over the subjects of calls, spread to the
-//! neighbours, tempered by age and kind. Whole numbers only, so that every machine ranks alike.
+//! How well each passage answers: BM25 over passages and over the subjects of calls, with the words that the best
+//! passages share, spread to the neighbours, tempered by age and kind. Whole numbers only, so that every machine ranks alike.
 //! Called by the search; must not know of budgets or texts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::dates::{asks_when, is_date};
+use super::expansion::expanded;
 use super::postings::REPEATS_MAX;
 use super::query::RecallQuery;
-use super::{RecallIndex, Span, Voice};
+use super::{RecallIndex, Span, Voice, speaker_of};
 
-struct Asked {
-    term: u64,
-    value: u64,
+pub(super) struct Asked {
+    pub(super) term: u64,
+    pub(super) value: u64,
     /// In how many passages it is, or in how many subjects if that is more.
-    passages: u64,
+    pub(super) passages: u64,
 }
 
 /// No more terms are looked up than these, the most telling ones.
@@ -22,6 +24,12 @@ const TERMS_MAX: usize = 64;
 /// request, and in work under way, whose messages have many terms.
 const COMMON_IN_REQUEST: (u64, usize) = (5, 1);
 const COMMON_UNDER_WAY: (u64, usize) = (8, 8);
+/// What a term counts that names a time, against others.
+const DATE_WEIGHT: u64 = 3;
+/// So many of the best passages tell what else a new request is about.
+const FEEDBACK_PASSAGES: usize = 10;
+/// Passages of more terms than these are about too much to tell it.
+const FEEDBACK_TERMS_MAX: u16 = 48;
 /// What a term in the subject of a call counts, against one in the text.
 const SUBJECT_WEIGHT: u64 = 2;
 
@@ -29,8 +37,22 @@ pub(super) fn scores(
     index: &RecallIndex,
     query: &RecallQuery<'_>,
     is_candidate: &impl Fn(usize) -> bool,
+    text_of: &impl Fn(&Span) -> Option<String>,
 ) -> Vec<u64> {
-    let own = own_scores(index, &asked(index, query, is_candidate));
+    let mut asked = asked(index, query, is_candidate);
+    let preference = Preference::of(query);
+    let mut own = preference.scores(index, &asked);
+    if preference.is_new {
+        let found = own.iter().copied().zip(0..);
+        let found = found.filter(|(_, at)| {
+            let span = index.spans.get(*at).filter(|span| span.terms <= FEEDBACK_TERMS_MAX);
+            span.is_some_and(|span| is_candidate(span.place))
+        });
+        let best = best_of(found, FEEDBACK_PASSAGES).into_iter();
+        let best = best.filter_map(|(score, at)| Some((score, text_of(index.spans.get(at)?)?)));
+        asked = expanded(index, asked, &best.collect::<Vec<_>>());
+        own = preference.scores(index, &asked);
+    }
     let mut scores = with_neighbours(&index.spans, &own);
     let newest = index.places.last().copied().unwrap_or_default();
     let is_under_way = query.is_under_way();
@@ -40,6 +62,52 @@ pub(super) fn scores(
         }
     }
     scores
+}
+
+/// The best of these scores, best first; of equals the newer one.
+fn best_of(found: impl Iterator<Item = (u64, usize)>, count: usize) -> Vec<(u64, usize)> {
+    let mut best: Vec<(u64, usize)> = found.filter(|(score, _)| *score > 0).collect();
+    let by_score = |one: &(u64, usize), other: &(u64, usize)| other.cmp(one);
+    if best.len() > count {
+        best.select_nth_unstable_by(count, by_score);
+        best.truncate(count);
+    }
+    best.sort_unstable_by(by_score);
+    best
+}
+
+/// What a new request prefers beside its words: what those said whom it names, and, if it asks when, what names a time.
+struct Preference {
+    /// Whether nobody began to answer it.
+    is_new: bool,
+    speakers: HashSet<u32>,
+    asks_when: bool,
+}
+
+/// What the words of a named speaker, and passages that name a time, count more, in percent.
+const SPEAKER_PERCENT: u64 = 135;
+const DATED_PERCENT: u64 = 200;
+
+impl Preference {
+    fn of(query: &RecallQuery<'_>) -> Self {
+        let terms = query.of_request();
+        let is_new = !terms.is_empty();
+        let speakers = terms.into_keys().map(speaker_of).collect();
+        Self { is_new, speakers, asks_when: is_new && asks_when(&query.request_text()) }
+    }
+
+    fn scores(&self, index: &RecallIndex, asked: &[Asked]) -> Vec<u64> {
+        let mut scores = own_scores(index, asked);
+        for (score, span) in scores.iter_mut().zip(&index.spans) {
+            if self.speakers.contains(&span.speaker) {
+                *score = *score * SPEAKER_PERCENT / 100;
+            }
+            if self.asks_when && span.is_dated {
+                *score = *score * DATED_PERCENT / 100;
+            }
+        }
+        scores
+    }
 }
 
 /// What each term that is asked about is worth.
@@ -59,7 +127,7 @@ fn asked(
     let weigh = |(term, weight): (u64, u64)| {
         let postings = index.postings.of(term);
         let passages = postings.len().max(index.heads.count(term)) as u64;
-        let value = weight * rarity(passages, all);
+        let value = weight * rarity(passages, all) * if is_date(term) { DATE_WEIGHT } else { 1 };
         // The rarest terms are the newest ones; those that nothing else has must not push out others.
         let helps = || {
             postings.iter().any(|posting| may_help(posting.number()))
@@ -105,10 +173,10 @@ fn own_scores(index: &RecallIndex, asked: &[Asked]) -> Vec<u64> {
 }
 
 /// What 1 is in scores and logarithms.
-const UNIT: u64 = 1_024;
+pub(super) const UNIT: u64 = 1_024;
 
 /// How rare a term is: log2(1 + (all - passages + ½) / (passages + ½)), in units.
-fn rarity(passages: u64, all: u64) -> u64 {
+pub(super) fn rarity(passages: u64, all: u64) -> u64 {
     let rest = 2 * all.saturating_sub(passages) + 1;
     log2(UNIT + UNIT * rest / (2 * passages + 1)).saturating_sub(log2(UNIT))
 }
@@ -258,7 +326,9 @@ mod tests {
             head: u32::MAX,
             terms: 1,
             gist: 0,
+            speaker: 0,
             escaped: false,
+            is_dated: false,
             voice,
         };
         let talk = [0, 1, 2, 3, 4, 5, 6].map(|place| span(place, Voice::Talk));

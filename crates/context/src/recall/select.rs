@@ -36,7 +36,7 @@ pub struct RecallBudget {
 }
 
 /// What the line before the passages of a message costs, about.
-const HEAD_TOKENS: u64 = 8;
+const HEAD_TOKENS: u64 = 6;
 
 /// A message comes back whole if it takes no more than this part of the budget, as a divisor.
 const WHOLE_SHARE: u64 = 3;

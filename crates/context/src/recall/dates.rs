@@ -1,0 +1,93 @@
+//! Words that name a time, and questions that ask for one. Called by the index for passages and by the scoring for
+//! requests.
+
+use std::sync::LazyLock;
+
+use super::stem::stem;
+use super::terms::hash_of;
+
+/// Words that name a day or a stretch of time.
+#[rustfmt::skip]
+const WORDS: [&str; 37] = [
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december", "jan", "feb", "apr", "jun", "jul", "aug", "sept", "oct", "nov", "monday", "tuesday", "wednesday",
+    "thursday", "friday", "saturday", "sunday", "yesterday", "today", "tonight", "tomorrow", "ago", "week", "weekend",
+    "month", "year",
+];
+
+/// Numbers that are years.
+const YEARS: std::ops::Range<u32> = 1_900..2_100;
+
+/// In ascending order.
+static TERMS: LazyLock<Vec<u64>> = LazyLock::new(|| {
+    let words = WORDS.iter().map(|word| hash_of(stem(word)));
+    let mut terms: Vec<u64> = words.chain(YEARS.map(|year| hash_of(&year.to_string()))).collect();
+    terms.sort_unstable();
+    terms
+});
+
+/// Whether a term names a time.
+pub(super) fn is_date(term: u64) -> bool {
+    TERMS.binary_search(&term).is_ok()
+}
+
+/// How questions for a time begin.
+const WHEN: [&str; 6] = ["when", "wann", "cuándo", "cuando", "quand", "quando"];
+
+/// The same in scripts without blanks.
+const WHEN_DENSE: [&str; 4] = ["什么时候", "何时", "いつ", "언제"];
+
+/// What is asked for behind "what" and "which".
+const TIMES: [&str; 5] = ["date", "day", "month", "year", "time"];
+
+/// Whether a text asks when something happens.
+pub(super) fn asks_when(text: &str) -> bool {
+    let small = text.to_lowercase();
+    let asks = |sentence: &str| {
+        let words = sentence.split(|one: char| !one.is_alphanumeric());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let begins = words.iter().take(2).any(|word| WHEN.contains(word));
+        let asks_for = words.windows(3).any(|three| match three {
+            ["what" | "which", next, last] => TIMES.contains(next) || TIMES.contains(last),
+            ["how", "long", "ago"] => true,
+            _ => false,
+        });
+        begins || asks_for
+    };
+    WHEN_DENSE.iter().any(|when| small.contains(when))
+        || small.split(['.', '?', '!', '\n']).any(asks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_months_and_years_name_a_time() {
+        for word in ["Monday", "weeks", "2023", "yesterday", "December"] {
+            assert!(is_date(hash_of(stem(word))), "{word}");
+        }
+        for word in ["cookie", "2203", "12", "monda"] {
+            assert!(!is_date(hash_of(stem(word))), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_question_for_a_time_is_told_from_others() {
+        for text in [
+            "When did Ann leave?",
+            "And when was that?",
+            "What day is it?",
+            "Fine. How long ago did it fail?",
+            "Wann war das?",
+            "他是什么时候走的？",
+        ] {
+            assert!(asks_when(text), "{text}");
+        }
+        for text in
+            ["What did Ann say when she left?", "How does it work?", "", "Whenever you like"]
+        {
+            assert!(!asks_when(text), "{text}");
+        }
+    }
+}

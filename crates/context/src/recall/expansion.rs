@@ -1,0 +1,121 @@
+//! What a request is about beside its own words: the words that the best passages for it share (relevance feedback).
+//! Called by the scoring; must not know of budgets.
+
+use std::collections::BTreeMap;
+
+use super::RecallIndex;
+use super::score::{Asked, UNIT, rarity};
+use super::terms::terms;
+
+/// So many words are added.
+const TERMS_MAX: usize = 20;
+/// What they count together, in percent of all.
+const ADDED_PERCENT: u128 = 40;
+/// A word in more than one of so many passages is not added.
+const COMMON: u64 = 5;
+/// A text of fewer terms counts as one of so many: each of them would say too much.
+const LENGTH_MIN: u64 = 8;
+/// More repeats in one text say no more.
+const REPEATS_MAX: u64 = 3;
+
+/// The terms of a question and those that these texts share, which answer it best, each with its score.
+pub(super) fn expanded(
+    index: &RecallIndex,
+    asked: Vec<Asked>,
+    texts: &[(u64, String)],
+) -> Vec<Asked> {
+    let all = index.spans.len() as u64;
+    let weigh = |(term, weight): (u64, u64)| {
+        let passages = index.postings.of(term).len() as u64;
+        let value = weight * rarity(passages, all);
+        let is_telling = passages > 0 && passages * COMMON <= all;
+        is_telling.then_some(Asked { term, value, passages })
+    };
+    let mut added: Vec<Asked> = shared_terms(texts).into_iter().filter_map(weigh).collect();
+    added.sort_by(|a, b| b.value.cmp(&a.value).then(a.term.cmp(&b.term)));
+    added.truncate(TERMS_MAX);
+
+    let sum = |list: &[Asked]| list.iter().map(|one| u128::from(one.value)).sum::<u128>();
+    let (asked_sum, added_sum) = (sum(&asked), sum(&added));
+    if added_sum == 0 {
+        return asked;
+    }
+    let share = |value: u64, percent: u128, of: u128, per: u128| {
+        u64::try_from(u128::from(value) * percent * of / (100 * per)).unwrap_or(u64::MAX)
+    };
+    let asked = asked.into_iter().map(|one| {
+        let value = share(one.value, 100 - ADDED_PERCENT, 1, 1);
+        (one.term, Asked { value, ..one })
+    });
+    let mut both: BTreeMap<u64, Asked> = asked.collect();
+    for one in added {
+        let value = share(one.value, ADDED_PERCENT, asked_sum, added_sum);
+        let known = both.entry(one.term).or_insert(Asked { value: 0, ..one });
+        known.value = known.value.saturating_add(value);
+    }
+    both.into_values().collect()
+}
+
+/// The terms of these texts, each by how much of its text it is and how good that text is.
+fn shared_terms(texts: &[(u64, String)]) -> BTreeMap<u64, u64> {
+    let mut weights: BTreeMap<u64, u64> = BTreeMap::new();
+    let best = texts.iter().map(|(score, _)| *score).max().unwrap_or_default().max(1);
+    for (score, text) in texts {
+        let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut length = 0;
+        terms(text, &mut |term, _| {
+            *counts.entry(term).or_default() += 1;
+            length += 1;
+        });
+        let good = u64::try_from(u128::from(*score) * u128::from(UNIT) / u128::from(best));
+        let share = UNIT * good.unwrap_or(UNIT) / u64::max(length, LENGTH_MIN);
+        for (term, count) in counts {
+            *weights.entry(term).or_default() += share * count.min(REPEATS_MAX);
+        }
+    }
+    weights
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::{Message, Part, Role};
+
+    use super::super::terms::hash_of;
+    use super::*;
+
+    /// What each of these words is worth after "garden" was asked for, of an index of these messages.
+    fn values(messages: &[&str], best: &[&str], words: &[&str]) -> Vec<u64> {
+        let mut index = RecallIndex::new();
+        for (at, text) in messages.iter().enumerate() {
+            let parts = [Part::text(*text)].into_iter().collect();
+            index.add(at, &Message::of_role(Role::User, parts));
+        }
+        let asked = vec![Asked { term: hash_of("garden"), value: 1_000, passages: 1 }];
+        let texts: Vec<(u64, String)> = best.iter().map(|text| (10, (*text).to_owned())).collect();
+        let all = expanded(&index, asked, &texts);
+        let value = |word: &&str| all.iter().find(|one| one.term == hash_of(word));
+        words.iter().map(|word| value(word).map_or(0, |one| one.value)).collect()
+    }
+
+    const MESSAGES: [&str; 6] =
+        ["garden rose tulip", "rose", "tulip and soil", "lorry", "night", "river"];
+
+    #[test]
+    fn words_beside_the_ones_that_were_asked_for_count_too() {
+        let found = values(&MESSAGES, &["garden rose tulip"], &["garden", "ros", "lorry"]);
+        assert!(found[0] > found[1] && found[1] > 0, "{found:?}");
+        assert_eq!(found[2], 0);
+    }
+
+    #[test]
+    fn without_texts_a_question_stays_as_it_is() {
+        assert_eq!(values(&MESSAGES, &[], &["garden", "ros"]), [1_000, 0]);
+    }
+
+    #[test]
+    fn the_whole_is_worth_what_was_asked_for() {
+        let words = ["garden", "ros", "tulip"];
+        let sum: u64 = values(&MESSAGES, &["garden rose tulip"], &words).iter().sum();
+        assert!((990..=1_000).contains(&sum), "{sum}");
+    }
+}
