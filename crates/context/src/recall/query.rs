@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use tertulia_session::Message;
+use tertulia_session::search::terms::{TermKind, terms};
 
-use super::terms::{TermKind, terms};
 use super::text::{decode, prefix, sources};
 
 /// What the passages are wanted for.
@@ -105,9 +105,9 @@ fn kind_weight(kind: TermKind) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use tertulia_session::search::terms::hash_of;
     use tertulia_session::{Part, Role};
 
-    use super::super::terms::hash_of;
     use super::*;
 
     fn message(text: &str) -> Message {

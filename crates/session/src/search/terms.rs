@@ -2,13 +2,13 @@
 //! and pairs of characters where a script writes no blanks. One pass, no copies: a term is a hash.
 //! Called for what is taken in and for what is asked; must not know of passages or scores.
 
-use tertulia_session::script::{Run, Runs, fold, is_word, pairs};
+use crate::script::{Run, Runs, fold, is_word, pairs};
 
 use super::stem::{is_common, stem};
 
 /// What a term is; the question weighs them differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum TermKind {
+pub enum TermKind {
     /// A plain word, a piece of an identifier, a pair of characters.
     Word,
     /// A word that begins with a digit.
@@ -26,7 +26,7 @@ const CHAIN_BYTES_MAX: usize = 256;
 
 /// Hands over every term of a text, in order, repeats included. Of a dense run these are the pairs, or the one
 /// character that stands alone.
-pub(super) fn terms(text: &str, take: &mut impl FnMut(u64, TermKind)) {
+pub fn terms(text: &str, take: &mut impl FnMut(u64, TermKind)) {
     let mut runs = Runs::new(text);
     while let Some(run) = runs.next_run() {
         match run {
@@ -127,7 +127,8 @@ fn take_plain(word: &str, take: &mut impl FnMut(u64, TermKind)) {
     }
 }
 
-pub(super) fn hash_of(text: &str) -> u64 {
+/// The hash of a term, in any case.
+pub fn hash_of(text: &str) -> u64 {
     hash(text.chars())
 }
 
