@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use tertulia_session::Message;
-use tertulia_session::search::terms::{TermKind, terms};
+use tertulia_session::search::rank::kind_weight;
+use tertulia_session::search::terms::terms;
 
 use super::text::{decode, prefix, sources};
 
@@ -91,15 +92,6 @@ fn add(message: &Message, weight: u64, weights: &mut BTreeMap<u64, u64>) {
     for (term, weight) in here {
         let known = weights.entry(term).or_default();
         *known = (*known).max(weight) + (*known).min(weight) / 4;
-    }
-}
-
-/// Exact identifiers say most. Paths count once more as the subject of calls.
-fn kind_weight(kind: TermKind) -> u64 {
-    match kind {
-        TermKind::Word | TermKind::Number => 10,
-        TermKind::Path => 20,
-        TermKind::Identifier => 30,
     }
 }
 
