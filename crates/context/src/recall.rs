@@ -13,13 +13,12 @@ mod postings;
 mod query;
 mod score;
 mod select;
-mod stem;
-mod terms;
 mod text;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use tertulia_session::search::terms::{self, TermKind};
 use tertulia_session::{Message, PartKind};
 
 use crate::tokens::Tokenizer;
@@ -27,7 +26,6 @@ use heads::Heads;
 use postings::{NUMBERS_MAX, Postings};
 pub use query::RecallQuery;
 pub use select::{RecallBudget, Standing};
-use terms::TermKind;
 use text::Source;
 
 /// How many of the newest messages say what is to be recalled, besides the request.

@@ -1,6 +1,7 @@
 //! Stored sessions as JSON, for the command line and rpc. Moments are milliseconds since 1970.
 
 use serde::Serialize;
+use tertulia_session::search::terms::TermKind;
 use tertulia_session::{EntryId, Timestamp};
 use tertulia_store::{Appended, Hit, SessionId, SessionInfo, Verified};
 
@@ -50,6 +51,31 @@ pub struct HitRecord<'a> {
     timestamp: Option<i64>,
     score: u64,
     snippet: SnippetRecord<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matches: Option<Vec<MatchRecord<'a>>>,
+}
+
+/// A word of a query that was found.
+#[derive(Serialize)]
+struct MatchRecord<'a> {
+    asked: &'a str,
+    found: &'a str,
+    kind: &'static str,
+    times: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries: Option<u64>,
+    weight: u64,
+    score: u64,
+}
+
+/// The word for a kind of term.
+pub fn term_kind_word(kind: TermKind) -> &'static str {
+    match kind {
+        TermKind::Word => "word",
+        TermKind::Number => "number",
+        TermKind::Identifier => "identifier",
+        TermKind::Path => "path",
+    }
 }
 
 /// A piece of a text; the marks are bytes of it.
@@ -81,7 +107,24 @@ impl<'a> From<&'a Hit> for HitRecord<'a> {
                 cut_before: snippet.cut_before,
                 cut_after: snippet.cut_after,
             },
+            matches: None,
         }
+    }
+}
+
+impl<'a> HitRecord<'a> {
+    /// The record of a hit with the words that brought its score.
+    pub fn explained(hit: &'a Hit) -> Self {
+        let matches = hit.matches.iter().map(|one| MatchRecord {
+            asked: &one.asked,
+            found: &one.found,
+            kind: term_kind_word(one.kind),
+            times: one.times,
+            entries: one.entries,
+            weight: one.weight,
+            score: one.score,
+        });
+        Self { matches: Some(matches.collect()), ..Self::from(hit) }
     }
 }
 

@@ -7,6 +7,7 @@
 //! - [`ChainLink`] and [`RecordHash`] prove that a log was not changed.
 //! - [`record`] is the one JSON form of all of them; reading it never loses a field that it does not know.
 //!   [`json`] is what it is read with.
+//! - [`search`] cuts texts into the terms that they are found by.
 //!
 //! ```
 //! use tertulia_session::record::{EntryRecord, read_entry_line};
@@ -39,6 +40,7 @@ mod part;
 pub mod record;
 mod salt;
 pub mod script;
+pub mod search;
 mod speaker;
 mod timestamp;
 mod tool_content;

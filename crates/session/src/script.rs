@@ -34,6 +34,11 @@ impl<'t> Runs<'t> {
         Some(Run::Dense(run))
     }
 
+    /// How many bytes of the text are left, behind the runs that were handed over.
+    pub fn bytes_left(&self) -> usize {
+        self.0.len()
+    }
+
     /// Goes on behind this many bytes.
     pub fn skip(&mut self, bytes: usize) {
         self.0 = self.0.get(bytes..).unwrap_or_default();

@@ -12,7 +12,7 @@ use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
-use crate::search::{CANDIDATES_MAX, Candidate, Question};
+use crate::search::{AnyOf, Candidate, Frequencies, Wanted};
 use crate::{OutlineEntry, Result, SessionId};
 
 /// Whether a session can be seen.
@@ -55,7 +55,7 @@ pub(crate) struct Head {
 /// How many bytes of entries are looked at, about, while a search ranks them.
 const CANDIDATE_BYTES_MAX: u64 = 32 << 20;
 
-/// Entries that have all terms of a question, the newest first, and whether there are more.
+/// Entries that have the wanted terms, the newest first, and whether there are more.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     pub(crate) found: Vec<Candidate>,
@@ -63,13 +63,12 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// What an index found: the ids of sessions and the entries, one more than are ever looked at if
-    /// there are more.
-    pub(crate) fn of(found: impl IntoIterator<Item = (String, Row)>) -> Self {
+    /// What an index found: the ids of sessions and the entries, one more than are wanted if there are more.
+    pub(crate) fn of(found: impl IntoIterator<Item = (String, Row)>, limit: usize) -> Self {
         let mut candidates = Self::default();
         let (mut looked_at, mut bytes) = (0, 0);
         for (session, row) in found {
-            if looked_at == CANDIDATES_MAX || bytes > CANDIDATE_BYTES_MAX {
+            if looked_at == limit || bytes > CANDIDATE_BYTES_MAX {
                 candidates.more = true;
                 break;
             }
@@ -204,8 +203,12 @@ pub(crate) trait Backend: Send + Sync {
         Ok(Indexed::default())
     }
 
-    /// The newest entries that have all terms and pass the filters of the query.
-    fn candidates(&self, question: &Question, query: &SearchQuery) -> Result<Candidates>;
+    /// How many entries there are, and how many have one of the terms, each counted up to
+    /// [`COUNTED_MAX`](crate::search::COUNTED_MAX). Of all open sessions, whatever a query filters.
+    fn frequencies(&self, terms: &[AnyOf]) -> Result<Frequencies>;
+
+    /// The newest entries that have the wanted terms and pass the filters of the query, at most so many.
+    fn candidates(&self, wanted: &Wanted, query: &SearchQuery, limit: usize) -> Result<Candidates>;
 
     /// Waits until the session may have entries after this number, at most so long.
     fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<()>;

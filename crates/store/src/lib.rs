@@ -76,8 +76,9 @@ pub use error::{Outcome, Problem, StoreError};
 pub use hold::Hold;
 pub use import::{Import, LeftBehind};
 pub use model::{
-    Append, Appended, Damage, Hit, ListFilter, NewRecord, NewSession, ProjectScope, Range,
-    SearchQuery, SearchResult, Seq, SessionInfo, Snippet, StoredEntry, TokenCount, Verified,
+    Append, Appended, Damage, Hit, ListFilter, Matching, NewRecord, NewSession, ProjectScope,
+    Range, SearchQuery, SearchResult, Seq, SessionInfo, Snippet, StoredEntry, TermMatch,
+    TokenCount, Verified,
 };
 pub use new_file::{NewFile, NewFileError, Readers};
 pub use redacting::{EntryPlace, OldCopies, Redacted, Remains, has_sources, sources_meta};

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use tertulia_session::{ChainLink, EntryId};
 
-use crate::backend::{Backend, Begun, Candidates, Head, Landmark, State, Way, newest_first};
+use crate::backend::{
+    Backend, Begun, Candidates, Head, Indexed, Landmark, State, Way, newest_first,
+};
 use crate::clock::now_millis;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::{Batch, Known, Tail, plan, what_is_left};
 use crate::row::{Encoding, Row};
-use crate::search::{CANDIDATES_MAX, Candidate, Question, index_terms, text_of};
+use crate::search::{AnyOf, COUNTED_MAX, Candidate, Frequencies, Wanted, index_terms, text_of};
 use crate::{Result, SessionId, StoreError};
 
 #[derive(Default)]
@@ -35,6 +37,8 @@ struct Session {
     project: Option<String>,
     rows: Vec<Row>,
     places: HashMap<EntryId, usize>,
+    /// The terms of the first entries, ascending: the search index.
+    terms: Vec<Vec<Box<str>>>,
 }
 
 impl MemoryStore {
@@ -105,7 +109,24 @@ impl Session {
             if let Some(row) = self.rows.get_mut(place) {
                 row.record = record;
             }
+            if let Some(terms) = self.terms.get_mut(place) {
+                terms.clear();
+            }
         }
+    }
+
+    /// Takes what is new into the search index. A purged or damaged entry has no terms.
+    fn index(&mut self) {
+        let new = self.rows.iter().skip(self.terms.len());
+        self.terms.extend(new.map(|row| {
+            let is_purged = row.record.encoding == Encoding::Purged;
+            let stored = row.clone().decode().ok().filter(|_| !is_purged);
+            let mut terms: Vec<Box<str>> = stored.map_or_else(Vec::new, |stored| {
+                index_terms(&text_of(&stored.entry)).into_iter().map(String::into).collect()
+            });
+            terms.sort_unstable();
+            terms
+        }));
     }
 }
 
@@ -129,6 +150,7 @@ impl Backend for MemoryStore {
             project,
             rows: Vec::new(),
             places: HashMap::new(),
+            terms: Vec::new(),
         };
         session.append(id, first)?;
         kept.sessions.insert(id.clone(), session);
@@ -220,24 +242,42 @@ impl Backend for MemoryStore {
         Ok(())
     }
 
-    fn candidates(&self, question: &Question, query: &SearchQuery) -> Result<Candidates> {
+    fn index_some(&self, _limit: usize) -> Result<Indexed> {
+        self.kept().sessions.values_mut().for_each(Session::index);
+        Ok(Indexed::default())
+    }
+
+    fn frequencies(&self, terms: &[AnyOf]) -> Result<Frequencies> {
+        let kept = self.kept();
+        let open = || kept.sessions.values().filter(|session| session.state == State::Open);
+        let with_terms = terms.iter().map(|forms| {
+            let wanted = Wanted { all: vec![forms.clone()], ..Wanted::default() };
+            let entries = open().flat_map(|session| &session.terms);
+            let limit = usize::try_from(COUNTED_MAX).unwrap_or(usize::MAX);
+            entries.filter(|terms| wanted.is_in(terms)).take(limit).count() as u64
+        });
+        let entries = open().map(|session| session.terms.len() as u64).sum();
+        Ok(Frequencies { entries, with_terms: with_terms.collect() })
+    }
+
+    fn candidates(&self, wanted: &Wanted, query: &SearchQuery, limit: usize) -> Result<Candidates> {
         let kept = self.kept();
         let mut sessions: Vec<_> =
             kept.sessions.iter().filter(|(_, session)| session.state == State::Open).collect();
         sessions.retain(|(id, _)| query.session.as_ref().is_none_or(|wanted| wanted == *id));
+        sessions.retain(|(id, _)| query.except_session.as_ref() != Some(*id));
         sessions.retain(|(_, session)| query.project.takes(session.project.as_deref()));
         sessions.sort_by_key(|(_, session)| std::cmp::Reverse(session.key));
         let mut found = Vec::new();
         for (id, session) in sessions {
-            for row in session.rows.iter().rev().filter(|row| query.takes(&row.record)) {
-                let Some(candidate) = Candidate::of(id.clone(), row.clone()) else { continue };
-                if !question.is_in(&index_terms(&text_of(&candidate.stored.entry))) {
-                    continue;
-                }
-                if found.len() == CANDIDATES_MAX {
+            let rows = session.rows.iter().zip(&session.terms).rev();
+            for (row, _) in
+                rows.filter(|(row, terms)| query.takes(&row.record) && wanted.is_in(terms))
+            {
+                if found.len() == limit {
                     return Ok(Candidates { found, more: true });
                 }
-                found.push(candidate);
+                found.extend(Candidate::of(id.clone(), row.clone()));
             }
         }
         Ok(Candidates { found, more: false })

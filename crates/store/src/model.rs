@@ -1,5 +1,6 @@
 //! What goes into a store and what comes out: plain data, the same for every implementation.
 
+use tertulia_session::search::terms::TermKind;
 use tertulia_session::{ChainLink, Entry, EntryId, Timestamp};
 
 use crate::SessionId;
@@ -144,12 +145,26 @@ pub struct Damage {
     pub reason: String,
 }
 
+/// Which entries a query finds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Matching {
+    /// Those that have all words; if there are none, those that [`Matching::BestWords`] finds.
+    #[default]
+    AllWords,
+    /// Those that have the most telling words, such as an answer to a question has. What is in quotes must be there.
+    BestWords,
+}
+
 /// What is looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchQuery {
-    /// The words; all must be found. `"in quotes"` they must follow each other, `word*` may go on.
+    /// The words, in any form. `"in quotes"` they must follow each other as they are, `word*` may go on. Common words
+    /// count only in quotes, or where there are no others.
     pub text: String,
+    pub matching: Matching,
     pub session: Option<SessionId>,
+    /// Not in this session.
+    pub except_session: Option<SessionId>,
     /// Only what this speaker said: role id or name.
     pub speaker: Option<String>,
     pub type_name: Option<String>,
@@ -168,6 +183,10 @@ pub struct SearchResult {
     pub hits: Vec<Hit>,
     /// Whether there were more candidates than are ever looked at; the newest were.
     pub more: bool,
+    /// Whether no entry has all words, as was asked for: the hits have the most telling ones.
+    pub is_partial: bool,
+    /// Common words of the query that neither found nor ranked anything.
+    pub ignored: Vec<Box<str>>,
 }
 
 /// An entry that was found.
@@ -179,9 +198,29 @@ pub struct Hit {
     pub type_name: Box<str>,
     pub speaker: Option<Box<str>>,
     pub timestamp: Option<Timestamp>,
-    /// How well it fits, in thousandths; only for comparing hits of one search.
+    /// How well it fits; only for comparing hits of one search.
     pub score: u64,
     pub snippet: Snippet,
+    /// Which words brought the score; their scores add up to it.
+    pub matches: Vec<TermMatch>,
+}
+
+/// A word of a query that was found in an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TermMatch {
+    /// As the query has it.
+    pub asked: Box<str>,
+    /// As the entry has it, where it is first.
+    pub found: Box<str>,
+    pub kind: TermKind,
+    /// How often the entry has it.
+    pub times: u64,
+    /// How many entries of the store have it, at most 2,000; not counted for a beginning of words.
+    pub entries: Option<u64>,
+    /// What it is worth: the weight of its kind times its rarity.
+    pub weight: u64,
+    /// What it brought to the score of the entry.
+    pub score: u64,
 }
 
 /// A piece of a text, and where in it something was found.

@@ -25,7 +25,7 @@ use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
-use crate::search::Question;
+use crate::search::{AnyOf, Frequencies, Wanted};
 use crate::signal::Signal;
 use crate::{Result, SessionId, StoreError};
 
@@ -230,12 +230,19 @@ impl Backend for PostgresStore {
         })
     }
 
-    fn candidates(&self, question: &Question, query: &SearchQuery) -> Result<Candidates> {
-        let (question, query) = (question.clone(), query.clone());
+    fn frequencies(&self, terms: &[AnyOf]) -> Result<Frequencies> {
+        let terms = terms.to_vec();
+        self.work(None, Trouble::reading, async move |link| {
+            search_index::frequencies(link, &terms).await
+        })
+    }
+
+    fn candidates(&self, wanted: &Wanted, query: &SearchQuery, limit: usize) -> Result<Candidates> {
+        let (wanted, query) = (wanted.clone(), query.clone());
         let found = self.work(None, Trouble::reading, async move |link| {
-            search_index::candidates(link, &question, &query).await
+            search_index::candidates(link, &wanted, &query, limit).await
         })?;
-        Ok(Candidates::of(found))
+        Ok(Candidates::of(found, limit))
     }
 
     fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<()> {

@@ -37,7 +37,7 @@ use crate::new_file::beside;
 use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
-use crate::search::Question;
+use crate::search::{AnyOf, Frequencies, Wanted};
 use crate::signal::{self, Signal};
 use crate::{Outcome, Problem, Result, SessionId, StoreError};
 
@@ -397,10 +397,15 @@ impl Backend for SqliteStore {
         self.change(None, |connection| words::index_some(connection, limit))
     }
 
-    fn candidates(&self, question: &Question, query: &SearchQuery) -> Result<Candidates> {
+    fn frequencies(&self, terms: &[AnyOf]) -> Result<Frequencies> {
+        self.ask(|connection| words::frequencies(connection, terms))
+    }
+
+    fn candidates(&self, wanted: &Wanted, query: &SearchQuery, limit: usize) -> Result<Candidates> {
         let key = query.session.as_ref().map(|id| self.key(id)).transpose()?;
-        let found = self.ask(|connection| words::candidates(connection, question, query, key))?;
-        Ok(Candidates::of(found))
+        let found =
+            self.ask(|connection| words::candidates(connection, wanted, query, key, limit))?;
+        Ok(Candidates::of(found, limit))
     }
 
     fn wait(&self, id: &SessionId, _after: Seq, timeout: Duration) -> Result<()> {

@@ -18,7 +18,7 @@ use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
 use crate::salting::{fresh_salt, is_repeated, salt_all};
-use crate::search::{self, Question, text_of};
+use crate::search::{self, text_of};
 use crate::{
     Follow, Hold, Import, LeftBehind, Problem, Result, SessionId, StoreError, StoreUrl, entries,
     title,
@@ -352,10 +352,7 @@ impl SessionStore {
             }) => {}
             caught_up => caught_up?,
         }
-        let Some(question) = Question::read(&query.text) else {
-            return Ok(SearchResult::default());
-        };
-        Ok(search::rank(&question, query, self.backend.candidates(&question, query)?))
+        search::find(&*self.backend, query)
     }
 
     /// Takes everything that was appended into the search index; `progress` hears how many entries

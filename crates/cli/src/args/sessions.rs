@@ -103,10 +103,13 @@ pub(crate) struct ShowArgs {
 
 /// Find what was said, in the sessions of this project, in all, or in one
 ///
-/// All words must match; "words in quotes" must follow each other, and word* matches a prefix.
+/// All words must match, in any of their English forms; if no entry has all, those with the most telling words are
+/// shown. "words in quotes" must follow each other as they are written, and word* matches a prefix. Common words count
+/// only in quotes or alone.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions search 'session cookie'
+  tertulia sessions search 'why does the login fail' --explain
   tertulia sessions search '\"quiet grey\" ban*' --speaker carol --since 2w")]
 pub(crate) struct SearchArgs {
     /// The words
@@ -132,6 +135,9 @@ pub(crate) struct SearchArgs {
     /// Maximum number of results (0 = no limit)
     #[arg(long, value_name = "N", value_parser = whole_number, default_value_t = 20)]
     pub(crate) limit: usize,
+    /// Say for each hit which words were found, and what they count
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Print one JSON object per hit
     #[arg(long)]
     pub(crate) json: bool,

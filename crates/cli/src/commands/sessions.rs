@@ -6,6 +6,7 @@ mod import;
 mod left;
 mod list;
 mod redact;
+mod search;
 mod show;
 mod verify;
 
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result {
     match &args.command {
         SessionsCommand::List(args) => list::list(args, &place, streams),
         SessionsCommand::Show(args) => show::run(args, &place, streams),
-        SessionsCommand::Search(args) => list::search(args, &place, streams),
+        SessionsCommand::Search(args) => search::search(args, &place, streams),
         SessionsCommand::Rename(args) => changes::rename(args, &place, streams),
         SessionsCommand::Branch(args) => changes::branch(args, &place, streams),
         SessionsCommand::Redact(args) => redact::run(args, &place, streams),

@@ -148,6 +148,27 @@ fn words_are_found_with_who_said_them_and_where() {
 }
 
 #[test]
+fn an_explained_search_says_which_words_were_found_and_what_they_count() {
+    let shelf = login();
+    let search = ["search", "why is the lock in attempts::add failing", "--explain"];
+    let outcome = shelf.sessions(&search, "");
+    assert!(outcome.stdout.contains("lock → locked"), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains("no entry has all words"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("nothing: why, is, the, in\n"), "{}", outcome.stderr);
+    let json = shelf.prints(&[&search[..], &["--json"]].concat(), "");
+    let hits: Vec<serde_json::Value> =
+        json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for hit in &hits {
+        let matches = hit["matches"].as_array().unwrap();
+        let sum: u64 = matches.iter().map(|one| one["score"].as_u64().unwrap()).sum();
+        assert_eq!(Some(sum), hit["score"].as_u64());
+    }
+    assert_eq!(hits[0]["matches"][0]["kind"], "word");
+    let plain = shelf.prints(&["search", "lock", "--json"], "");
+    assert!(!plain.contains("matches"), "{plain}");
+}
+
+#[test]
 fn a_session_is_named_by_the_beginning_of_its_id() {
     let shelf = login();
     shelf.import("logout", &said("m", "user", "Bye"));

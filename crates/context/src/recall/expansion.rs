@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use tertulia_session::search::rank::{UNIT, rarity};
+use tertulia_session::search::terms::terms;
+
 use super::RecallIndex;
-use super::score::{Asked, UNIT, rarity};
-use super::terms::terms;
+use super::score::Asked;
 
 /// So many words are added.
 const TERMS_MAX: usize = 20;
@@ -78,9 +80,9 @@ fn shared_terms(texts: &[(u64, String)]) -> BTreeMap<u64, u64> {
 
 #[cfg(test)]
 mod tests {
+    use tertulia_session::search::terms::hash_of;
     use tertulia_session::{Message, Part, Role};
 
-    use super::super::terms::hash_of;
     use super::*;
 
     /// What each of these words is worth after "garden" was asked for, of an index of these messages.

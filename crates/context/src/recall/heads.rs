@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use tertulia_session::ToolCall;
 use tertulia_session::json::{self, Object};
+use tertulia_session::search::terms::{hash_of, terms};
 
 use super::postings::{NUMBERS_MAX, Postings};
-use super::terms::{hash_of, terms};
 
 pub(super) const NO_HEAD: u32 = u32::MAX;
 

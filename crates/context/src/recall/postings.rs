@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use tertulia_session::search::rank::REPEATS_MAX;
+
 /// Passages by term. Nothing depends on the order in which the map is walked; its keys come from
 /// strangers, so it keeps the standard hasher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,8 +25,7 @@ enum List {
 pub(super) struct Posting(u32);
 
 const REPEAT_BITS: u32 = 4;
-/// More repeats of a term in one passage say no more.
-pub(super) const REPEATS_MAX: usize = (1 << REPEAT_BITS) - 1;
+const _: () = assert!(REPEATS_MAX < 1 << REPEAT_BITS, "repeats fit into their bits");
 /// How many passages can be told apart: some 200 GB of text.
 pub(super) const NUMBERS_MAX: usize = 1 << (u32::BITS - REPEAT_BITS);
 
@@ -41,7 +42,7 @@ impl Posting {
 
     /// How often the term is there, 1 to [`REPEATS_MAX`].
     pub(super) fn repeats(self) -> usize {
-        self.0 as usize & REPEATS_MAX
+        self.0 as usize & ((1 << REPEAT_BITS) - 1)
     }
 }
 

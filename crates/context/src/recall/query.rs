@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use tertulia_session::Message;
+use tertulia_session::search::rank::kind_weight;
+use tertulia_session::search::terms::terms;
 
-use super::terms::{TermKind, terms};
 use super::text::{decode, prefix, sources};
 
 /// What the passages are wanted for.
@@ -109,20 +110,11 @@ fn add(message: &Message, weight: u64, weights: &mut BTreeMap<u64, u64>) {
     }
 }
 
-/// Exact identifiers say most. Paths count once more as the subject of calls.
-fn kind_weight(kind: TermKind) -> u64 {
-    match kind {
-        TermKind::Word | TermKind::Number => 10,
-        TermKind::Path => 20,
-        TermKind::Identifier => 30,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use tertulia_session::search::terms::hash_of;
     use tertulia_session::{Part, Role};
 
-    use super::super::terms::hash_of;
     use super::*;
 
     fn message(text: &str) -> Message {

@@ -5,9 +5,10 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use tertulia_session::search::rank::{Saturation, UNIT, rarity};
+
 use super::dates::{asks_when, is_date};
 use super::expansion::expanded;
-use super::postings::REPEATS_MAX;
 use super::query::RecallQuery;
 use super::{RecallIndex, Span, Voice, speaker_of};
 
@@ -172,54 +173,6 @@ fn own_scores(index: &RecallIndex, asked: &[Asked]) -> Vec<u64> {
     scores
 }
 
-/// What 1 is in scores and logarithms.
-pub(super) const UNIT: u64 = 1_024;
-
-/// How rare a term is: log2(1 + (all - passages + ½) / (passages + ½)), in units.
-pub(super) fn rarity(passages: u64, all: u64) -> u64 {
-    let rest = 2 * all.saturating_sub(passages) + 1;
-    log2(UNIT + UNIT * rest / (2 * passages + 1)).saturating_sub(log2(UNIT))
-}
-
-/// The logarithm in units, straight between the powers of two.
-fn log2(number: u64) -> u64 {
-    let number = number.max(1);
-    let whole = number.ilog2();
-    let fraction = (u128::from(number) * u128::from(UNIT)) >> whole;
-    u64::from(whole) * UNIT + u64::try_from(fraction).unwrap_or(UNIT) - UNIT
-}
-
-/// How much a repeated term counts in a passage of some length: BM25's fraction, as a table.
-struct Saturation {
-    average: u64,
-    table: [[u64; REPEATS_MAX + 1]; LENGTHS],
-}
-
-/// Lengths are told apart in eighths of the average, up to four times the average.
-const LENGTHS: usize = 32;
-const LENGTH_STEPS: u64 = 8;
-
-impl Saturation {
-    fn new(average: u64) -> Self {
-        let fraction = |length: usize, repeats: usize| {
-            // k1 is 0.9, b is ½; all in percent.
-            let length = length as u64 * 100 / LENGTH_STEPS;
-            let repeats = repeats as u64 * 100;
-            let norm = 90 * (50 + length / 2) / 100;
-            UNIT * repeats * 190 / 100 / (repeats + norm)
-        };
-        let table =
-            std::array::from_fn(|length| std::array::from_fn(|repeats| fraction(length, repeats)));
-        Self { average: average.max(1), table }
-    }
-
-    fn of(&self, terms: u16, repeats: usize) -> u64 {
-        let length = (u64::from(terms) * LENGTH_STEPS / self.average).min(LENGTHS as u64 - 1);
-        let row = self.table.get(usize::try_from(length).unwrap_or_default());
-        row.and_then(|row| row.get(repeats)).copied().unwrap_or_default()
-    }
-}
-
 /// How far a score reaches, in messages.
 const REACH: usize = 4;
 /// How much of the best score near by a passage gets, in percent.
@@ -289,32 +242,6 @@ fn tempered(score: u64, span: &Span, index: &RecallIndex, age: usize, is_under_w
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn logarithms_are_exact_at_powers_of_two_and_rise_between() {
-        for power in 0..64 {
-            assert_eq!(log2(1 << power), power * UNIT);
-        }
-        assert_eq!(log2(0), 0);
-        assert!((1..5_000).all(|number| log2(number) <= log2(number + 1)));
-        assert!(log2(u64::MAX) < 64 * UNIT);
-    }
-
-    #[test]
-    fn the_rarer_a_term_the_more_it_says() {
-        let all: Vec<u64> = [1, 2, 10, 500, 1_000].map(|passages| rarity(passages, 1_000)).into();
-        assert!(all.windows(2).all(|pair| pair[0] > pair[1]), "{all:?}");
-        assert!(rarity(5, 1) < UNIT);
-    }
-
-    #[test]
-    fn repeats_say_more_and_long_passages_less() {
-        let saturation = Saturation::new(100);
-        assert!(saturation.of(100, 1) < saturation.of(100, 2));
-        assert!(saturation.of(100, 15) < 3 * saturation.of(100, 1));
-        assert!(saturation.of(50, 1) > saturation.of(200, 1));
-        assert_eq!(saturation.of(u16::MAX, 1), saturation.of(400, 1));
-    }
 
     #[test]
     fn a_neighbour_gets_a_part_and_a_stranger_nothing() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{ToSql, Type};
 
 use super::error::Result;
 use super::link::{Link, timed};
@@ -11,7 +11,7 @@ use super::read::{COLUMNS, columns, row, signed};
 use crate::backend::Indexed;
 use crate::model::SearchQuery;
 use crate::row::Row;
-use crate::search::{CANDIDATES_MAX, Question, Term, terms_of};
+use crate::search::{AnyOf, COUNTED_MAX, Form, Frequencies, Wanted, terms_of};
 
 const SESSIONS: usize = 64;
 
@@ -50,9 +50,11 @@ const CANDIDATES: &str = concat!(
       WHERE w.terms @@ $1::text::tsquery AND s.state = 0 AND ($2 IS NULL OR s.id = $2) \
       AND ($3 IS NULL OR e.speaker = $3 OR e.speaker_name = $3) AND ($4 IS NULL OR e.type = $4) \
       AND ($5 IS NULL OR e.time >= $5) AND ($6 IS NULL OR e.time < $6) \
-      AND ($7 OR s.project IS NOT DISTINCT FROM $8) \
-      ORDER BY w.session DESC, w.seq DESC LIMIT $9"
+      AND ($7 OR s.project IS NOT DISTINCT FROM $8) AND ($9 IS NULL OR s.id <> $9) \
+      ORDER BY w.session DESC, w.seq DESC LIMIT $10"
 );
+const ENTRIES: &str =
+    "SELECT coalesce(sum(indexed), 0)::bigint FROM tertulia.session WHERE state = 0";
 
 /// Whether it is worth waiting while another process fills the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,14 +123,42 @@ async fn fill(link: &mut Link, limit: usize) -> Result<Indexed> {
     Ok(Indexed { entries: taken as u64, is_behind })
 }
 
-/// The newest entries that have all terms and pass the filters, one more than are ever looked at, to
-/// see whether there are more; each with the id of its session.
+/// How many entries there are, and how many have one of the terms.
+pub(super) async fn frequencies(link: &mut Link, terms: &[AnyOf]) -> Result<Frequencies> {
+    let entries: Option<i64> = link.value(ENTRIES, &[]).await?;
+    let entries = entries.unwrap_or_default().unsigned_abs();
+    if terms.is_empty() {
+        return Ok(Frequencies { entries, with_terms: Vec::new() });
+    }
+    let counts: Vec<String> = (1..=terms.len()).map(count_text).collect();
+    let texts: Vec<String> = terms.iter().map(|forms| any_text(forms)).collect();
+    let values: Vec<_> =
+        texts.iter().map(|text| (text as &(dyn ToSql + Sync), Type::TEXT)).collect();
+    // Planned anew each time, as the candidates are.
+    let sql = format!("SELECT ARRAY[{}]", counts.join(", "));
+    let found = timed(link.client.query_typed(&sql, &values)).await??;
+    let counts: Vec<i64> = found.first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
+    let with_terms = counts.into_iter().map(i64::unsigned_abs).collect();
+    Ok(Frequencies { entries, with_terms })
+}
+
+fn count_text(place: usize) -> String {
+    format!(
+        "(SELECT count(*) FROM (SELECT FROM tertulia.words WHERE terms @@ ${place}::text::tsquery \
+         LIMIT {COUNTED_MAX}) AS found)"
+    )
+}
+
+/// The newest entries that have the wanted terms and pass the filters, one more than are asked for, to see whether
+/// there are more; each with the id of its session.
 pub(super) async fn candidates(
     link: &mut Link,
-    question: &Question,
+    wanted: &Wanted,
     query: &SearchQuery,
+    limit: usize,
 ) -> Result<Vec<(String, Row)>> {
-    let terms = match_text(&question.terms);
+    let terms = match_text(wanted);
+    let except = query.except_session.as_ref().map(|id| id.as_str());
     let session = query.session.as_ref().map(|id| id.as_str());
     let speaker = query.speaker.as_ref().map(|text| text.as_bytes());
     let type_name = query.type_name.as_ref().map(|text| text.as_bytes());
@@ -136,7 +166,7 @@ pub(super) async fn candidates(
     let until = query.until.as_ref().map(|until| until.millis());
     let (is_any, project) = query.project.values();
     let project = project.map(str::as_bytes);
-    let limit = signed(CANDIDATES_MAX as u64 + 1);
+    let limit = signed(limit as u64 + 1);
     // Planned anew each time: how many entries have a term is what the plan hangs on.
     let found = timed(link.client.query_typed(
         CANDIDATES,
@@ -149,6 +179,7 @@ pub(super) async fn candidates(
             (&until, Type::INT8),
             (&is_any, Type::BOOL),
             (&project, Type::BYTEA),
+            (&except, Type::TEXT),
             (&limit, Type::INT8),
         ],
     ))
@@ -156,15 +187,24 @@ pub(super) async fn candidates(
     found.iter().map(|one| Ok((one.try_get(COLUMNS)?, row(one)?))).collect()
 }
 
-/// The question in the words of the index. Terms are letters and digits; quotes are escaped all the
-/// same, for whoever changes that one day.
-fn match_text(terms: &[Term]) -> String {
-    let quoted = terms.iter().map(|term| {
-        let text = term.text.replace('\\', "\\\\").replace('\'', "''");
-        let star = if term.is_prefix { ":*" } else { "" };
+/// What is wanted in the words of the index.
+fn match_text(wanted: &Wanted) -> String {
+    let mut all: Vec<String> =
+        wanted.all.iter().map(|group| format!("({})", any_text(group))).collect();
+    if !wanted.without.is_empty() {
+        all.push(format!("!({})", any_text(&wanted.without)));
+    }
+    all.join(" & ")
+}
+
+/// Terms in quotes, which are escaped inside them, as backslashes are.
+fn any_text(forms: &[Form]) -> String {
+    let quoted = forms.iter().map(|form| {
+        let text = form.text.replace('\\', "\\\\").replace('\'', "''");
+        let star = if form.is_prefix { ":*" } else { "" };
         format!("'{text}'{star}")
     });
-    quoted.collect::<Vec<_>>().join(" & ")
+    quoted.collect::<Vec<_>>().join(" | ")
 }
 
 #[cfg(test)]
@@ -173,8 +213,9 @@ mod tests {
 
     #[test]
     fn a_question_is_quoted_for_the_server() {
-        let term = |text: &str, is_prefix| Term { text: text.to_owned(), is_prefix };
-        let terms = [term("log", false), term("据", true), term("a'b\\c", false)];
-        assert_eq!(match_text(&terms), "'log' & '据':* & 'a''b\\\\c'");
+        let form = |text: &str, is_prefix| Form { text: text.to_owned(), is_prefix };
+        let all = vec![vec![form("log", false), form("据", true)], vec![form("a'b\\c", false)]];
+        let wanted = Wanted { all, without: vec![form("x", false)] };
+        assert_eq!(match_text(&wanted), "('log' | '据':*) & ('a''b\\\\c') & !('x')");
     }
 }

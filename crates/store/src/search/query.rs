@@ -1,91 +1,129 @@
-//! What a question asks for: the terms that an index is asked with, and the exact words that a text
-//! must then have. `two words` must both be there, `"a phrase"` as it stands, `pre*` as a beginning.
+//! What a question asks for: the terms that an index is asked with, and what a text must then have.
+//! `two words` must both be there, in any form; `"a phrase"` and `src/main.rs` as they stand, `pre*` as a beginning.
+//! Called by the search; must not know of weights or of stores.
 
-use std::ops::Range;
+use tertulia_session::search::terms::{TermKind, TermUse, each_term};
 
-use tertulia_session::script::{is_dense, is_word};
+use super::forms::{AnyOf, forms_of, groups, is_one_dense};
+use super::needle::Needle;
+use super::terms::flat;
 
-use super::terms::{each_term, flat, folded};
-use crate::model::Snippet;
+/// No more terms rank than these, the first ones.
+const RANKED_MAX: usize = 64;
 
-/// How often a word counts that is said again and again.
-const SATURATION: u64 = 2;
-/// The length, in characters, at which a text is neither long nor short.
-const LENGTH: u64 = 1200;
-
-/// How many places of one word are looked at.
-const MARKS_MAX: usize = 64;
-const CHARACTERS: usize = 160;
-/// How many of them before the first place.
-const BEFORE: usize = 40;
-
+/// A question as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Question {
-    items: Vec<Item>,
-    pub(crate) terms: Vec<Term>,
+    pub(super) items: Vec<Item>,
+    pub(super) ranked: Vec<Ranked>,
+    /// Common words beside others: they find and rank nothing.
+    pub(super) ignored: Vec<Box<str>>,
 }
 
 /// A word or phrase that must be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Item {
-    /// In the form of [`folded`].
-    needle: String,
-    /// Whether a word may go on behind it.
-    is_prefix: bool,
+pub(super) struct Item {
+    /// Of each of these groups a text has a term.
+    pub(super) groups: Vec<AnyOf>,
+    /// What must stand in the text besides; nothing for a plain word, of which any form will do.
+    pub(super) needle: Option<Needle>,
+    /// Whether it stays required where not all words are found.
+    pub(super) is_quoted: bool,
+    is_common: bool,
+    ranked: Vec<Ranked>,
 }
 
-/// What an index is asked for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Term {
-    pub(crate) text: String,
-    /// Whether terms that begin with it count too.
-    pub(crate) is_prefix: bool,
+/// What is counted in a text for its score.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ranked {
+    /// As it is written in the question.
+    pub(super) asked: Box<str>,
+    pub(super) kind: TermKind,
+    /// The terms of the index that it is.
+    pub(super) forms: AnyOf,
+    /// Counted instead of the forms, where no term tells how often it is there.
+    pub(super) needle: Option<Needle>,
+}
+
+/// What an index is asked for: entries with a term of every group, and none of the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) all: Vec<AnyOf>,
+    pub(crate) without: AnyOf,
 }
 
 impl Question {
     /// Reads a question; `None` if it asks for nothing that can be found.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        let items: Vec<Item> = pieces(text).into_iter().filter_map(Item::read).collect();
-        let mut terms: Vec<Term> = items.iter().flat_map(Item::terms).collect();
-        terms.sort();
-        terms.dedup();
-        (!terms.is_empty()).then_some(Self { items, terms })
-    }
-
-    /// Whether a text with these terms has all that is asked for, as an index would say.
-    pub(crate) fn is_in(&self, terms: &[String]) -> bool {
-        self.terms.iter().all(|wanted| terms.iter().any(|term| wanted.fits(term)))
-    }
-
-    /// How well a text answers; `None` if something is not in it.
-    pub(crate) fn score(&self, text: &str) -> Option<u64> {
-        let text = folded(text);
-        let length = text.chars().count() as u64;
-        let mut score = 0;
-        for item in &self.items {
-            let times = item.places(&text).count() as u64;
-            if times == 0 {
-                return None;
+        let mut items: Vec<Item> = Vec::new();
+        for (piece, is_quoted) in pieces(text) {
+            match is_quoted || piece.ends_with('*') {
+                true => items.extend(Item::read(piece, is_quoted)),
+                // A form with an apostrophe is its words: `user's`, `don't`.
+                false => {
+                    items.extend(
+                        piece.split(['\'', '’']).filter_map(|word| Item::read(word, false)),
+                    );
+                }
             }
-            // The more often the better, and less and less so; in a long text it says less.
-            let damping = SATURATION * (LENGTH + 3 * length) / (4 * LENGTH);
-            score += 1000 * times * (SATURATION + 1) / (times + damping.max(1));
         }
-        Some(score)
+        let mut ignored = Vec::new();
+        if items.iter().any(|item| !item.is_common) {
+            items.retain(|item| {
+                let asked = item.ranked.first().map(|ranked| ranked.asked.clone());
+                ignored.extend(asked.filter(|asked| item.is_common && !ignored.contains(asked)));
+                !item.is_common
+            });
+        }
+        let mut ranked: Vec<Ranked> = Vec::new();
+        for one in items.iter_mut().flat_map(|item| std::mem::take(&mut item.ranked)) {
+            if ranked.len() < RANKED_MAX && ranked.iter().all(|known| known.forms != one.forms) {
+                ranked.push(one);
+            }
+        }
+        let is_empty = items.iter().all(|item| item.groups.is_empty());
+        (!is_empty).then_some(Self { items, ranked, ignored })
     }
 
-    pub(crate) fn snippet(&self, text: &str) -> Snippet {
-        let lower = folded(text);
-        let mut marks: Vec<_> =
-            self.items.iter().flat_map(|item| item.places(&lower).take(MARKS_MAX)).collect();
-        marks.sort_by_key(|mark| (mark.start, mark.end));
-        around(text, &lower, &marks)
+    /// Whether it has no word that tells anything.
+    pub(super) fn is_common(&self) -> bool {
+        self.items.iter().all(|item| item.is_common)
+    }
+
+    /// Whether an entry may have some of it and not all.
+    pub(super) fn has_parts(&self) -> bool {
+        self.ranked.len() > 1 && self.items.iter().any(|item| !item.is_quoted)
+    }
+
+    /// What an entry must have in the index to have all that is asked for, or what is in quotes.
+    pub(crate) fn wanted(&self, needs: Needs) -> Wanted {
+        let items = self.items.iter().filter(|item| needs.takes(item));
+        let mut all: Vec<AnyOf> = items.flat_map(|item| item.groups.iter().cloned()).collect();
+        all.sort();
+        all.dedup();
+        Wanted { all, without: Vec::new() }
     }
 }
 
-impl Term {
-    fn fits(&self, term: &str) -> bool {
-        if self.is_prefix { term.starts_with(&self.text) } else { term == self.text }
+/// What a text must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    All,
+    /// What is in quotes, and some of the rest.
+    Quoted,
+}
+
+impl Needs {
+    pub(super) fn takes(self, item: &Item) -> bool {
+        self == Self::All || item.is_quoted
+    }
+}
+
+impl Wanted {
+    /// Whether an entry with these terms is wanted, as an index would say. The terms ascend.
+    pub(crate) fn is_in(&self, terms: &[Box<str>]) -> bool {
+        self.all.iter().all(|group| group.iter().any(|form| form.is_in(terms)))
+            && !self.without.iter().any(|form| form.is_in(terms))
     }
 }
 
@@ -104,137 +142,121 @@ fn pieces(text: &str) -> Vec<(&str, bool)> {
 }
 
 impl Item {
-    fn read((text, is_phrase): (&str, bool)) -> Option<Self> {
-        let is_prefix = !is_phrase && text.ends_with('*');
-        let needle = folded(text);
-        // Marks at the ends are how people write, not what they look for.
-        let inner = |one: char| is_word(one) || is_dense(one);
-        let needle = needle.trim_matches(|one| !inner(one));
-        (!needle.is_empty()).then(|| Self { needle: needle.to_owned(), is_prefix })
-    }
-
-    fn terms(&self) -> Vec<Term> {
-        let mut terms = Vec::new();
-        each_term(&self.needle, &mut |term| {
-            terms.push(Term { text: term.to_owned(), is_prefix: false });
+    fn read(text: &str, is_quoted: bool) -> Option<Self> {
+        let is_prefix = !is_quoted && text.ends_with('*');
+        let written = flat(text);
+        let written = Needle::trimmed(&written);
+        let needle = Needle::new(written, is_prefix)?;
+        let groups = groups(written, is_prefix);
+        let (mut terms, mut ranked) = (0, Vec::new());
+        let mut is_common = true;
+        each_term(written, &mut |term| {
+            terms += 1;
+            is_common &= term.usage == TermUse::Common;
+            // A single character is found inside pairs, where it is no term.
+            let tells = term.usage == TermUse::Ranked && !is_one_dense(term.text);
+            if tells && !is_prefix {
+                let forms = forms_of(&term);
+                let asked = term.written.into();
+                ranked.push(Ranked { asked, kind: term.kind, forms, needle: None });
+            }
         });
-        let mut backwards = self.needle.chars().rev();
-        let ends_dense = backwards.next().is_some_and(is_dense);
-        let ends_in_pair = ends_dense && backwards.next().is_some_and(is_dense);
-        if ends_in_pair {
-            // The pair before it says more than the last character alone, which may go on in a text.
-            terms.pop();
-        } else if let Some(last) = terms.last_mut() {
-            last.is_prefix = self.is_prefix || ends_dense;
+        is_common &= terms > 0;
+        let is_word = terms == 1 && ranked.len() == 1 && !is_quoted;
+        if is_word && let (Some(ranked), [group]) = (ranked.first_mut(), groups.as_slice()) {
+            // Also found where it is written as one identifier.
+            ranked.forms.clone_from(group);
         }
-        terms
-    }
-
-    /// Where it is in a folded text.
-    fn places<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
-        text.match_indices(self.needle.as_str()).filter_map(|(at, found)| {
-            let end = at + found.len();
-            let before = text.get(..at)?.chars().next_back();
-            let behind = text.get(end..)?.chars().next();
-            let begins = !joins(before, found.chars().next());
-            let ends = self.is_prefix || !joins(found.chars().next_back(), behind);
-            (begins && ends).then_some(at..end)
+        if ranked.is_empty()
+            && let Some(forms) = groups.last().cloned()
+        {
+            let (asked, kind) = (written.into(), TermKind::Word);
+            ranked.push(Ranked { asked, kind, forms, needle: Some(needle.clone()) });
+        }
+        let needle = (!is_word).then_some(needle);
+        Some(Self {
+            groups,
+            needle,
+            is_quoted,
+            is_common: is_common && !is_quoted && !is_prefix,
+            ranked,
         })
     }
-}
-
-/// Whether two neighbours belong to one word.
-fn joins(one: Option<char>, other: Option<char>) -> bool {
-    one.is_some_and(is_word) && other.is_some_and(is_word)
-}
-
-/// The piece of a text around the first of these places, which are bytes of its folded form.
-fn around(text: &str, lower: &str, marks: &[Range<usize>]) -> Snippet {
-    let shown = flat(text);
-    // Both forms have as many characters; only their bytes differ.
-    let starts: Vec<usize> = shown.char_indices().map(|(at, _)| at).collect();
-    let byte = |character: usize| starts.get(character).copied().unwrap_or(shown.len());
-    let count = |end: usize| lower.get(..end).map_or(0, |text| text.chars().count());
-    let marks: Vec<_> = marks.iter().map(|mark| count(mark.start)..count(mark.end)).collect();
-    let total = starts.len();
-    let first = marks.first().map_or(0, |mark| mark.start);
-    // Rather more before the place than an empty end of the line.
-    let begin = first.saturating_sub(BEFORE).min(total.saturating_sub(CHARACTERS));
-    let end = (begin + CHARACTERS).min(total);
-    let offset = byte(begin);
-    let piece = shown.get(offset..byte(end)).unwrap_or_default();
-    let inside = marks.iter().filter(|mark| mark.start >= begin && mark.end <= end);
-    let marks = inside.map(|mark| byte(mark.start) - offset..byte(mark.end) - offset);
-    Snippet {
-        text: piece.to_owned(),
-        marks: joined(marks),
-        cut_before: begin > 0,
-        cut_after: end < total,
-    }
-}
-
-/// Marks that overlap or touch become one.
-fn joined(marks: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
-    let mut joined: Vec<Range<usize>> = Vec::new();
-    for mark in marks {
-        match joined.last_mut() {
-            Some(last) if mark.start <= last.end => last.end = last.end.max(mark.end),
-            _ => joined.push(mark),
-        }
-    }
-    joined
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn finds(question: &str, text: &str) -> bool {
-        Question::read(question).is_some_and(|question| question.score(text).is_some())
-    }
-
-    fn terms(question: &str) -> Vec<String> {
+    fn wanted(question: &str) -> String {
         let question = Question::read(question).unwrap();
-        let shown = |term: &Term| format!("{}{}", term.text, if term.is_prefix { "*" } else { "" });
-        question.terms.iter().map(shown).collect()
+        let group = |group: &AnyOf| {
+            let forms: Vec<String> = group.iter().map(ToString::to_string).collect();
+            forms.join("|")
+        };
+        question.wanted(Needs::All).all.iter().map(group).collect::<Vec<_>>().join(" ")
+    }
+
+    fn ranked(question: &str) -> Vec<(String, u64)> {
+        let ranked = Question::read(question).unwrap().ranked;
+        let weight = |one: &Ranked| tertulia_session::search::rank::kind_weight(one.kind);
+        ranked.iter().map(|one| (one.asked.to_string(), weight(one))).collect()
     }
 
     #[test]
-    fn all_words_must_be_there_in_any_order_and_case() {
-        assert!(finds("login PAGE", "The page for the Login"));
-        assert!(!finds("login page", "The login is done"));
+    fn a_word_is_asked_for_by_its_stem_and_as_an_identifier() {
+        assert_eq!(wanted("failing"), "fail|failing");
+        assert_eq!(wanted("2048"), "2048");
+        assert_eq!(wanted("getusername"), "getusernam|getusername");
     }
 
     #[test]
-    fn a_word_is_not_found_inside_another() {
-        assert!(!finds("log", "the login"));
-        assert!(finds("log*", "the login"));
-        assert!(!finds("gin*", "the login"));
+    fn a_name_is_asked_for_by_its_pieces_and_ranked_as_a_whole_too() {
+        assert_eq!(wanted("src/main.rs"), "main rs src");
+        assert_eq!(wanted("max_tokens"), "max|max_tokens max_tokens|token|tokens");
+        let names = ranked("src/main.rs getUserName");
+        let names: Vec<(&str, u64)> =
+            names.iter().map(|(name, weight)| (&**name, *weight)).collect();
+        assert_eq!(
+            names,
+            [
+                ("src", 10),
+                ("main", 10),
+                ("rs", 10),
+                ("src/main.rs", 20),
+                ("main.rs", 20),
+                ("User", 10),
+                ("Name", 10),
+                ("getUserName", 30)
+            ]
+        );
     }
 
     #[test]
-    fn a_phrase_must_stand_as_it_is() {
-        assert!(finds("\"login page\"", "the Login\n   page"));
-        assert!(!finds("\"page login\"", "the login page"));
-        assert!(finds("\"unclosed phrase", "an unclosed phrase"));
+    fn common_words_are_asked_for_only_alone_or_in_quotes() {
+        assert_eq!(wanted("what about the cookie"), "cooki|cookie");
+        assert_eq!(wanted("to be"), "·be ·to");
+        assert_eq!(wanted("\"to be\" cookie"), "cooki|cookie ·be ·to");
+        assert_eq!(wanted("the user's"), "user");
+        let ignored = Question::read("What about the cookie, the one").unwrap().ignored;
+        assert_eq!(
+            ignored.iter().map(|word| &**word).collect::<Vec<_>>(),
+            ["What", "about", "the", "one"]
+        );
     }
 
     #[test]
-    fn a_name_with_marks_is_one_thing() {
-        assert!(finds("src/main.rs", "see (src/main.rs)."));
-        assert!(!finds("src/main.rs", "main.rs is not in src"));
-        assert!(finds("max_tokens", "max_tokens=5"));
-        assert_eq!(terms("src/main.rs"), ["main", "rs", "src"]);
+    fn a_beginning_is_asked_for_with_the_stems_of_what_begins_with_it() {
+        assert_eq!(wanted("faili*"), "fail|faili*|·faili*");
+        assert_eq!(wanted("w1*"), "w1*|·w1*");
+        assert_eq!(wanted("src/ma*"), "ma*|·ma* src");
     }
 
     #[test]
-    fn chinese_and_japanese_words_are_found_in_the_midst() {
-        assert!(finds("数据", "这是数据库。"));
-        assert!(finds("据", "这是数据库。"));
-        assert!(finds("タワ", "東京タワー"));
-        assert!(!finds("京東", "東京タワー"));
-        assert_eq!(terms("数据"), ["数据"]);
-        assert_eq!(terms("据"), ["据*"]);
+    fn chinese_and_japanese_are_asked_for_by_pairs() {
+        assert_eq!(wanted("数据"), "数据");
+        assert_eq!(wanted("据"), "据*");
+        assert_eq!(wanted("数据库"), "据库 数据");
     }
 
     #[test]
@@ -245,49 +267,9 @@ mod tests {
     }
 
     #[test]
-    fn more_often_and_shorter_is_better() {
-        let question = Question::read("cache").unwrap();
-        let score = |text: &str| question.score(text).unwrap();
-        assert!(score("cache and cache") > score("cache and cash"));
-        assert!(score("cache") > score(&format!("cache {}", "word ".repeat(2000))));
-    }
-
-    /// The snippet with its marks in brackets.
-    fn show(question: &str, text: &str) -> String {
-        let snippet = Question::read(question).unwrap().snippet(text);
-        let mut shown = String::new();
-        let mut last = 0;
-        for mark in &snippet.marks {
-            shown += &snippet.text[last..mark.start];
-            shown += &format!("[{}]", &snippet.text[mark.clone()]);
-            last = mark.end;
-        }
-        shown += &snippet.text[last..];
-        let dots = |cut: bool| if cut { "…" } else { "" };
-        format!("{}{shown}{}", dots(snippet.cut_before), dots(snippet.cut_after))
-    }
-
-    #[test]
-    fn what_was_found_is_marked() {
-        assert_eq!(show("page login", "The Login\npage."), "The [Login] [page].");
-        assert_eq!(show("数据", "这是数据库"), "这是[数据]库");
-        assert_eq!(show("istanbul", "İstanbul? ISTANBUL"), "[İstanbul]? [ISTANBUL]");
-    }
-
-    #[test]
-    fn a_long_text_is_cut_around_the_first_place() {
-        let text = format!("{}needle{}", "a ".repeat(500), " b".repeat(500));
-        let shown = show("needle", &text);
-        assert!(shown.starts_with("…") && shown.ends_with("…"), "{shown}");
-        assert!(shown.contains("a [needle] b"), "{shown}");
-        assert_eq!(shown.chars().count(), 160 + 4);
-    }
-
-    #[test]
-    fn the_end_of_a_text_is_shown_with_what_comes_before_it() {
-        let text = format!("{}needle", "a ".repeat(500));
-        let shown = show("needle", &text);
-        assert!(shown.starts_with("…") && shown.ends_with("[needle]"), "{shown}");
-        assert_eq!(shown.chars().count(), 160 + 3);
+    fn a_question_as_long_as_a_file_ranks_by_its_first_terms() {
+        let text: String = (0..500).map(|number| format!("w{number}x ")).collect();
+        let question = Question::read(&text).unwrap();
+        assert_eq!((question.items.len(), question.ranked.len()), (500, RANKED_MAX));
     }
 }

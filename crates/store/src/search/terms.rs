@@ -1,53 +1,56 @@
-//! The terms that a text is found by: words in lower case, and pairs of characters where a script
-//! writes no blanks. All letters and digits, so that no index splits them further. Called for texts and for
-//! questions, so that both are folded alike.
+//! The terms that an entry is found by, as an index keeps them: the terms of recall in lower case, and common words
+//! apart from them. Called for texts and for questions, so that both are folded alike.
+//! What is indexed is taken out by the same terms: a change of them needs a step that empties the index.
 
 use std::collections::HashSet;
 
-use tertulia_session::script::{Run, Runs, fold, is_word, pairs};
+use tertulia_session::script::fold;
+use tertulia_session::search::terms::{Term, TermUse, each_term, hash_of};
 
-/// Longer words are indexed by their beginning.
-const WORD_CHARACTERS_MAX: usize = 64;
 /// How many bytes of terms an entry may have. What is behind that in a text of megabytes is not found.
 const TERM_BYTES_MAX: usize = 512 << 10;
 
-/// The terms of a text, each once, in the order in which they come.
+/// Stands before a common word: `·other` is not the stem of `others`. No index takes it for a blank.
+const COMMON_MARK: char = '·';
+
+/// The terms of a text, each once, in the order in which they come. None holds a blank.
 pub(crate) fn index_terms(text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut terms = Vec::new();
     let mut bytes = 0;
     each_term(text, &mut |term| {
-        if bytes <= TERM_BYTES_MAX && !seen.contains(term) {
-            bytes += term.len() + 1;
-            seen.insert(term.to_owned());
-            terms.push(term.to_owned());
+        if bytes <= TERM_BYTES_MAX && seen.insert(key_of(&term)) {
+            let text = index_text(&term);
+            bytes += text.len() + 1;
+            terms.push(text);
         }
     });
     terms
 }
 
-/// Hands over every term of a text, in order, repeats included. The last character of a dense run is a term too: so a
-/// single character is the beginning of some term wherever it stands.
-pub(super) fn each_term(text: &str, take: &mut impl FnMut(&str)) {
-    let mut term = String::new();
-    let mut runs = Runs::new(text);
-    while let Some(run) = runs.next_run() {
-        match run {
-            Run::Spaced(rest) => {
-                let end = rest.find(|one| !is_word(one)).unwrap_or(rest.len());
-                let word = rest.get(..end).unwrap_or_default();
-                term.clear();
-                term.extend(word.chars().take(WORD_CHARACTERS_MAX).map(fold));
-                take(&term);
-                runs.skip(end);
-            }
-            Run::Dense(run) => pairs(run).for_each(|(first, second)| {
-                term.clear();
-                term.extend([Some(first), second].into_iter().flatten().map(fold));
-                take(&term);
-            }),
-        }
+/// A term in the form of the index.
+pub(super) fn index_text(term: &Term<'_>) -> String {
+    match term.usage {
+        TermUse::Common => common_text(term.text),
+        TermUse::Ranked | TermUse::Exact => term.text.chars().map(fold).collect(),
     }
+}
+
+pub(super) fn common_text(word: &str) -> String {
+    [COMMON_MARK].into_iter().chain(word.chars().map(fold)).collect()
+}
+
+/// What tells the terms of the index apart without making their texts.
+pub(super) fn key_of(term: &Term<'_>) -> u64 {
+    match term.usage {
+        TermUse::Common => !term.hash(),
+        TermUse::Ranked | TermUse::Exact => term.hash(),
+    }
+}
+
+/// The same of a term in the form of the index.
+pub(super) fn key_of_text(text: &str) -> u64 {
+    text.strip_prefix(COMMON_MARK).map_or_else(|| hash_of(text), |word| !hash_of(word))
 }
 
 /// The text in lower case, every run of blanks as one blank, none at the ends.
@@ -80,11 +83,32 @@ mod tests {
     }
 
     #[test]
-    fn words_are_the_same_in_any_case_and_script() {
+    fn words_are_the_same_in_any_case_form_and_script() {
         check("Hello, WORLD! hello", &["hello", "world"]);
         check("Straße ÄRGER Привет", &["straße", "ärger", "привет"]);
-        check("parse_entry src/main.rs", &["parse", "entry", "src", "main", "rs"]);
+        check("The others fail, failing", &["·the", "other", "fail"]);
         check(" .,;!? \n", &[]);
+    }
+
+    #[test]
+    fn identifiers_and_paths_are_found_whole_and_by_their_pieces() {
+        check(
+            "parseEntry src/main.rs",
+            &["pars", "entr", "parseentry", "src", "main", "rs", "src/main.rs", "main.rs"],
+        );
+    }
+
+    /// Entries are taken out of an index by the terms that they were taken in by. If these change, the index has to be
+    /// emptied: add a step to the tables of SQLite and PostgreSQL.
+    #[test]
+    fn the_terms_are_those_of_this_version_of_the_index() {
+        let text = "The deciders decided: re-read crates/store/src/search.rs, maxTokens=4_096 in 東京タワー, don't";
+        let terms = index_terms(text).join(" ");
+        assert_eq!(
+            terms,
+            "·the decider decid ·re read re-read crat stor src search rs crates/store/src/search.rs search.rs max \
+             token maxtokens 4 096 4_096 ·in 東京 京タ タワ ワー ー ·don ·t"
+        );
     }
 
     #[test]
@@ -96,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_long_word_is_found_by_its_beginning() {
-        check(&"x".repeat(1000), &[&"x".repeat(WORD_CHARACTERS_MAX)]);
+        check(&"x".repeat(1000), &[&"x".repeat(64)]);
     }
 
     #[test]
@@ -109,10 +133,12 @@ mod tests {
     }
 
     #[test]
-    fn a_term_is_letters_and_digits_only() {
-        let text: String = (0..0x3000).filter_map(char::from_u32).collect();
+    fn a_term_holds_no_blank_and_only_marks_that_the_index_keeps() {
+        let marks = "a_b a.b a/b a-b a\\b a@b a'b a\"b a*b a:b a(b) a^b ";
+        let text: String = marks.chars().chain((0..0x3000).filter_map(char::from_u32)).collect();
         for term in index_terms(&text) {
-            assert!(!term.bytes().any(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric()));
+            let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"_./-\\@".contains(&byte);
+            assert!(term.bytes().all(|byte| !byte.is_ascii() || is_kept(byte)), "{term}");
         }
     }
 

@@ -20,7 +20,7 @@ use crate::{Result, StoreError};
 const APPLICATION_ID: i32 = 0x5465_7274;
 
 /// One step per version. A step that was published is never changed.
-pub(super) const STEPS: [&str; 7] = [
+pub(super) const STEPS: [&str; 8] = [
     // A place is the key of the session, shifted, and the number of the entry: one tree holds all
     // entries, those of a session side by side. Ids are looked up by a hash, which keeps that tree
     // small; texts are compared after. Keys are never used again, for the search index names places.
@@ -79,6 +79,15 @@ pub(super) const STEPS: [&str; 7] = [
      ALTER TABLE session ADD COLUMN ids_until INTEGER NOT NULL DEFAULT 0;
      UPDATE session SET ids_until = coalesce((SELECT max(place) FROM entry
         WHERE place > key << 32 AND place < (key + 1) << 32), 0) & 4294967295;",
+    // The terms of recall: stems, common words apart, and whole identifiers with the marks inside them. The index is
+    // filled anew.
+    "DROP TABLE words;
+     CREATE VIRTUAL TABLE words USING fts5(
+        terms, content = '', detail = none, columnsize = 0, tokenize = \"ascii tokenchars '_./-\\@'\"
+     );
+     INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+     UPDATE session SET indexed = 0;
+     INSERT OR IGNORE INTO unindexed SELECT key FROM session WHERE state NOT IN (53, 90);",
 ];
 
 /// The tables that only a backup has.
@@ -92,7 +101,7 @@ pub(super) const MANIFEST: [&str; 2] = [
 pub(super) const VERSION: usize = STEPS.len();
 
 /// The [`digest`] of what the steps make.
-const DIGEST: &str = "e8431a58125ba12994977db49341f3d24bdd99fea77c4943e6e586ae0f8a2523";
+const DIGEST: &str = "847b3ae5d46d47316415c3cfa64c09a03df5ebc75665dc3d797f18ea09aee6ff";
 
 pub(super) enum Found {
     /// Nothing was ever written to it.

@@ -8,7 +8,7 @@ use super::read::{self, place, signed};
 use crate::backend::{Indexed, State};
 use crate::model::SearchQuery;
 use crate::row::Row;
-use crate::search::{CANDIDATES_MAX, Question, Term, terms_of, terms_text};
+use crate::search::{AnyOf, COUNTED_MAX, Form, Frequencies, Wanted, terms_of, terms_text};
 
 type Result<T> = rusqlite::Result<T>;
 
@@ -20,7 +20,10 @@ const CANDIDATES: &str = "SELECT w.rowid, s.id FROM words w JOIN entry e ON e.pl
     AND w.rowid > ?4 AND w.rowid <= ?5 AND (?6 OR s.project IS ?7) \
     AND (?8 IS NULL OR e.speaker = ?8 OR e.speaker_name = ?8) AND (?9 IS NULL OR e.type = ?9) \
     AND (?10 IS NULL OR e.time >= ?10) AND (?11 IS NULL OR e.time < ?11) \
-    ORDER BY w.rowid DESC LIMIT ?12";
+    AND (?12 IS NULL OR s.id <> ?12) ORDER BY w.rowid DESC LIMIT ?13";
+
+const ENTRIES: &str = "SELECT coalesce(sum(indexed), 0) FROM session WHERE state NOT IN (?1, ?2)";
+const COUNT: &str = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ?1 LIMIT ?2)";
 
 /// Notes that a session has entries that are not in the index.
 pub(super) fn mark(connection: &Connection, key: i64) -> Result<()> {
@@ -74,8 +77,10 @@ fn index_session(connection: &Connection, key: i64, limit: usize) -> Result<(usi
             connection.prepare_cached(sql)?.execute(params![place, terms])?;
         }
     }
-    // The row is written anyway, so noting how far the session goes costs nothing.
-    let sql = "UPDATE session SET indexed = ?2, anchor_seq = ?2, anchor_link = ?3 WHERE key = ?1";
+    // The row is written anyway, so noting how far the session goes costs nothing. An index that is made anew
+    // begins before what is known already.
+    let sql = "UPDATE session SET indexed = ?2, anchor_seq = max(anchor_seq, ?2), \
+               anchor_link = iif(?2 >= anchor_seq, ?3, anchor_link) WHERE key = ?1";
     connection.prepare_cached(sql)?.execute(params![key, last.cast_signed(), link.as_bytes()])?;
     let newest = read::newest(connection, key)?.map_or(0, |newest| newest.seq);
     Ok((taken, last >= newest))
@@ -90,20 +95,34 @@ pub(super) fn remove(connection: &Connection, place: i64, entry: &Entry) -> Resu
     Ok(())
 }
 
-/// The newest entries that have all terms and pass the filters, with the ids of their sessions; one more
-/// than are ever looked at, to see whether there are more.
+/// How many entries there are, and how many have one of the terms.
+pub(super) fn frequencies(connection: &Connection, terms: &[AnyOf]) -> Result<Frequencies> {
+    let hidden = [State::Importing, State::Deleting].map(read::state_code);
+    let entries: i64 = connection.prepare_cached(ENTRIES)?.query_row(hidden, |row| row.get(0))?;
+    let mut statement = connection.prepare_cached(COUNT)?;
+    let with_terms = terms.iter().map(|forms| {
+        let values = params![any_text(forms), COUNTED_MAX.cast_signed()];
+        statement.query_row(values, |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+    });
+    let with_terms = with_terms.collect::<Result<_>>()?;
+    Ok(Frequencies { entries: entries.unsigned_abs(), with_terms })
+}
+
+/// The newest entries that have the wanted terms and pass the filters, with the ids of their sessions; one more
+/// than are asked for, to see whether there are more.
 pub(super) fn candidates(
     connection: &Connection,
-    question: &Question,
+    wanted: &Wanted,
     query: &SearchQuery,
     key: Option<i64>,
+    limit: usize,
 ) -> Result<Vec<(String, Row)>> {
     let hidden = [State::Importing, State::Deleting].map(read::state_code);
     let (first, last) = key.map_or((0, i64::MAX), read::bounds);
     let (is_any, project) = query.project.values();
     let mut statement = connection.prepare_cached(CANDIDATES)?;
     let values = params![
-        match_text(&question.terms),
+        match_text(wanted),
         hidden[0],
         hidden[1],
         first,
@@ -114,7 +133,8 @@ pub(super) fn candidates(
         query.type_name,
         query.since.as_ref().map(Timestamp::millis),
         query.until.as_ref().map(Timestamp::millis),
-        signed(CANDIDATES_MAX + 1),
+        query.except_session.as_ref().map(|id| id.as_str()),
+        signed(limit + 1),
     ];
     let places = statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (mut found, mut bytes) = (Vec::new(), 0);
@@ -131,11 +151,21 @@ pub(super) fn candidates(
     Ok(found)
 }
 
-/// The question in the words of the index. Terms are letters and digits, so quotes are safe.
-fn match_text(terms: &[Term]) -> String {
-    let quoted = terms.iter().map(|term| {
-        let star = if term.is_prefix { " *" } else { "" };
-        format!("\"{}\"{star}", term.text)
+/// What is wanted in the words of the index. Terms hold no quotes, so quotes are safe.
+fn match_text(wanted: &Wanted) -> String {
+    let all: Vec<String> =
+        wanted.all.iter().map(|group| format!("({})", any_text(group))).collect();
+    let all = all.join(" AND ");
+    match wanted.without.is_empty() {
+        true => all,
+        false => format!("({all}) NOT ({})", any_text(&wanted.without)),
+    }
+}
+
+fn any_text(forms: &[Form]) -> String {
+    let quoted = forms.iter().map(|form| {
+        let star = if form.is_prefix { " *" } else { "" };
+        format!("\"{}\"{star}", form.text)
     });
-    quoted.collect::<Vec<_>>().join(" AND ")
+    quoted.collect::<Vec<_>>().join(" OR ")
 }

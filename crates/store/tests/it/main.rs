@@ -23,4 +23,5 @@ mod sqlite_copies;
 mod sqlite_files;
 mod sqlite_hostile;
 mod sqlite_ids;
+mod sqlite_index_size;
 mod sqlite_left_behind;

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use tertulia_session::{Entry, Timestamp};
-use tertulia_store::{SearchQuery, SessionStore};
+use tertulia_store::{Matching, SearchQuery, SessionStore};
 
 use crate::notation::{append, filled, redaction, said_by};
 use crate::places::Place;
 
-const WORDS: [&str; 14] = [
+const WORDS: [&str; 20] = [
     "login",
     "Page",
     "log",
@@ -22,6 +22,12 @@ const WORDS: [&str; 14] = [
     "数",
     "&|",
     "1e400",
+    "failing",
+    "fails",
+    "the",
+    "getUserName",
+    "user",
+    "main.rs",
 ];
 
 fn text() -> impl Strategy<Value = String> {
@@ -45,8 +51,10 @@ fn question() -> impl Strategy<Value = SearchQuery> {
     });
     let speaker = prop::option::of(prop::sample::select(vec!["ann", "o'max", "nobody"]));
     let since = prop::option::of(0..50_i64);
-    (text, speaker, since).prop_map(|(text, speaker, since)| SearchQuery {
+    let matching = prop::sample::select(vec![Matching::AllWords, Matching::BestWords]);
+    (text, speaker, since, matching).prop_map(|(text, speaker, since, matching)| SearchQuery {
         text,
+        matching,
         speaker: speaker.map(str::to_owned),
         since: since.map(Timestamp::from_millis),
         ..SearchQuery::default()

@@ -48,7 +48,19 @@ fn range() -> impl Strategy<Value = Range> {
 }
 
 fn query() -> impl Strategy<Value = SearchQuery> {
-    let texts = ["world", "cold cache", "数据", "wor*", "\"world of\"", "main.rs", "库", "x"];
+    let texts = [
+        "world",
+        "cold cache",
+        "数据",
+        "wor*",
+        "\"world of\"",
+        "main.rs",
+        "库",
+        "x",
+        "worlds",
+        "cold zebra",
+        "the",
+    ];
     let speaker = proptest::option::of(select(&["ann", "max"][..]));
     (select(texts.to_vec()), speaker, proptest::option::of(select(&SESSIONS[..]))).prop_map(
         |(text, speaker, session)| SearchQuery {

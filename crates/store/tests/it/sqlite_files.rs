@@ -224,6 +224,29 @@ fn what_an_earlier_version_hid_stays_hidden() {
 }
 
 #[test]
+fn the_search_index_of_an_earlier_version_is_made_anew() {
+    let (_folder, file) = folder();
+    fs::write(&file, include_bytes!("../fixtures/sessions-v7.db")).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    let store = open(&file).unwrap();
+    let find = |text: &str| {
+        let query = SearchQuery { text: text.to_owned(), ..SearchQuery::default() };
+        let hits = store.search(&query).unwrap().hits;
+        let mut found: Vec<String> = hits.iter().map(|hit| hit.entry_id.to_string()).collect();
+        found.sort();
+        found.join(" ")
+    };
+    assert_eq!(find("fail"), "e1 e3", "in all its forms");
+    assert_eq!((find("user"), find("src/main.rs")), ("e2".to_owned(), "e1".to_owned()));
+    store.redact(&id("talk"), &"e2".into(), None).unwrap();
+    assert_eq!((find("user"), find("needle")), (String::new(), String::new()));
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+    assert_eq!(store.verify(&id("talk")).unwrap().damage, None);
+    let copy = file.with_file_name("sessions.db.v7.bak");
+    assert_eq!(fs::read(&copy).unwrap()[60..64], 7_u32.to_be_bytes());
+}
+
+#[test]
 fn sessions_of_an_earlier_version_belong_to_no_project_until_somebody_says_so() {
     let (_folder, file) = folder();
     fs::write(&file, include_bytes!("../fixtures/sessions-v4.db")).unwrap();

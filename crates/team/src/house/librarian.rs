@@ -2,7 +2,9 @@
 
 use tertulia_agent::agents::AgentDefinition;
 use tertulia_context::{Strip, strip_markers};
-use tertulia_store::{Hit, ProjectScope, SearchQuery, SessionId, SessionStore, StoreError};
+use tertulia_store::{
+    Hit, Matching, ProjectScope, SearchQuery, SessionId, SessionStore, StoreError, TermMatch,
+};
 
 use super::Answer;
 
@@ -11,84 +13,50 @@ pub const LIBRARIAN: &AgentDefinition =
     &AgentDefinition::built_in("librarian", "finds passages of past sessions", &[&["scope"]]);
 
 const HITS_MAX: usize = 8;
-/// So many are looked at: many of them may be of the session where it is asked.
+/// So many are looked at: some are answers made from others, or say the same.
 const HITS_LOOKED_AT: usize = 64;
-const WORDS_MAX: usize = 12;
-/// Shorter words say little, unless they hold a digit or are not Latin.
-const WORD_CHARACTERS_MIN: usize = 4;
-const EMPTY_WORDS: &str = "about after again been before could does ever from have here into just more much \
-    said same should some than that their them then there these they this those were what when where \
-    which will with would your";
+/// How much of a request is read: its beginning says what it is about, and it may be a whole file.
+const REQUEST_BYTES_MAX: usize = 1_500;
+/// How many words an answer names that it is about.
+const WORDS_MAX: usize = 6;
 
 pub(crate) const OTHER_PROJECT: &str = "This session belongs to another project than the one it is open in, \
     so I search no past sessions.";
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Word<'r> {
-    text: &'r str,
-    /// What it is a piece of, as it was written: `E-2041` for `2041`.
-    written: &'r str,
-}
-
-/// Answers a request from the sessions of a scope, all but the one it is asked in.
+/// Answers a request from the sessions of a scope, all but the one it is asked in: what that says is known already.
 pub(crate) fn look_up(
     store: &SessionStore,
     here: &SessionId,
     scope: &ProjectScope,
     request: &str,
 ) -> Result<Answer, StoreError> {
-    let place = Place { store, here, scope };
-    let request = strip_markers(request, Strip::Preserve).text;
-    // A request holds words that no answer has: only those count that are somewhere.
-    let mut known = Vec::new();
-    for word in words(&request) {
-        if !place.search(&[word])?.is_empty() {
-            known.push(word);
-        }
+    let query = SearchQuery {
+        text: words(&strip_markers(request, Strip::Preserve).text),
+        matching: Matching::BestWords,
+        except_session: Some(here.clone()),
+        limit: Some(HITS_LOOKED_AT),
+        project: scope.clone(),
+        ..SearchQuery::default()
+    };
+    let mut hits = store.search(&query)?.hits;
+    hits.retain(|hit| !is_made_from_others(store, hit));
+    let hits = each_once(hits.into_iter());
+    if hits.is_empty() {
+        let of = where_searched(scope);
+        return Ok(Answer::plain(format!(
+            "No past session{of} mentions this. I search past sessions only, not this one."
+        )));
     }
-    for count in (1..=known.len()).rev() {
-        let asked = known.get(..count).unwrap_or_default();
-        let hits = place.search(asked)?;
-        if !hits.is_empty() {
-            let source = |hit: &Hit| (Some(hit.session.clone()), hit.entry_id.clone());
-            let sources = hits.iter().map(source).collect();
-            return Ok(Answer { text: super::quiet(&told(asked, scope, &hits)), sources });
-        }
-    }
-    let of = where_searched(scope);
-    Ok(Answer::plain(format!(
-        "No past session{of} mentions this. I search past sessions only, not this one."
-    )))
+    let source = |hit: &Hit| (Some(hit.session.clone()), hit.entry_id.clone());
+    let sources = hits.iter().map(source).collect();
+    Ok(Answer { text: super::quiet(&told(scope, &hits)), sources })
 }
 
-struct Place<'s> {
-    store: &'s SessionStore,
-    /// The session where the librarian is asked: what it says is known already.
-    here: &'s SessionId,
-    scope: &'s ProjectScope,
-}
-
-impl Place<'_> {
-    /// What other sessions say with all of these words. A word may go on: "listen" finds "listening".
-    fn search(&self, words: &[Word<'_>]) -> Result<Vec<Hit>, StoreError> {
-        let text: Vec<String> = words.iter().map(|word| format!("{}*", word.text)).collect();
-        let (text, limit) = (text.join(" "), Some(HITS_LOOKED_AT));
-        let project = self.scope.clone();
-        let query = SearchQuery { text, limit, project, ..SearchQuery::default() };
-        if !query.has_words() {
-            return Ok(Vec::new());
-        }
-        let mut hits = self.store.search(&query)?.hits;
-        hits.retain(|hit| hit.session != *self.here && !self.is_made_from_others(hit));
-        Ok(each_once(hits.into_iter()))
-    }
-
-    /// Whether a hit is an answer that was made from other entries, as a librarian's is: those may be of another
-    /// project, and what is of this one is found itself.
-    fn is_made_from_others(&self, hit: &Hit) -> bool {
-        let stored = self.store.entry(&hit.session, &hit.entry_id);
-        stored.is_ok_and(|stored| tertulia_store::has_sources(&stored.entry))
-    }
+/// Whether a hit is an answer that was made from other entries, as a librarian's is: those may be of another
+/// project, and what is of this one is found itself.
+fn is_made_from_others(store: &SessionStore, hit: &Hit) -> bool {
+    let stored = store.entry(&hit.session, &hit.entry_id);
+    stored.is_ok_and(|stored| tertulia_store::has_sources(&stored.entry))
 }
 
 /// The first hits, without those that repeat what an earlier one says.
@@ -115,15 +83,9 @@ fn where_searched(scope: &ProjectScope) -> &'static str {
     }
 }
 
-fn told(words: &[Word<'_>], scope: &ProjectScope, hits: &[Hit]) -> String {
-    let mut about: Vec<&str> = Vec::new();
-    for word in words {
-        if !about.contains(&word.written) {
-            about.push(word.written);
-        }
-    }
+fn told(scope: &ProjectScope, hits: &[Hit]) -> String {
     let of = where_searched(scope);
-    let mut answer = format!("About {}, past sessions{of} say:\n", about.join(", "));
+    let mut answer = format!("About {}, past sessions{of} say:\n", found_words(hits).join(", "));
     for hit in hits {
         let speaker = hit.speaker.as_deref().unwrap_or("somebody");
         let when = hit.timestamp.as_ref().map(|time| time.to_iso()).unwrap_or_default();
@@ -135,41 +97,82 @@ fn told(words: &[Word<'_>], scope: &ProjectScope, hits: &[Hit]) -> String {
     answer
 }
 
-/// The words that tell most: codes first, then the longest, in the order of the request among equals.
-fn words(request: &str) -> Vec<Word<'_>> {
-    let mut words: Vec<Word<'_>> = Vec::new();
-    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
-    // A name behind an @ is a member's, no matter of the request.
-    for written in request.split_whitespace().filter(|word| !word.starts_with('@')) {
-        let written = written.trim_matches(|letter| !is_part(letter));
-        for text in written.split(|letter| !is_part(letter)).filter(|word| !word.is_empty()) {
-            let tells = text.chars().count() >= WORD_CHARACTERS_MIN
-                || text.chars().any(|letter| letter.is_numeric() || !letter.is_ascii());
-            let small = text.to_ascii_lowercase();
-            let is_empty = EMPTY_WORDS.split_whitespace().any(|empty| empty == small);
-            if tells && !is_empty && words.iter().all(|word| word.text != text) {
-                words.push(Word { text, written });
-            }
-        }
-        // A request may be a whole file.
-        if words.len() > WORDS_MAX * 16 {
-            break;
+/// The words of the request that the hits have, the most telling ones first. A piece of a word that is named is not named
+/// again.
+fn found_words(hits: &[Hit]) -> Vec<&str> {
+    let mut found: Vec<&TermMatch> = hits.iter().flat_map(|hit| &hit.matches).collect();
+    found.sort_by(|a, b| b.weight.cmp(&a.weight).then(b.asked.len().cmp(&a.asked.len())));
+    let mut words: Vec<&str> = Vec::new();
+    for one in found {
+        if words.iter().all(|word| !word.contains(&*one.asked)) {
+            words.push(&one.asked);
         }
     }
-    let is_code = |word: &Word<'_>| word.text.contains(|letter: char| letter.is_numeric());
-    words.sort_by_key(|word| (!is_code(word), std::cmp::Reverse(word.text.len())));
     words.truncate(WORDS_MAX);
     words
 }
 
+/// The beginning of a request without what a search would take for more than words. A name behind an @ is a member's, no
+/// matter of the request.
+fn words(request: &str) -> String {
+    let beginning = request.get(..request.floor_char_boundary(REQUEST_BYTES_MAX));
+    let words = beginning.unwrap_or_default().split_whitespace();
+    let words = words.filter(|word| !word.starts_with('@'));
+    words.map(|word| word.replace(['"', '*'], " ")).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
+    use tertulia_session::{Entry, EntryKind, Message, NewEntry, Speaker, SpeakerType};
+    use tertulia_store::{Append, NewSession};
+
     use super::*;
 
+    fn said(text: &str) -> Entry {
+        let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
+        NewEntry::new(EntryKind::Message(Message::said(ann, text))).with_content_id()
+    }
+
+    /// What the librarian answers, where other sessions say these texts.
+    fn answer(texts: &[&str], request: &str) -> String {
+        let store = SessionStore::memory();
+        for text in texts {
+            let session = store.create(&NewSession::default()).unwrap().id;
+            store.append(&session, Append::new([said(text)])).unwrap();
+        }
+        let here = store.create(&NewSession::default()).unwrap().id;
+        store.append(&here, Append::new([said(request)])).unwrap();
+        look_up(&store, &here, &ProjectScope::All, request).unwrap().text
+    }
+
     #[test]
-    fn codes_come_first_and_words_about_nothing_not_at_all() {
-        let found = words("@librarian did we have trouble with E-2041 or the ledger before?");
-        let texts: Vec<_> = found.iter().map(|word| (word.text, word.written)).collect();
-        assert_eq!(texts, [("2041", "E-2041"), ("trouble", "trouble"), ("ledger", "ledger")]);
+    fn an_answer_names_the_words_that_were_found_and_no_common_ones() {
+        let texts = ["The ledger had E-2041 again.", "Nothing of note."];
+        let answer =
+            answer(&texts, "@librarian did we have trouble with E-2041 or the ledgers before?");
+        assert!(
+            answer.starts_with("About E-2041, ledgers, past sessions of all projects say:\n"),
+            "{answer}"
+        );
+        assert!(!answer.contains("Nothing of note"), "{answer}");
+    }
+
+    #[test]
+    fn a_question_is_answered_by_what_has_most_of_its_words() {
+        let texts = [
+            "We decided that the session cookie is called sid.",
+            "The session ends at noon.",
+            "Which name shall the dog have?",
+        ];
+        let answer = answer(&texts, "How did we decide to name the session cookie?");
+        let first = answer.find("called sid").unwrap();
+        assert!(answer.find("noon").is_none_or(|other| first < other), "{answer}");
+        assert!(!answer.contains("the dog"), "{answer}");
+    }
+
+    #[test]
+    fn a_request_of_common_words_is_about_nothing() {
+        let answer = answer(&["What is it about, then?"], "@librarian what is it about?");
+        assert!(answer.starts_with("No past session"), "{answer}");
     }
 }

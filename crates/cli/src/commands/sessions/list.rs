@@ -1,23 +1,20 @@
-//! `tertulia sessions list`: all sessions, the most recently changed first; and `search`: what was said, best first.
+//! `tertulia sessions list`: all sessions, the most recently changed first.
 
 use std::io::{self, Write};
 
 use tertulia_chat::terminal::{excerpt, grouped, visible};
-use tertulia_operations::names::{short, short_session};
-use tertulia_operations::session_record::{HitRecord, SessionRecord};
+use tertulia_operations::names::short_session;
+use tertulia_operations::session_record::SessionRecord;
 use tertulia_session::Timestamp;
-use tertulia_store::{
-    Hit, ListFilter, ProjectScope, SearchQuery, SessionInfo, SessionStore, Snippet, now_millis,
-};
+use tertulia_store::{ListFilter, ProjectScope, SessionInfo, SessionStore, now_millis};
 
 use super::{open_or_tell, tell, write_json};
 use crate::Streams;
-use crate::args::{ListArgs, SearchArgs};
+use crate::args::ListArgs;
 use crate::clock::LocalTime;
 use crate::commands::drawing::{Paint, padded};
 use crate::error::{CliError, Result};
-use crate::progress::Progress;
-use crate::store_place::{StorePlace, find_here};
+use crate::store_place::StorePlace;
 use crate::team_place::project_here;
 
 const TITLE_COLUMNS: usize = 48;
@@ -62,7 +59,7 @@ pub(super) fn list(args: &ListArgs, place: &StorePlace, streams: &mut Streams<'_
     tell_others(&store, &filter, streams)
 }
 
-fn scope(all: bool) -> ProjectScope {
+pub(super) fn scope(all: bool) -> ProjectScope {
     if all { ProjectScope::All } else { ProjectScope::Of(project_here()) }
 }
 
@@ -137,111 +134,7 @@ fn since(moment: &Timestamp, now: i64, local: &LocalTime) -> String {
     }
 }
 
-pub(super) fn search(args: &SearchArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
-    let Some(store) = open_or_tell(place, streams)? else { return Ok(()) };
-    let (now, local) = (now_millis(), LocalTime::new(streams.zone));
-    let session = args.session.as_deref();
-    let session = session.map(|given| find_here(&store, given)).transpose()?;
-    let query = SearchQuery {
-        text: args.query.clone(),
-        // Whoever names a session means it, whatever project it belongs to.
-        project: scope(args.all || session.is_some()),
-        session,
-        speaker: args.speaker.clone(),
-        type_name: args.type_name.clone(),
-        since: args.since.as_ref().map(|when| when.resolve(now, &local)),
-        until: args.until.as_ref().map(|when| when.resolve(now, &local)),
-        limit: Some(if args.limit == 0 { usize::MAX } else { args.limit }),
-    };
-    if !query.has_words() {
-        return Err(CliError::Usage("the query has no word to look for; write letters or digits"));
-    }
-    let mut progress = Progress::entries(streams.stderr_is_terminal, "Indexing");
-    // An error that matters is one of the search too, which catches up by itself.
-    let _ = store.catch_up(|entries| progress.add(entries));
-    drop(progress);
-    let result = store.search(&query)?;
-    if args.json {
-        for hit in &result.hits {
-            write_json(streams, &HitRecord::from(hit))?;
-        }
-    } else {
-        let paint = Paint::new(streams.stdout_has_colour);
-        for hit in &result.hits {
-            // An empty piece of the head is left out.
-            let project = if args.all { project_of(&store, hit) } else { String::new() };
-            write_hit(streams.stdout, hit, project, &local, &paint).map_err(CliError::output)?;
-        }
-    }
-    let has_others = query.project != ProjectScope::All && has_others(&store, &query)?;
-    if result.hits.is_empty() {
-        tell(streams, "no matches; all words must match, use word* for prefixes");
-    }
-    if has_others {
-        tell(streams, "there are matches in other projects; --all shows them");
-    }
-    if result.more {
-        tell(streams, "only the newest of very many were compared; say more to find others");
-    }
-    Ok(())
-}
-
-/// Whether the same query finds something in sessions of other projects, or of none.
-fn has_others(store: &SessionStore, query: &SearchQuery) -> Result<bool> {
-    let query =
-        SearchQuery { project: ProjectScope::All, limit: Some(usize::MAX), ..query.clone() };
-    let scope = scope(false);
-    for hit in store.search(&query)?.hits {
-        if !scope.takes(store.project(&hit.session)?.as_deref()) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn project_of(store: &SessionStore, hit: &Hit) -> String {
-    let project = store.project(&hit.session).ok().flatten();
-    excerpt(project.as_deref().unwrap_or("–"), 80)
-}
-
-fn write_hit(
-    out: &mut dyn Write,
-    hit: &Hit,
-    project: String,
-    local: &LocalTime,
-    paint: &Paint,
-) -> io::Result<()> {
-    let time = hit.timestamp.as_ref().map(|moment| local.minute(moment)).unwrap_or_default();
-    let who = excerpt(hit.speaker.as_deref().unwrap_or(&hit.type_name), 40);
-    let entry = excerpt(&short(hit.entry_id.as_str()), 80);
-    let session = paint.strong(short_session(&hit.session));
-    let head = [session, project, time, who, paint.faint(&entry)];
-    let head: Vec<String> = head.into_iter().filter(|piece| !piece.is_empty()).collect();
-    writeln!(out, "{}", head.join("  "))?;
-    writeln!(out, "  {}", marked(&hit.snippet, paint))
-}
-
-fn marked(snippet: &Snippet, paint: &Paint) -> String {
-    let text = snippet.text.as_str();
-    let mut shown = String::from(if snippet.cut_before { "…" } else { "" });
-    let mut at = 0;
-    for mark in &snippet.marks {
-        // Marks come in order and between characters; one that does not is passed over.
-        let (Some(before), Some(found)) = (text.get(at..mark.start), text.get(mark.clone())) else {
-            continue;
-        };
-        shown.push_str(&one_line(before));
-        shown.push_str(&paint.found(&one_line(found)));
-        at = mark.end;
-    }
-    shown.push_str(&one_line(text.get(at..).unwrap_or_default()));
-    if snippet.cut_after {
-        shown.push('…');
-    }
-    shown
-}
-
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     visible(text).replace(['\n', '\t'], " ")
 }
 
@@ -266,17 +159,5 @@ mod tests {
                 "2026-01-01"
             ]
         );
-    }
-
-    #[test]
-    fn what_was_found_stands_out_and_controls_are_signs() {
-        let snippet = Snippet {
-            text: "a \u{1b}[2J cookie\nis set".to_owned(),
-            marks: vec![7..13, 99..120],
-            cut_before: true,
-            cut_after: false,
-        };
-        assert_eq!(marked(&snippet, &Paint::new(false)), "…a ␛[2J cookie is set");
-        assert!(marked(&snippet, &Paint::new(true)).contains("mcookie\u{1b}[0m"));
     }
 }

@@ -7,8 +7,8 @@ use tertulia_session::json::{
 use tertulia_session::record::{EntryReadError, EntryRecord, read_entry};
 use tertulia_session::{Entry, EntryId, Timestamp};
 use tertulia_store::{
-    Append, ListFilter, NewSession, ProjectScope, Range, SearchQuery, SessionId, SessionStore,
-    StoreError, StoreUrl, fresh_salt,
+    Append, ListFilter, NewSession, ProjectScope, Range, SearchQuery, SearchResult, SessionId,
+    SessionStore, StoreError, StoreUrl, fresh_salt,
 };
 
 use super::{Answer, Params, count, named};
@@ -82,6 +82,10 @@ impl Sessions {
 struct Found<'a> {
     hits: Vec<HitRecord<'a>>,
     more: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    partial: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ignored: Option<&'a [Box<str>]>,
 }
 
 impl RpcServer {
@@ -155,10 +159,18 @@ impl RpcServer {
             until: object.take_with("until", moment)?,
             limit: object.take_with("limit", count)?,
             project: scope(object.take_text("project")?),
+            ..SearchQuery::default()
         };
-        let found = self.sessions.store()?.search(&query)?;
-        let hits = found.hits.iter().map(HitRecord::from).collect();
-        Ok(to_json(&Found { hits, more: found.more }))
+        let explain = object.take_with("explain", json::boolean)?.unwrap_or_default();
+        let SearchResult { hits, more, is_partial, ignored } =
+            self.sessions.store()?.search(&query)?;
+        let record = |hit| match explain {
+            true => HitRecord::explained(hit),
+            false => HitRecord::from(hit),
+        };
+        let hits = hits.iter().map(record).collect();
+        let ignored = explain.then_some(ignored.as_slice());
+        Ok(to_json(&Found { hits, more, partial: is_partial, ignored }))
     }
 
     pub(super) fn list_sessions(&mut self, params: &mut Params<'_>) -> Answer {

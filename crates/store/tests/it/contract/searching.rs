@@ -1,7 +1,7 @@
 //! Search: over all sessions, in every script, with filters, and never behind.
 
 use tertulia_session::{Entry, Timestamp};
-use tertulia_store::{Append, Hit, SearchQuery, SessionStore};
+use tertulia_store::{Append, Hit, Matching, SearchQuery, SessionStore};
 
 use crate::notation::{append, filled, id, link, recall, said, said_by, task};
 use crate::places::Place;
@@ -12,6 +12,13 @@ super::promises! {
     a_recalled_text_is_found_only_where_it_was_said
     chinese_and_japanese_words_are_found
     phrases_and_beginnings_are_found
+    a_word_is_found_in_all_its_forms_and_in_identifiers
+    common_words_count_only_alone_or_in_quotes
+    where_nothing_has_all_words_the_most_telling_ones_are_found
+    a_question_finds_what_has_most_of_its_words
+    a_session_can_be_left_out
+    the_words_of_a_hit_explain_its_score
+    a_redacted_word_is_counted_nowhere
     hits_are_filtered
     the_better_hit_comes_first
     a_snippet_shows_what_was_found
@@ -93,6 +100,113 @@ fn phrases_and_beginnings_are_found(place: &Place) {
     assert_eq!(find(&store, "\"main src\""), ["a/e2"]);
     assert_eq!(find(&store, "maint*"), ["a/e2"]);
     assert_eq!(find(&store, "main*"), ["a/e1", "a/e2"]);
+}
+
+fn a_word_is_found_in_all_its_forms_and_in_identifiers(place: &Place) {
+    let entries = vec![
+        link(1, "The tests failed."),
+        link(2, "It keeps failing"),
+        link(3, "call getUserName in src/user_page.rs"),
+        link(4, "a failure of others"),
+    ];
+    filled(&place.store, "a", entries);
+    let store = place.again();
+    assert_eq!(find(&store, "fails"), ["a/e1", "a/e2"]);
+    assert_eq!(find(&store, "\"failed\""), ["a/e1"]);
+    assert_eq!(find(&store, "failin*"), ["a/e2"]);
+    for asked in ["user", "getusername", "getUserName", "pages", "user_page.rs", "src/user_page.rs"]
+    {
+        assert_eq!(find(&store, asked), ["a/e3"], "{asked}");
+    }
+}
+
+fn common_words_count_only_alone_or_in_quotes(place: &Place) {
+    let entries =
+        vec![link(1, "what about the cookie"), link(2, "Cookie"), link(3, "what about it")];
+    filled(&place.store, "a", entries);
+    let store = place.again();
+    assert_eq!(find(&store, "what about a cookie"), ["a/e1", "a/e2"]);
+    assert_eq!(find(&store, "what about"), ["a/e1", "a/e3"]);
+    assert_eq!(find(&store, "\"about the\" cookie"), ["a/e1"]);
+    let result = store.search(&query("what about the cookie")).unwrap();
+    assert_eq!(result.ignored.join(" "), "what about the");
+}
+
+fn where_nothing_has_all_words_the_most_telling_ones_are_found(place: &Place) {
+    let mut entries: Vec<Entry> = (1..40).map(|number| link(number, "the page of today")).collect();
+    entries.push(link(40, "the ledger page"));
+    filled(&place.store, "a", entries);
+    let store = place.again();
+    let result = store.search(&query("ledger page zebra")).unwrap();
+    assert!(result.is_partial);
+    assert_eq!(hits(&store, &query("ledger page zebra")), ["a/e40"]);
+    assert!(!store.search(&query("ledger page")).unwrap().is_partial);
+    assert_eq!(find(&store, "ledger \"no such words\""), Vec::<String>::new());
+    assert_eq!(find(&store, "zebra"), Vec::<String>::new());
+}
+
+fn a_question_finds_what_has_most_of_its_words(place: &Place) {
+    let entries = vec![
+        link(1, "We decided that the session cookie is called sid."),
+        link(2, "The session ends at noon, the session of today."),
+        link(3, "Which name shall the dog have?"),
+    ];
+    filled(&place.store, "a", entries);
+    let asked = query("How did we decide to name the session cookie?");
+    let asked = SearchQuery { matching: Matching::BestWords, ..asked };
+    assert_eq!(hits(&place.again(), &asked), ["a/e1"]);
+    let common = SearchQuery { matching: Matching::BestWords, ..query("which of the") };
+    assert_eq!(hits(&place.store, &common), Vec::<String>::new());
+}
+
+fn a_session_can_be_left_out(place: &Place) {
+    filled(&place.store, "a", vec![link(1, "needle")]);
+    filled(&place.store, "b", vec![link(1, "needle")]);
+    let but_a = SearchQuery { except_session: Some(id("a")), ..query("needle") };
+    assert_eq!(hits(&place.again(), &but_a), ["b/e1"]);
+}
+
+fn the_words_of_a_hit_explain_its_score(place: &Place) {
+    let entries = vec![
+        link(1, "failing in src/main.rs, it failed"),
+        link(2, "all is well"),
+        link(3, "it failed"),
+    ];
+    filled(&place.store, "a", entries);
+    let hits = place.again().search(&query("fail src/main.rs ma*")).unwrap().hits;
+    let shown: Vec<String> = hits[0]
+        .matches
+        .iter()
+        .map(|one| {
+            format!("{}={} {:?} {}/{:?}", one.asked, one.found, one.kind, one.times, one.entries)
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "fail=failing Word 2/Some(2)",
+            "src=src Word 1/Some(1)",
+            "main=main Word 1/Some(1)",
+            "rs=rs Word 1/Some(1)",
+            "src/main.rs=src/main.rs Path 1/Some(1)",
+            "main.rs=main.rs Path 1/Some(1)",
+            "ma=ma Word 1/None",
+        ]
+    );
+    for hit in hits {
+        assert_eq!(hit.matches.iter().map(|one| one.score).sum::<u64>(), hit.score);
+    }
+}
+
+fn a_redacted_word_is_counted_nowhere(place: &Place) {
+    let session = filled(&place.store, "a", vec![link(1, "needle one"), link(2, "needle two")]);
+    let count = |store: &SessionStore| {
+        let hits = store.search(&query("needle")).unwrap().hits;
+        (hits.len(), hits[0].matches[0].entries)
+    };
+    assert_eq!(count(&place.store), (2, Some(2)));
+    place.store.redact(&session, &"e1".into(), None).unwrap();
+    assert_eq!(count(&place.again()), (1, Some(1)));
 }
 
 fn hits_are_filtered(place: &Place) {

@@ -47,6 +47,36 @@ fn ends_with(word: &str, ending: &str) -> bool {
     start.and_then(|start| word.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending))
 }
 
+/// The stems that are shorter than this beginning of a word, of the words that go on from it: `faili` may be `failing`,
+/// whose stem is `fail`. The other words that begin with it have stems that begin with it.
+pub fn stems_before(beginning: &str) -> impl Iterator<Item = &str> {
+    let is_english = beginning.bytes().all(|byte| byte.is_ascii_alphabetic());
+    // A doubled letter may leave one less: `added`.
+    let lengths = if is_english { STEM_MIN - 1..beginning.len() } else { 0..0 };
+    lengths.filter_map(|length| {
+        let (stem, rest) = beginning.split_at_checked(length)?;
+        begins_ending(stem, rest).then_some(stem)
+    })
+}
+
+/// Whether a text begins something that [`stem`] takes off behind this stem.
+fn begins_ending(stem: &str, text: &str) -> bool {
+    let last = stem.get(stem.len() - 1..).unwrap_or_default();
+    ["", "e", "y", "i"].into_iter().any(|vowel| {
+        let doubled = if vowel.is_empty() { last } else { vowel };
+        [("", ""), ("", "ing"), ("", "ed"), ("", "ly")]
+            .into_iter()
+            .chain(["ing", "ed", "ly"].map(|ending| (doubled, ending)))
+            .any(|(double, ending)| {
+                ["s", "es", "ies"].into_iter().any(|plural| {
+                    let whole = [vowel, double, ending, plural].concat();
+                    let start = whole.get(..text.len());
+                    start.is_some_and(|start| start.eq_ignore_ascii_case(text))
+                })
+            })
+    })
+}
+
 /// Tells whether a word is in every text, so that it finds nothing.
 pub(super) fn is_common(word: &str) -> bool {
     let mut letters = [0; COMMON_BYTES_MAX];
@@ -94,6 +124,25 @@ mod tests {
         check("box boxes", "box");
         check("class classes", "class");
         check("quick quickly", "quick");
+    }
+
+    #[test]
+    fn the_stems_of_a_beginning_are_those_of_the_words_that_go_on() {
+        let found = |beginning| stems_before(beginning).collect::<Vec<_>>();
+        assert_eq!(found("faili"), ["fail"]);
+        assert_eq!(found("stopp"), ["stop"]);
+        assert_eq!(found("configuration"), [""; 0]);
+        assert_eq!(found("größen"), [""; 0]);
+        let words = "failing failings stopped stories decided classes boxes quickly really money \
+                     happily studies bees buildings added agreed Running yyyying";
+        for word in words.split_whitespace() {
+            for end in 1..=word.len() {
+                let beginning = &word[..end];
+                let stem = stem(word);
+                let is_known = stem.starts_with(beginning) || found(beginning).contains(&stem);
+                assert!(is_known, "{beginning} of {word}, whose stem is {stem}");
+            }
+        }
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! A text as the terms it is found by: words, the pieces of identifiers, whole identifiers and paths,
-//! and pairs of characters where a script writes no blanks. One pass, no copies: a term is a hash.
-//! Called for what is taken in and for what is asked; must not know of passages or scores.
-
-use tertulia_session::script::{Run, Runs, fold, is_word, pairs};
+//! and pairs of characters where a script writes no blanks. One pass, no copies.
+//! Called for what is taken in and for what is asked; must not know of passages, entries or scores.
 
 use super::stem::{is_common, stem};
+use crate::script::{Run, Runs, fold, is_word, pairs};
 
-/// What a term is; the question weighs them differently.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum TermKind {
+/// What a term is; the ranking weighs them differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TermKind {
     /// A plain word, a piece of an identifier, a pair of characters.
     Word,
     /// A word that begins with a digit.
@@ -19,34 +18,83 @@ pub(super) enum TermKind {
     Path,
 }
 
+/// What a term is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TermUse {
+    /// It finds texts and ranks them.
+    Ranked,
+    /// A word that every text has. It ranks nothing; a store finds it where nothing else is asked for, or in quotes.
+    Common,
+    /// The beginning of a word that is too long, or the last character of a dense run: stores find texts by it, recall
+    /// does not use it.
+    Exact,
+}
+
+/// A term of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term<'t> {
+    /// What is compared, in any case: the stem of a word, a whole identifier or path, a pair of characters.
+    pub text: &'t str,
+    /// The same as it is written.
+    pub written: &'t str,
+    /// Where in the text that begins, in bytes.
+    pub start: usize,
+    pub kind: TermKind,
+    pub usage: TermUse,
+}
+
+impl Term<'_> {
+    /// The hash that recall keeps instead of the text.
+    pub fn hash(&self) -> u64 {
+        hash_of(self.text)
+    }
+}
+
 /// Longer runs are no words: encoded data, lines of dashes.
 const WORD_BYTES_MAX: usize = 64;
 /// Longer chains of words are not looked up as a whole.
 const CHAIN_BYTES_MAX: usize = 256;
 
-/// Hands over every term of a text, in order, repeats included. Of a dense run these are the pairs, or the one
-/// character that stands alone.
-pub(super) fn terms(text: &str, take: &mut impl FnMut(u64, TermKind)) {
+/// Hands over the hash of every ranked term of a text, in order, repeats included. Of a dense run these are the pairs,
+/// or the one character that stands alone.
+pub fn terms(text: &str, take: &mut impl FnMut(u64, TermKind)) {
+    each_term(text, &mut |term| {
+        if term.usage == TermUse::Ranked {
+            take(term.hash(), term.kind);
+        }
+    });
+}
+
+/// Hands over every term of a text, in order, repeats included.
+pub fn each_term<'t>(text: &'t str, take: &mut impl FnMut(Term<'t>)) {
     let mut runs = Runs::new(text);
     while let Some(run) = runs.next_run() {
         match run {
-            Run::Spaced(rest) => runs.skip(chain(rest, take)),
-            Run::Dense(run) => {
-                for (place, (first, second)) in pairs(run).enumerate() {
-                    match second {
-                        Some(second) => take(hash([first, second]), TermKind::Word),
-                        None if place == 0 => take(hash([first]), TermKind::Word),
-                        None => {}
-                    }
-                }
+            Run::Spaced(rest) => {
+                let start = text.len() - rest.len();
+                runs.skip(chain(rest, start, take));
             }
+            Run::Dense(run) => dense(run, text.len() - runs.bytes_left() - run.len(), take),
         }
+    }
+}
+
+/// The pairs of a run of a script without blanks, and its last character: a single character is so the beginning of
+/// some term wherever it stands.
+fn dense<'t>(run: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
+    let mut at = 0;
+    for (first, second) in pairs(run) {
+        let end = at + first.len_utf8() + second.map_or(0, char::len_utf8);
+        let text = run.get(at..end).unwrap_or_default();
+        let usage = if second.is_none() && at > 0 { TermUse::Exact } else { TermUse::Ranked };
+        take(Term { text, written: text, start: start + at, kind: TermKind::Word, usage });
+        at += first.len_utf8();
     }
 }
 
 /// A chain of words joined by single marks, as in `src/main.rs` or `well-known`: the words, the whole,
 /// and the file name. Says where it ends.
-fn chain(text: &str, take: &mut impl FnMut(u64, TermKind)) -> usize {
+fn chain<'t>(text: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) -> usize {
     let (mut word, mut name) = (0, 0);
     let (mut joined, mut is_path) = (false, false);
     let mut end = text.len();
@@ -61,7 +109,7 @@ fn chain(text: &str, take: &mut impl FnMut(u64, TermKind)) -> usize {
             end = at;
             break;
         }
-        take_word(text.get(word..at).unwrap_or_default(), take);
+        take_word(text.get(word..at).unwrap_or_default(), start + word, take);
         word = at + 1;
         joined = true;
         if matches!(one, '/' | '\\') {
@@ -70,12 +118,17 @@ fn chain(text: &str, take: &mut impl FnMut(u64, TermKind)) -> usize {
         }
         is_path |= one == '.';
     }
-    take_word(text.get(word..end).unwrap_or_default(), take);
+    take_word(text.get(word..end).unwrap_or_default(), start + word, take);
     if joined && end <= CHAIN_BYTES_MAX {
         let kind = if is_path { TermKind::Path } else { TermKind::Identifier };
-        take(hash_of(text.get(..end).unwrap_or_default()), kind);
+        let mut whole = |from: usize| {
+            let text = text.get(from..end).unwrap_or_default();
+            let start = start + from;
+            take(Term { text, written: text, start, kind, usage: TermUse::Ranked });
+        };
+        whole(0);
         if name > 0 && name != word {
-            take(hash_of(text.get(name..end).unwrap_or_default()), kind);
+            whole(name);
         }
     }
     end
@@ -86,10 +139,18 @@ fn is_word_character(one: char) -> bool {
 }
 
 /// A word, and its pieces if it has humps or underscores. Those around it do not count.
-fn take_word(word: &str, take: &mut impl FnMut(u64, TermKind)) {
-    let word = word.trim_matches('_');
-    if word.is_empty() || word.len() > WORD_BYTES_MAX {
+fn take_word<'t>(word: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
+    let outer = word.len();
+    let word = word.trim_start_matches('_');
+    let start = start + outer - word.len();
+    let word = word.trim_end_matches('_');
+    if word.is_empty() {
         return;
+    }
+    if word.len() > WORD_BYTES_MAX {
+        let text = word.get(..word.floor_char_boundary(WORD_BYTES_MAX)).unwrap_or_default();
+        let (kind, usage) = (TermKind::Word, TermUse::Exact);
+        return take(Term { text, written: word, start, kind, usage });
     }
     let mut pieces = 0_u32;
     let mut begin = 0;
@@ -97,7 +158,7 @@ fn take_word(word: &str, take: &mut impl FnMut(u64, TermKind)) {
     let mut emit = |from: usize, to: usize, last: bool| {
         let piece = word.get(from..to).unwrap_or_default();
         if !piece.is_empty() && (pieces > 0 || !last) {
-            take_plain(piece, take);
+            take_plain(piece, start + from, take);
         }
         pieces += u32::from(!piece.is_empty());
     };
@@ -113,21 +174,28 @@ fn take_word(word: &str, take: &mut impl FnMut(u64, TermKind)) {
     }
     emit(begin, word.len(), true);
     match pieces {
-        0 | 1 => take_plain(word, take),
-        _ => take(hash_of(word), TermKind::Identifier),
+        0 | 1 => take_plain(word, start, take),
+        _ => {
+            let (kind, usage) = (TermKind::Identifier, TermUse::Ranked);
+            take(Term { text: word, written: word, start, kind, usage });
+        }
     }
 }
 
-/// A plain word is found in all its forms. Words that every text has find nothing.
-fn take_plain(word: &str, take: &mut impl FnMut(u64, TermKind)) {
-    if word.starts_with(|one: char| one.is_ascii_digit()) {
-        take(hash_of(word), TermKind::Number);
-    } else if !is_common(word) {
-        take(hash_of(stem(word)), TermKind::Word);
-    }
+/// A plain word is found in all its forms. Words that every text has rank nothing.
+fn take_plain<'t>(word: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
+    let (text, kind, usage) = if word.starts_with(|one: char| one.is_ascii_digit()) {
+        (word, TermKind::Number, TermUse::Ranked)
+    } else if is_common(word) {
+        (word, TermKind::Word, TermUse::Common)
+    } else {
+        (stem(word), TermKind::Word, TermUse::Ranked)
+    };
+    take(Term { text, written: word, start, kind, usage });
 }
 
-pub(super) fn hash_of(text: &str) -> u64 {
+/// The hash of a term, in any case.
+pub fn hash_of(text: &str) -> u64 {
     hash(text.chars())
 }
 

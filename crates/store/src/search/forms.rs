@@ -1,0 +1,141 @@
+//! Which terms of an index stand for a word of a question: its stem, the word as an identifier, what may go on from a
+//! beginning. Called when a question is read; must not know of texts.
+
+use std::fmt;
+
+use tertulia_session::script::{Run, Runs, fold, is_dense, is_word};
+use tertulia_session::search::stems_before;
+use tertulia_session::search::terms::{Term, TermKind, TermUse, each_term};
+
+use super::terms::{common_text, index_text};
+
+/// A term of an index, or all that begin so.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Form {
+    pub(crate) text: String,
+    pub(crate) is_prefix: bool,
+}
+
+/// One of these terms is enough.
+pub(crate) type AnyOf = Vec<Form>;
+
+impl Form {
+    pub(super) fn exact(text: String) -> Self {
+        Self { text, is_prefix: false }
+    }
+
+    fn prefix(text: String) -> Self {
+        Self { text, is_prefix: true }
+    }
+
+    /// Whether it is among terms, which ascend.
+    pub(super) fn is_in(&self, terms: &[Box<str>]) -> bool {
+        let at = terms.partition_point(|term| **term < *self.text);
+        terms.get(at).is_some_and(|term| match self.is_prefix {
+            true => term.starts_with(&self.text),
+            false => **term == *self.text,
+        })
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}{}", self.text, if self.is_prefix { "*" } else { "" })
+    }
+}
+
+/// What a text must have in an index to hold these words as they stand: a term of every group.
+pub(super) fn groups(written: &str, is_prefix: bool) -> Vec<AnyOf> {
+    let mut groups: Vec<AnyOf> = Vec::new();
+    let mut runs = Runs::new(written);
+    while let Some(run) = runs.next_run() {
+        match run {
+            Run::Spaced(rest) => {
+                let end = rest.find(|one| one != '_' && !is_word(one)).unwrap_or(rest.len());
+                runs.skip(end);
+                let word = rest.get(..end).unwrap_or_default().trim_end_matches('_');
+                word_groups(word, is_prefix && runs.bytes_left() == 0, &mut groups);
+            }
+            Run::Dense(run) => dense_groups(run, runs.bytes_left() == 0, &mut groups),
+        }
+    }
+    for group in &mut groups {
+        group.sort();
+        group.dedup();
+    }
+    groups
+}
+
+/// The pairs of a run of a script without blanks; where a text may go on, the last character begins a pair.
+fn dense_groups(run: &str, is_end: bool, groups: &mut Vec<AnyOf>) {
+    let mut is_single = false;
+    each_term(run, &mut |term| {
+        is_single = term.text.chars().count() == 1;
+        groups.push(vec![Form::exact(index_text(&term))]);
+    });
+    if is_single && run.chars().count() > 1 {
+        groups.pop();
+    } else if is_end && let Some([form]) = groups.last_mut().map(Vec::as_mut_slice) {
+        form.is_prefix = true;
+    }
+}
+
+/// The terms of one word. It may be a word of its own in a text, or a part of an identifier with underscores, which has
+/// its pieces.
+fn word_groups(word: &str, is_prefix: bool, groups: &mut Vec<AnyOf>) {
+    let mut terms = Vec::new();
+    each_term(word, &mut |term| terms.push(term));
+    let folded: String = word.chars().map(fold).collect();
+    let (pieces, whole) = match terms.as_slice() {
+        [] => return,
+        [one] => (std::slice::from_ref(one), None),
+        [pieces @ .., whole] => (pieces, Some(index_text(whole))),
+    };
+    // What the word is where it stands alone, with its humps or without.
+    let mut alone: AnyOf = Vec::new();
+    if whole.is_some() {
+        alone.push(Form { text: folded.clone(), is_prefix });
+        if !word.contains('_') {
+            each_term(&folded, &mut |term| alone.extend(forms(&term, &folded, is_prefix)));
+        }
+    }
+    for (place, piece) in pieces.iter().enumerate() {
+        let is_last = place + 1 == pieces.len();
+        let text: String = piece.written.chars().map(fold).collect();
+        let mut group = forms(piece, &text, is_prefix && is_last);
+        group.extend(alone.iter().cloned());
+        groups.push(group);
+    }
+}
+
+/// The terms that stand for a word or piece, which is in lower case here.
+fn forms(term: &Term<'_>, folded: &str, is_prefix: bool) -> AnyOf {
+    match term.usage {
+        TermUse::Exact => vec![Form::exact(index_text(term))],
+        _ if is_prefix => {
+            let shorter = stems_before(folded).map(|stem| Form::exact(stem.to_owned()));
+            let longer = [folded.to_owned(), common_text(folded)].map(Form::prefix);
+            shorter.chain(longer).collect()
+        }
+        TermUse::Common => vec![Form::exact(index_text(term))],
+        TermUse::Ranked => vec![Form::exact(index_text(term)), Form::exact(folded.to_owned())],
+    }
+}
+
+/// The terms of the index that a term of a question is. An identifier with humps may be written without them.
+pub(super) fn forms_of(term: &Term<'_>) -> AnyOf {
+    let mut forms = vec![Form::exact(index_text(term))];
+    if term.kind == TermKind::Identifier && term.text.chars().all(is_word) {
+        let folded: String = term.text.chars().map(fold).collect();
+        each_term(&folded, &mut |plain| forms.push(Form::exact(index_text(&plain))));
+        forms.sort();
+        forms.dedup();
+    }
+    forms
+}
+
+/// Whether a text is one character of a script without blanks.
+pub(super) fn is_one_dense(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters.next().is_some_and(is_dense) && characters.next().is_none()
+}
