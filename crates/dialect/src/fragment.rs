@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use tertulia_session::Message;
 use tertulia_session::json::{Json, RawValue, Unescaped};
 
@@ -45,7 +46,7 @@ impl<'a> Rendering<'a> {
 }
 
 /// The fields of a request that carry messages and tools. The caller adds model and parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Fragment<'a>(Node<'a>);
 
 #[derive(Clone, Debug)]
@@ -69,12 +70,6 @@ impl Fragment<'_> {
     /// The JSON text.
     pub fn to_json(&self) -> String {
         self.0.to_text()
-    }
-}
-
-impl Serialize for Fragment<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
     }
 }
 
