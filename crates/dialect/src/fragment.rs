@@ -3,8 +3,7 @@
 
 use std::borrow::Cow;
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_session::Message;
 use tertulia_session::json::{Json, RawValue, Unescaped};
 
@@ -46,7 +45,7 @@ impl<'a> Rendering<'a> {
 }
 
 /// The fields of a request that carry messages and tools. The caller adds model and parameters.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Fragment<'a>(Node<'a>);
 
 #[derive(Clone, Debug)]
@@ -70,6 +69,12 @@ impl Fragment<'_> {
     /// The JSON text.
     pub fn to_json(&self) -> String {
         self.0.to_text()
+    }
+}
+
+impl Serialize for Fragment<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
     }
 }
 

@@ -6,14 +6,14 @@ mod object;
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 pub use serde_json::value::RawValue;
 
 pub use escape::{Escape, Unescaped, inner, unescape, words};
 pub use object::{Object, each, elements};
 
 /// A JSON value as its text, without blanks between tokens, so that it always fits on one line.
-#[derive(Clone, Serialize)]
+#[derive(Clone)]
 pub struct Json(Box<RawValue>);
 
 /// What a JSON value is.
@@ -124,6 +124,12 @@ impl Eq for Json {}
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
     }
 }
 

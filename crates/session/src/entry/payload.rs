@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::json::{Json, Kind};
 use crate::record::field::{kinds, payloads};
@@ -168,7 +168,7 @@ words! {
 }
 
 /// An amount of dollars of 0 or more, with the digits in which it was written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usd(Json);
 
 /// Something about the session holds from here on. No prompt and no model sees it.
@@ -198,6 +198,12 @@ kinds! {
             /// A setting that this version does not know; its fields are the entry's unknown ones.
             Other { kind: Box<str> }: Setting::Other { kind } => kind
         }
+    }
+}
+
+impl Serialize for Usd {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
     }
 }
 

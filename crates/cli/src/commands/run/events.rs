@@ -4,6 +4,7 @@ use std::io;
 
 use serde::Serialize;
 use tertulia_session::EntryId;
+use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
 use tertulia_store::SessionId;
 use tertulia_team::{
@@ -31,7 +32,7 @@ enum EventRecord<'a> {
     TextWithdrawn { turn: &'a EntryId, member: &'a str },
     Note { text: String, entries: Vec<&'a EntryId> },
     Asked { question: QuestionRecord<'a> },
-    Permission { member: &'a str, request: &'a PermissionRequest },
+    Permission { member: &'a str, request: RequestRecord<'a> },
     Rested,
     End(EndRecord<'a>),
 }
@@ -64,6 +65,21 @@ struct QuestionRecord<'a> {
     why: &'static str,
     text: String,
     entries: Vec<&'a EntryId>,
+}
+
+#[derive(Serialize)]
+struct RequestRecord<'a> {
+    title: &'a str,
+    tool: Option<&'a str>,
+    input: Option<&'a Json>,
+    choices: Vec<ChoiceRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChoiceRecord<'a> {
+    id: &'a str,
+    name: &'a str,
+    allows: bool,
 }
 
 impl<'a, 's> JsonLines<'a, 's> {
@@ -148,7 +164,7 @@ impl<'a> From<&'a SessionEvent> for EventRecord<'a> {
                 Self::Note { text: error.to_string(), entries: Vec::new() }
             }
             SessionEvent::Permission { member, request, .. } => {
-                Self::Permission { member, request }
+                Self::Permission { member, request: RequestRecord::of(request) }
             }
             SessionEvent::Rested => Self::Rested,
         }
@@ -184,5 +200,21 @@ impl<'a> QuestionRecord<'a> {
             Why::Paused { .. } => "paused",
         };
         Self { to: to.as_deref(), why: word, text: why.to_string(), entries: why.ids() }
+    }
+}
+
+impl<'a> RequestRecord<'a> {
+    fn of(request: &'a PermissionRequest) -> Self {
+        let choices = request.choices.iter().map(|choice| ChoiceRecord {
+            id: &choice.id,
+            name: &choice.name,
+            allows: choice.allows,
+        });
+        Self {
+            title: &request.title,
+            tool: request.tool.as_deref(),
+            input: request.input.as_ref(),
+            choices: choices.collect(),
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Our side of the Agent Client Protocol for one turn, without its pipes: bytes of the agent in, events and
 //! lines to be written out. Called by the `agent` room.
 
-use serde::Serialize;
 use tertulia_session::json::Json;
 
 use super::Acp;
@@ -46,7 +45,7 @@ pub struct AcpPermission {
 }
 
 /// What an agent asks to be allowed, in its words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionRequest {
     pub title: Box<str>,
     pub tool: Option<Box<str>>,
@@ -55,13 +54,12 @@ pub struct PermissionRequest {
 }
 
 /// One answer that the agent offers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionChoice {
     pub id: Box<str>,
     pub name: Box<str>,
     pub allows: bool,
     /// Whether it holds from now on, and not for this call alone.
-    #[serde(skip)]
     pub is_lasting: bool,
 }
 
