@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tertulia_dialect::stream::{AgentStream, Limits, StreamEvent, TurnOutput};
-use tertulia_session::json::Json;
+pub use tertulia_dialect::stream::{PermissionChoice, PermissionRequest};
 
 use crate::Mentions;
 use crate::agents::{self, AgentDefinition};
@@ -288,18 +288,6 @@ pub(crate) fn tell(events: &mut Vec<StreamEvent>, listener: &mut dyn Listener) {
         listener.event(event);
     }
 }
-
-/// What an agent asks to be allowed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PermissionRequest {
-    pub title: Box<str>,
-    pub tool: Option<Box<str>>,
-    pub input: Option<Json>,
-    pub choices: Vec<PermissionChoice>,
-}
-
-/// One answer that the agent offers.
-pub use tertulia_dialect::stream::AcpChoice as PermissionChoice;
 
 /// The person's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! What commands do. Each becomes something to hand in at the table's door, or lines that can be said at
 //! once. A command that would do nothing says so. Used by every way of showing a chat.
 
-use std::path::{Path, PathBuf};
+use std::fmt::Display;
+use std::path::PathBuf;
 
 use tertulia_operations::export_file::{ExportError, ExportFile};
+use tertulia_session::EntryId;
 use tertulia_session::record::EntryRecord;
-use tertulia_session::{EntryId, EntryKind};
 use tertulia_store::{NewSession, Range, SessionId, SessionStore, StoreError};
 use tertulia_team::{
     Command, DriveError, Driver, EventSink, PersonMessage, SpeakerError, Status, Visit,
@@ -57,7 +58,9 @@ pub(crate) fn act(typed: &Typed<'_>, place: &Place<'_>) -> Act {
 }
 
 fn command(slash: Slash, given: &str, place: &Place<'_>) -> Act {
-    let look = |lines: fn(&Driver) -> Vec<Line>| visit(place, move |driver| lines(driver));
+    let look = |lines: fn(&Driver) -> Vec<Line>| {
+        visit(place, move |driver| Ok::<_, Refusal>(lines(driver)))
+    };
     let given = given.to_owned();
     match slash {
         Slash::Next => next(&given, place),
@@ -106,7 +109,7 @@ fn say(text: &str, place: &Place<'_>) -> Act {
         let before = driver.entries().len();
         driver.obey(command, audience)?;
         let new = driver.entries().get(before..).unwrap_or_default();
-        let entry = new.iter().rev().find(|entry| matches!(entry.kind, EntryKind::Message(_)));
+        let entry = new.iter().rev().find(|entry| entry.message().is_some());
         let note =
             entry.and_then(|entry| addressing::nobody_called(driver, &entry.id, &said, &folder));
         if let Some(note) = note {
@@ -161,9 +164,15 @@ fn say_at_table(
     })
 }
 
-fn visit(place: &Place<'_>, lines: impl FnOnce(&mut Driver) -> Vec<Line> + Send + 'static) -> Act {
+fn visit<E: Display>(
+    place: &Place<'_>,
+    lines: impl FnOnce(&mut Driver) -> Result<Vec<Line>, E> + Send + 'static,
+) -> Act {
     at_table(place, move |driver, _, voice| {
-        voice.say(ChatEvent::Lines(lines(driver)));
+        match lines(driver) {
+            Ok(lines) => voice.say(ChatEvent::Lines(lines)),
+            Err(why) => voice.complain(&why),
+        }
         Ok(())
     })
 }
@@ -295,22 +304,27 @@ fn fork_point(driver: &Driver, given: &str) -> Result<EntryId, Refusal> {
         return report::named(driver, given).map(|entry| entry.id.clone());
     }
     let entries = driver.entries();
-    let was_said = entries.iter().any(|entry| matches!(entry.kind, EntryKind::Message(_)));
+    let was_said = entries.iter().any(|entry| entry.message().is_some());
     let last = entries.last().filter(|_| was_said).ok_or(Refusal::NothingSaid)?;
     Ok(last.id.clone())
 }
 
-/// Exports the session to a file, one entry per line. Returns the lines to show: the number of entries, or the error. An
-/// existing file is not changed.
-fn export(store: &SessionStore, session: &SessionId, given: &str) -> Vec<Line> {
+/// Exports the session to a file, one entry per line, and tells how many there are. An existing file is not changed.
+fn export(
+    store: &SessionStore,
+    session: &SessionId,
+    given: &str,
+) -> Result<Vec<Line>, NotExported> {
     let path = at_home(given, std::env::home_dir());
-    match write_log(store, session, &path) {
-        Ok(count) => {
-            let entries = counted(count, "entry is", "entries are");
-            vec![Line::new(format!("{entries} in {}", path.display()), Look::Dim)]
-        }
-        Err(error) => Line::all_of(&error.to_string(), Look::Alarm),
+    let mut file = ExportFile::open(&path, false)?;
+    let mut count = 0;
+    for stored in store.entries(session, &Range::All)? {
+        file.write_line(&EntryRecord::new(&stored?.entry).to_json())?;
+        count += 1;
     }
+    file.finish()?;
+    let entries = counted(count, "entry is", "entries are");
+    Ok(vec![Line::new(format!("{entries} in {}", path.display()), Look::Dim)])
 }
 
 /// No shell has read this, and people write `~/` all the same.
@@ -319,17 +333,6 @@ fn at_home(given: &str, home: Option<PathBuf>) -> PathBuf {
         (Some(inside), Some(home)) => home.join(inside),
         _ => PathBuf::from(given),
     }
-}
-
-fn write_log(store: &SessionStore, session: &SessionId, path: &Path) -> Result<u64, NotExported> {
-    let mut file = ExportFile::open(path, false)?;
-    let mut count = 0;
-    for stored in store.entries(session, &Range::All)? {
-        file.write_line(&EntryRecord::new(&stored?.entry).to_json())?;
-        count += 1;
-    }
-    file.finish()?;
-    Ok(count)
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -356,6 +359,8 @@ fn in_words(error: &ExportError) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

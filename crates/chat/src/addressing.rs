@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use tertulia_session::{EntryId, EntryKind};
+use tertulia_session::EntryId;
 use tertulia_team::{Driver, PersonMessage, Team, TeamMember, UnknownMember};
 
 use crate::error::Refusal;
@@ -33,7 +33,7 @@ pub(crate) fn read<'t>(given: &'t str, team: &Team) -> Result<Addressed<'t>, Ref
             let Some(error) = not_a_name(rest, names.is_empty(), is_listed, team) else { break };
             return Err(match names.is_empty() {
                 true => error.into(),
-                false => Refusal::NotAName { error, names },
+                false => Refusal::NotAName { source: error, names },
             });
         };
         if !names.contains(&name) {
@@ -117,10 +117,7 @@ fn not_a_name(rest: &str, is_first: bool, is_listed: bool, team: &Team) -> Optio
     let is_near = team.named(word).is_err_and(|error| error.nearest.is_some());
     // `@src/main.rs` is a file.
     let is_called = word.starts_with('@') && !word.contains(['/', '.']);
-    let is_meant = match is_listed {
-        true => is_alone || is_near,
-        false => is_alone && is_near,
-    };
+    let is_meant = if is_listed { is_alone || is_near } else { is_alone && is_near };
     (is_first || is_called || is_meant).then(|| unknown(word, team))
 }
 
@@ -161,10 +158,8 @@ pub fn nobody_called(
 
 fn addressees<'d>(driver: &'d Driver, said: &EntryId) -> Vec<&'d str> {
     let entry = driver.entries().iter().rev().find(|entry| entry.id == *said);
-    let Some(EntryKind::Message(message)) = entry.map(|entry| &entry.kind) else {
-        return Vec::new();
-    };
-    let routing = message.routing.as_deref().and_then(|to| to.resolved_addressees.as_deref());
+    let routing = entry.and_then(|entry| entry.message()?.routing.as_deref());
+    let routing = routing.and_then(|to| to.resolved_addressees.as_deref());
     let shown = |name: &'d str| driver.team().member(name).map_or(name, |one| one.shown_name());
     routing.unwrap_or_default().iter().map(|one| shown(&one.identifier)).collect()
 }

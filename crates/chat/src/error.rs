@@ -38,12 +38,8 @@ pub enum ChatError {
 pub(crate) enum Refusal {
     #[error(transparent)]
     Unknown(#[from] UnknownMember),
-    #[error("{error}; before words put a colon: /next {}: …", .names.join(", "))]
-    NotAName {
-        #[source]
-        error: UnknownMember,
-        names: Vec<String>,
-    },
+    #[error("{source}; before words put a colon: /next {}: …", .names.join(", "))]
+    NotAName { source: UnknownMember, names: Vec<String> },
     #[error("the team has only people, and people get no prompt")]
     OnlyPeople,
     #[error("{}", not_found(.0))]
@@ -58,6 +54,8 @@ pub(crate) enum Refusal {
     NothingSaid,
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Drive(#[from] DriveError),
 }
 
 fn not_found(error: &NameError) -> String {

@@ -35,7 +35,6 @@ use std::path::PathBuf;
 use tertulia_operations::decisions::unfinished_turn;
 use tertulia_operations::lines::{LINE_BYTES_MAX, Lines};
 use tertulia_operations::names::short_session;
-use tertulia_session::EntryKind;
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::file::TeamFile;
 use tertulia_team::{Command, Driver, EventSink, Opened, Team, Undecided};
@@ -209,7 +208,7 @@ impl Room {
     fn discard_if_empty(&self, session: &SessionId) -> bool {
         // Somebody else may have opened it since.
         let Ok(Some(_hold)) = self.store.hold(session) else { return false };
-        let was_said = |stored: &StoredEntry| matches!(stored.entry.kind, EntryKind::Message(_));
+        let was_said = |stored: &StoredEntry| stored.entry.message().is_some();
         let is_empty = self
             .store
             .load(session, &Range::All)

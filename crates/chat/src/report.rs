@@ -72,7 +72,7 @@ pub(crate) fn queue(driver: &Driver) -> Vec<Line> {
 
 fn turn_lines(driver: &Driver, does: &str, turn: &EntryId) -> Vec<Line> {
     let entry = driver.entries().iter().find(|entry| entry.id == *turn);
-    let Some(EntryKind::Turn(queued)) = entry.map(|entry| &entry.kind) else {
+    let Some(queued) = entry.and_then(Entry::turn) else {
         return vec![plain(&format!("turn {turn} {does}"))];
     };
     let why = queued.cause.sentence(&queued.member);
@@ -80,25 +80,17 @@ fn turn_lines(driver: &Driver, does: &str, turn: &EntryId) -> Vec<Line> {
 }
 
 /// Why an entry led where it did; without one, the newest message.
-pub(crate) fn why(driver: &mut Driver, given: &str) -> Vec<Line> {
-    // Whoever names an entry may mean one of long ago.
-    if !given.is_empty()
-        && let Err(error) = driver.read_all()
-    {
-        return Line::all_of(&error.to_string(), Look::Alarm);
-    }
-    let (driver, entries) = (&*driver, driver.entries());
+pub(crate) fn why(driver: &mut Driver, given: &str) -> Result<Vec<Line>, Refusal> {
     let entry = if given.is_empty() {
-        newest_message(entries)
+        newest_message(driver.entries())
     } else {
-        match named(driver, given) {
-            Ok(entry) => Some(entry),
-            Err(why) => return Line::all_of(&why.to_string(), Look::Alarm),
-        }
+        // Whoever names an entry may mean one of long ago.
+        driver.read_all()?;
+        Some(named(driver, given)?)
     };
-    let Some(entry) = entry else { return vec![plain("nothing was said yet")] };
+    let Some(entry) = entry else { return Ok(vec![plain("nothing was said yet")]) };
     let mut lines = Vec::new();
-    if let EntryKind::Message(message) = &entry.kind {
+    if let Some(message) = entry.message() {
         let text = excerpt(&message.text(), EXCERPT_COLUMNS);
         lines.push(Line::new(format!("{}  {text}", short(entry.id.as_str())), Look::Dim));
     }
@@ -108,7 +100,7 @@ pub(crate) fn why(driver: &mut Driver, given: &str) -> Vec<Line> {
         lines.push(plain("nothing was decided because of it"));
     }
     lines.extend(decisions.iter().map(|decision| plain(&decision.to_string())));
-    lines
+    Ok(lines)
 }
 
 pub(crate) fn cost(driver: &Driver) -> Vec<Line> {
@@ -178,8 +170,7 @@ pub(crate) fn no_turn_waits(driver: &Driver, member: &str) -> String {
 
 fn member_of<'d>(driver: &'d Driver, turn: &EntryId) -> Option<&'d str> {
     let entry = driver.entries().iter().rev().find(|entry| entry.id == *turn)?;
-    let EntryKind::Turn(turn) = &entry.kind else { return None };
-    Some(&turn.member)
+    entry.turn().map(|turn| &*turn.member)
 }
 
 /// The entry that is meant, by its id or a beginning of it.
@@ -193,28 +184,26 @@ pub(crate) fn turn_named(driver: &Driver, given: &str) -> Result<EntryId, Refusa
         return named(driver, given)?.turn_id().cloned().ok_or(Refusal::NoTurn);
     };
     let member = &member.member.name;
-    let is_theirs =
-        |entry: &&Entry| matches!(&entry.kind, EntryKind::Turn(turn) if turn.member == *member);
+    let is_theirs = |entry: &&Entry| entry.turn().is_some_and(|turn| turn.member == *member);
     let newest = driver.entries().iter().rev().find(is_theirs);
     let turn = newest.and_then(Entry::turn_id).cloned();
     turn.ok_or_else(|| Refusal::NoTurnYet { member: member.clone() })
 }
 
 /// What a member would get now; without a name, the one that answers what addresses nobody.
-pub(crate) fn context(driver: &mut Driver, given: &str) -> Vec<Line> {
-    let member = match meant(driver, given) {
-        Ok(member) => member.clone(),
-        Err(why) => return Line::all_of(&why.to_string(), Look::Alarm),
-    };
+pub(crate) fn context(driver: &mut Driver, given: &str) -> Result<Vec<Line>, Refusal> {
+    let member = meant(driver, given)?.clone();
     let name = &member.member.name;
     if member.is_person() {
-        return vec![plain(&format!("{name} is a person and gets no prompt"))];
+        return Ok(vec![plain(&format!("{name} is a person and gets no prompt"))]);
     }
     let own = own_newest_message(driver.entries(), name).map(|entry| entry.id.clone());
-    let Some(prompt) = driver.prompt_for(name) else { return vec![plain("nothing was said yet")] };
+    let Some(prompt) = driver.prompt_for(name) else {
+        return Ok(vec![plain("nothing was said yet")]);
+    };
     let mut lines: Vec<Line> = of_house(&member).iter().map(|text| plain(text)).collect();
     lines.extend(context_lines(&member, own.as_ref(), &prompt));
-    lines
+    Ok(lines)
 }
 
 fn meant<'d>(driver: &'d Driver, given: &str) -> Result<&'d TeamMember, Refusal> {

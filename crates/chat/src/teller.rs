@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tertulia_operations::names::short;
 use tertulia_session::{
-    Entry, EntryId, EntryKind, Message, SpeakerType, Turn, TurnActivity, TurnEvent, TurnState,
+    Entry, EntryId, EntryKind, Message, Turn, TurnActivity, TurnEvent, TurnState,
 };
 use tertulia_team::{
     Note, PermissionNumber, PermissionRequest, Question, SessionEvent, Why, is_partial,
@@ -314,10 +314,7 @@ impl Teller {
         if matches!(note.activity, TurnActivity::Warned { .. }) {
             return self.aside(&told);
         }
-        let mut lines = match told.is_empty() && !is_end {
-            true => Vec::new(),
-            false => self.flush(),
-        };
+        let mut lines = if told.is_empty() && !is_end { Vec::new() } else { self.flush() };
         // How an agent ends that was stopped is nobody's news.
         if !(is_end && self.is_stopping()) {
             let told = self.fitted(&told);
@@ -431,7 +428,7 @@ impl Teller {
     fn message(&mut self, entry: &Entry, message: &Message, now: Instant) -> Vec<Line> {
         self.remember(entry, message);
         let text = message.text();
-        if is_person(message) {
+        if message.is_of_human() {
             // What an agent says meanwhile is not broken off for it.
             self.somebody_else();
             return self.told(message, &text, false);
@@ -458,7 +455,7 @@ impl Teller {
         self.newest = Some(Newest {
             entry: entry.id.clone(),
             speaker: speaker.map_or("somebody", |speaker| &speaker.role_name).into(),
-            person: speaker.filter(|_| is_person(message)).map(|one| one.role_id.clone()),
+            person: speaker.filter(|_| message.is_of_human()).map(|one| one.role_id.clone()),
         });
     }
 
@@ -473,16 +470,12 @@ impl Teller {
             return body;
         }
         match body.as_slice() {
-            [one] if is_person(message) && one.width() + name.width() < self.columns => {
+            [one] if message.is_of_human() && one.width() + name.width() < self.columns => {
                 vec![name.with(" ", Look::Plain).with(&one.text(), Look::Plain)]
             }
             _ => std::iter::once(name).chain(body).collect(),
         }
     }
-}
-
-fn is_person(message: &Message) -> bool {
-    message.speaker.as_deref().is_some_and(|one| one.kind == Some(SpeakerType::Human))
 }
 
 #[cfg(test)]

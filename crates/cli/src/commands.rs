@@ -17,7 +17,7 @@ mod sessions;
 mod tokens;
 mod why;
 
-use tertulia_session::{Entry, EntryKind};
+use tertulia_session::Entry;
 
 use crate::Streams;
 use crate::advice::SamePlace;
@@ -50,8 +50,7 @@ pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result {
 
 /// The id of who said an entry, if it is a message.
 fn said_by(entry: &Entry) -> Option<&str> {
-    let EntryKind::Message(message) = &entry.kind else { return None };
-    message.speaker.as_deref().map(|one| &*one.role_id)
+    entry.message()?.speaker.as_deref().map(|one| &*one.role_id)
 }
 
 fn place_of(command: &Command) -> SamePlace {

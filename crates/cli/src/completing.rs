@@ -172,7 +172,8 @@ impl<'c> Before<'c> {
         } else if let Some(flag) =
             word.strip_prefix('-').filter(|_| !self.only_values && word != "-")
         {
-            self.pending = flag_named(self.command, flag).filter(|arg| takes_value(arg));
+            self.pending =
+                flag_named(self.command, flag).filter(|arg| arg.get_action().takes_values());
         } else if let Some(below) = self.command.find_subcommand(word) {
             self.first.get_or_insert(below.get_name());
             (self.command, self.positional) = (below, 1);
@@ -225,10 +226,6 @@ fn flag_named<'c>(command: &'c Command, flag: &str) -> Option<&'c Arg> {
     }
 }
 
-fn takes_value(arg: &Arg) -> bool {
-    matches!(arg.get_action(), ArgAction::Set | ArgAction::Append)
-}
-
 fn positional(command: &Command, number: usize) -> Option<&Arg> {
     command.get_positionals().find(|arg| arg.get_index() == Some(number))
 }
@@ -270,8 +267,7 @@ fn values(arg: &Arg, words: &[String], before: &Before<'_>) -> Option<Vec<Offer>
         ("SESSION", _) => line.sessions().unwrap_or_default(),
         ("ENTRY", _) => line.entries(|_| true).unwrap_or_default(),
         ("TURN", _) | ("ID", "turn") => {
-            let is_turn = |entry: &Entry| matches!(entry.kind, EntryKind::Turn(_));
-            line.entries(is_turn).unwrap_or_default()
+            line.entries(|entry| entry.turn().is_some()).unwrap_or_default()
         }
         ("API", _) => plain(Dialect::ALL.into_iter().map(Dialect::as_str)),
         ("AGENT", _) => plain(["claude", "codex", "gemini", PLAIN]),

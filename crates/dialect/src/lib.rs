@@ -36,49 +36,24 @@ mod surrogates;
 mod tool_specs;
 mod turns;
 
-use std::str::FromStr;
-
-use tertulia_session::UnknownWord;
 use tertulia_session::json::{FieldError, RawValue};
 
 pub use fragment::{Fragment, ModelContext, Rendering};
 pub use note::{Note, NoteKind, Placeholder};
 pub use reading::Reading;
 
-/// Whose API is spoken to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// OpenAI Chat Completions, and the many that copy it.
-    OpenAiChat,
-    OpenAiResponses,
-    Anthropic,
-    Gemini,
-}
-
-impl FromStr for Dialect {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        let found = Self::ALL.into_iter().find(|dialect| dialect.as_str() == word);
-        found.ok_or_else(|| UnknownWord::new("openai, responses, anthropic or gemini", word))
+tertulia_session::word_enum! {
+    /// Whose API is spoken to. The words are those for `--format` and for JSON.
+    pub enum Dialect: "openai, responses, anthropic or gemini" {
+        /// OpenAI Chat Completions, and the many that copy it.
+        OpenAiChat = "openai",
+        OpenAiResponses = "responses",
+        Anthropic = "anthropic",
+        Gemini = "gemini",
     }
 }
 
 impl Dialect {
-    /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini];
-
-    /// The word for `--format` and for JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::OpenAiChat => "openai",
-            Self::OpenAiResponses => "responses",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-        }
-    }
-
     /// The fragment of a request that carries these messages.
     pub fn render<'a>(self, context: &ModelContext<'a>) -> Rendering<'a> {
         match self {

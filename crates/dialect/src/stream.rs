@@ -35,7 +35,7 @@ mod pick;
 mod plain_text;
 mod turn;
 
-pub use acp::{AcpAsk, AcpChoice, AcpClient, AcpPermission, AcpPrompt};
+pub use acp::{AcpAsk, AcpClient, AcpPermission, AcpPrompt, PermissionChoice, PermissionRequest};
 pub use chat::{BodyError, chat_request};
 pub use class::{ErrorClass, TurnError};
 pub use event::{Cost, DeniedTool, Scope, StreamEvent, TextOrigin, Unparsed, Usage, ViolationKind};

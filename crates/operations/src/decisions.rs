@@ -1,6 +1,6 @@
 //! What was decided because of an entry, and the turn that a session was left with.
 
-use tertulia_session::{Cause, Entry, EntryId, EntryKind, Turn, TurnState};
+use tertulia_session::{Cause, Entry, EntryId, Turn, TurnState};
 use tertulia_team::{Decision, Team};
 
 /// What was decided because of an entry, with the whole history of every turn among it.
@@ -30,10 +30,8 @@ pub fn unfinished_turn<'e>(entries: &'e [Entry], team: &Team) -> Option<(&'e Ent
         turn.state != TurnState::Queued && !is_declined
     };
     let is_agent = |name: &str| team.member(name).is_some_and(|one| !one.is_person());
-    let last = entries.iter().rev().find_map(|entry| match &entry.kind {
-        EntryKind::Turn(turn) if is_begun(turn) && is_agent(&turn.member) => Some((entry, &**turn)),
-        _ => None,
-    });
+    let mut turns = entries.iter().rev().filter_map(|entry| Some((entry, entry.turn()?)));
+    let last = turns.find(|(_, turn)| is_begun(turn) && is_agent(&turn.member));
     let unfinished = [TurnState::Failed, TurnState::Cancelled, TurnState::Interrupted];
     last.filter(|(_, turn)| unfinished.contains(&turn.state))
 }

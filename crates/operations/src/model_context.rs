@@ -11,9 +11,7 @@ use std::str::FromStr;
 
 use tertulia_context::tokens::ToolSpec;
 use tertulia_session::UnknownWord;
-use tertulia_session::json::{
-    FieldError, Json, Object, Problem, RawValue, boolean, elements, text,
-};
+use tertulia_session::json::{FieldError, Json, Object, Problem, RawValue, boolean, text};
 
 pub use config::Setup;
 pub use error::BuildError;
@@ -33,15 +31,6 @@ impl Unused {
     fn rest(&mut self, field: &str, object: &Object<'_>) {
         self.names.extend(object.names().map(|name| format!("{field}.{name}")));
     }
-}
-
-/// The elements of a list, each with its place in errors.
-pub fn each<T>(
-    raw: &RawValue,
-    read: impl Fn(&RawValue) -> Result<T, FieldError>,
-) -> Result<Vec<T>, FieldError> {
-    let read = |(index, raw)| read(raw).map_err(|error| error.at_index(index));
-    elements(raw)?.into_iter().enumerate().map(read).collect()
 }
 
 /// A tool, as much of it as is counted. One that only its vendor knows has no schema; it is counted by what it is.

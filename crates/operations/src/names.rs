@@ -106,10 +106,7 @@ pub fn short(text: &str) -> String {
 /// The form of a session's id that is shown.
 pub fn short_session(id: &SessionId) -> &str {
     let text = id.as_str();
-    match is_made(text) {
-        true => text.get(TAIL..).unwrap_or(text),
-        false => text,
-    }
+    if is_made(text) { text.get(TAIL..).unwrap_or(text) } else { text }
 }
 
 /// The length of the entry's id that a text begins with, if it does, behind this character.

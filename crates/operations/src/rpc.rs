@@ -104,7 +104,7 @@ impl RpcServer {
     fn answer_one(&mut self, raw: &RawValue, out: &mut String) {
         let request = match Request::read(raw) {
             Ok(request) => request,
-            Err(invalid) => return write_error(out, invalid.id, &invalid.error),
+            Err((id, error)) => return write_error(out, id, &error),
         };
         let result = match Method::named(&request.method) {
             Some(method) => request.params.and_then(|params| self.call(method, params)),
@@ -113,7 +113,7 @@ impl RpcServer {
         // A notification is never answered, not even where it failed.
         match (request.id, result) {
             (None, _) => {}
-            (Some(id), Ok(result)) => write_result(out, id, &result),
+            (Some(id), Ok(result)) => write_answer(out, id.get(), "result", &result),
             (Some(id), Err(error)) => write_error(out, Some(id), &error),
         }
     }
@@ -124,7 +124,7 @@ fn refuse_rest(raw: &RawValue, out: &mut String) {
     match Request::read(raw) {
         Ok(Request { id: None, .. }) => {}
         Ok(request) => write_error(out, request.id, &RpcError::batch_answers()),
-        Err(invalid) => write_error(out, invalid.id, &invalid.error),
+        Err((id, error)) => write_error(out, id, &error),
     }
 }
 
@@ -135,15 +135,10 @@ struct Request<'a> {
     params: Result<Object<'a>, RpcError>,
 }
 
-struct InvalidRequest<'a> {
-    id: Option<&'a RawValue>,
-    error: RpcError,
-}
-
 impl<'a> Request<'a> {
-    fn read(raw: &'a RawValue) -> Result<Self, InvalidRequest<'a>> {
-        let invalid =
-            |id, reason: &str| InvalidRequest { id, error: RpcError::invalid_request(reason) };
+    /// Reads a request. One that is none may still have an id to be answered with.
+    fn read(raw: &'a RawValue) -> Result<Self, (Option<&'a RawValue>, RpcError)> {
+        let invalid = |id, reason: &str| (id, RpcError::invalid_request(reason));
         let mut object = Object::try_from(raw)
             .map_err(|error| invalid(None, &error.within("the request").to_string()))?;
         let id = object.take("id");
@@ -165,10 +160,6 @@ impl<'a> Request<'a> {
         };
         Ok(Self { id, method, params })
     }
-}
-
-fn write_result(out: &mut String, id: &RawValue, result: &str) {
-    write_answer(out, id.get(), "result", result);
 }
 
 fn write_error(out: &mut String, id: Option<&RawValue>, error: &RpcError) {

@@ -7,7 +7,7 @@ mod turn;
 
 use crate::json::Json;
 use crate::record::EntryRecord;
-use crate::{EntryId, Fields, Salt, Timestamp};
+use crate::{EntryId, Fields, Message, Salt, Timestamp};
 
 pub use kind::{EntryKind, OtherEntry};
 pub use payload::{
@@ -64,6 +64,22 @@ impl Entry {
     /// each stands for all that came before it on its branch.
     pub fn content_id(&self) -> EntryId {
         EntryId::of_bytes(EntryRecord::without_id(self).to_json().as_bytes())
+    }
+
+    /// What was said, if it is a message.
+    pub fn message(&self) -> Option<&Message> {
+        match &self.kind {
+            EntryKind::Message(message) => Some(message),
+            _ => None,
+        }
+    }
+
+    /// The state of a turn, if it says one.
+    pub fn turn(&self) -> Option<&Turn> {
+        match &self.kind {
+            EntryKind::Turn(turn) => Some(turn),
+            _ => None,
+        }
     }
 
     /// The turn that it belongs to: that of a turn's entry or of what happened during one.

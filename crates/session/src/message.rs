@@ -113,6 +113,11 @@ impl Message {
         }
     }
 
+    /// Whether a person is known to have said it.
+    pub fn is_of_human(&self) -> bool {
+        self.speaker.as_deref().is_some_and(Speaker::is_human)
+    }
+
     /// The role as named, else as the kind of speaker suggests.
     pub fn effective_role(&self) -> Role {
         let by_speaker = || match self.speaker.as_deref().and_then(|who| who.kind.as_ref()) {

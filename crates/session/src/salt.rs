@@ -61,10 +61,7 @@ impl FromStr for Salt {
 
 impl fmt::Display for Salt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digits = |byte: u8| [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]);
-        let hex = self.0.map(digits);
-        f.write_str(str::from_utf8(hex.as_flattened()).unwrap_or_default())
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
     }
 }
 

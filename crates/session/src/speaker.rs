@@ -37,6 +37,11 @@ impl Speaker {
         }
     }
 
+    /// Whether it is known to be a person.
+    pub fn is_human(&self) -> bool {
+        self.kind == Some(SpeakerType::Human)
+    }
+
     /// Whether it is known to be an agent.
     pub fn is_ai(&self) -> bool {
         self.kind == Some(SpeakerType::Ai)

@@ -19,8 +19,10 @@ impl UnknownWord {
     }
 }
 
-/// Makes an enum whose variants have a word each in JSON. `allowed` lists the words for people.
-macro_rules! words {
+/// Makes an enum whose variants have a word each: `ALL`, `as_str` and `FromStr`. The text behind its name lists the
+/// words for people.
+#[macro_export]
+macro_rules! word_enum {
     (
         $(#[$attribute:meta])*
         pub enum $name:ident: $allowed:literal {
@@ -35,15 +37,31 @@ macro_rules! words {
 
         impl $name {
             /// All of them, in order.
-            pub const ALL: &[Self] = &[$(Self::$variant),+];
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
-            /// The word in JSON.
+            /// The word for programs.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),+
                 }
             }
         }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::UnknownWord;
+
+            fn from_str(word: &str) -> Result<Self, Self::Err> {
+                let found = Self::ALL.into_iter().find(|one| one.as_str() == word);
+                found.ok_or_else(|| $crate::UnknownWord::new($allowed, word))
+            }
+        }
+    };
+}
+
+/// Makes such enums whose words are fields of records.
+macro_rules! words {
+    ($(#[$attribute:meta])* pub enum $name:ident: $($table:tt)+) => {
+        $crate::word_enum! { $(#[$attribute])* pub enum $name: $($table)+ }
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -54,15 +72,6 @@ macro_rules! words {
         impl $crate::record::field::Value for $name {
             fn read(raw: &$crate::json::RawValue) -> Result<Self, $crate::json::FieldError> {
                 $crate::record::field::read_word(raw)
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = $crate::UnknownWord;
-
-            fn from_str(word: &str) -> Result<Self, Self::Err> {
-                let found = Self::ALL.iter().copied().find(|one| one.as_str() == word);
-                found.ok_or_else(|| $crate::UnknownWord::new($allowed, word))
             }
         }
     };

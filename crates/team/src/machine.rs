@@ -194,7 +194,8 @@ impl Step<'_> {
     }
 
     fn ask(&mut self, to: Option<Seat>, why: Why) {
-        let to = to.filter(|seat| self.table.is_human(*seat)).or(self.table.first_human());
+        let first = || self.table.humans().map(|(seat, _)| seat).next();
+        let to = to.filter(|seat| self.table.is_human(*seat)).or_else(first);
         let question = Question { to: to.map(|seat| self.table.name(seat).into()), why };
         // A question that names no entry is a guard's: it stops whatever waits.
         let is_guard = question.why.ids().is_empty();

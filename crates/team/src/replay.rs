@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use tertulia_session::{
-    Cause, Entry, EntryId, EntryKind, Message, Setting, SpeakerType, Turn, TurnState, Usage,
+    Cause, Entry, EntryId, EntryKind, Message, Setting, Turn, TurnState, Usage,
 };
 
 use crate::effect::{Cancel, Effect, Event, Why};
@@ -152,7 +152,7 @@ impl<'a> Replayer<'a> {
 
     /// Whether what follows does not depend on what people said before: one speaks, and nothing runs or waits.
     fn starts_anew(&self, entry: &Entry) -> bool {
-        let EntryKind::Message(message) = &entry.kind else { return false };
+        let Some(message) = entry.message() else { return false };
         let name = message.speaker.as_deref().map(|speaker| &*speaker.role_id);
         let is_heard = || name.is_some() && speaker(&self.machine.table, None, name).is_ok();
         let is_at_rest = self.recorded.slot == Slot::Free && self.recorded.queue.is_idle();
@@ -256,7 +256,7 @@ impl<'a> Replayer<'a> {
     fn undecided(&mut self) -> Option<Undecided> {
         let newest = self.newest.take()?;
         let entry = newest.id.clone();
-        let EntryKind::Message(message) = &newest.kind else { return None };
+        let message = newest.message()?;
         let Slot::Running(item) = &self.recorded.slot else {
             let members = Effect::queued(self.expected.iter().filter(|_| is_of_person(message)));
             return self.step_taken.is_none().then_some(Undecided { entry, members });
@@ -477,9 +477,8 @@ fn described(turn: &Turn) -> Box<str> {
 
 /// A message without a speaker is a person's unless its role says otherwise.
 fn is_of_person(message: &Message) -> bool {
-    match message.speaker.as_deref().map(|speaker| speaker.kind.as_ref()) {
-        Some(Some(SpeakerType::Human)) => true,
-        Some(_) => false,
+    match message.speaker.as_deref() {
+        Some(speaker) => speaker.is_human(),
         None => message.effective_role() == tertulia_session::Role::User,
     }
 }

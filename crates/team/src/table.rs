@@ -167,10 +167,6 @@ impl Table {
         self.seats().filter(|(_, member)| member.kind == MemberKind::Human)
     }
 
-    pub(crate) fn first_human(&self) -> Option<Seat> {
-        self.humans().map(|(seat, _)| seat).next()
-    }
-
     /// The member of exactly this name, as entries write it.
     pub(crate) fn seat_of(&self, name: &str) -> Option<Seat> {
         self.seats().find(|(_, member)| &*member.name == name).map(|(seat, _)| seat)

@@ -60,20 +60,12 @@ pub(crate) enum StartError {
     ZeroByte { program: PathBuf, index: usize },
     #[error("{message}")]
     NotAllowed { message: Box<str> },
-    #[error("{what}: {error}; check the free space and permissions of the temporary folder")]
-    Files {
-        what: &'static str,
-        #[source]
-        error: std::io::Error,
-    },
+    #[error("{what}: {source}; check the free space and permissions of the temporary folder")]
+    Files { what: &'static str, source: std::io::Error },
     #[error("everything is being ended, and nothing is started any more; ask again in a new run")]
     Ending,
-    #[error("{} could not be started: {error}; run it manually to see why", program.display())]
-    Spawn {
-        program: PathBuf,
-        #[source]
-        error: std::io::Error,
-    },
+    #[error("{} could not be started: {source}; run it manually to see why", program.display())]
+    Spawn { program: PathBuf, source: std::io::Error },
 }
 
 impl StartError {
@@ -87,7 +79,7 @@ impl From<StartError> for TurnError {
     fn from(error: StartError) -> Self {
         // What the machine refuses for want of memory or processes is no one's setting.
         let class = match &error {
-            StartError::Spawn { error, .. } if error.kind() == std::io::ErrorKind::WouldBlock => {
+            StartError::Spawn { source, .. } if source.kind() == std::io::ErrorKind::WouldBlock => {
                 ErrorClass::Crash
             }
             StartError::Ending => ErrorClass::Cancelled,
@@ -175,7 +167,7 @@ impl Prepared {
         let folder = private_folder()?;
         let path = folder.path().join("system.md");
         let written = std::fs::write(&path, system);
-        written.map_err(|error| StartError::Files { what: "the system text", error })?;
+        written.map_err(|source| StartError::Files { what: "the system text", source })?;
         self.args([option.as_ref(), path.as_os_str()]);
         self.folder = Some(folder);
         Ok(())
@@ -193,7 +185,8 @@ pub(crate) fn headed(system: Option<&str>, prompt: &str) -> String {
 pub(crate) fn private_folder() -> Result<TempDir, StartError> {
     let owner_only = std::fs::Permissions::from_mode(0o700);
     let made = tempfile::Builder::new().prefix("tertulia-").permissions(owner_only).tempdir();
-    made.map_err(|error| StartError::Files { what: "no folder could be made for the turn", error })
+    let what = "no folder could be made for the turn";
+    made.map_err(|source| StartError::Files { what, source })
 }
 
 #[derive(Debug)]
@@ -249,7 +242,7 @@ fn spawn_supervised(
     mut line: Command,
 ) -> Result<Spawned, StartError> {
     let opened = Link::open();
-    let refused = |error| StartError::Spawn { program: command.program.clone(), error };
+    let refused = |source| StartError::Spawn { program: command.program.clone(), source };
     let (link, Pipes { stdin, stdout, stderr }, theirs) = opened.map_err(refused)?;
     set_surroundings(&mut line, command);
     line.stdin(Stdio::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
@@ -265,7 +258,7 @@ fn spawn(
     link: Option<UnixStream>,
 ) -> Result<Child, StartError> {
     let spawned = holder.spawn(&mut line, link).ok_or(StartError::Ending)?;
-    spawned.map_err(|error| StartError::Spawn { program: command.program.clone(), error })
+    spawned.map_err(|source| StartError::Spawn { program: command.program.clone(), source })
 }
 
 fn set_surroundings(line: &mut Command, command: &CommandLine) {

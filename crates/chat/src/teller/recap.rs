@@ -1,7 +1,7 @@
 //! The newest messages of a session that is gone on with. Looks at the beginning of each of them and no
 //! further: a message of any size costs what is shown of it.
 
-use tertulia_session::{Entry, EntryKind, Message, Part, Turn, TurnState};
+use tertulia_session::{Entry, Message, Part, Turn, TurnState};
 use tertulia_team::is_partial;
 
 use super::Teller;
@@ -16,10 +16,8 @@ impl Teller {
     pub(crate) fn recap(&mut self, entries: &[Entry], count: usize) -> Vec<Line> {
         let messages: Vec<(&Entry, &Message)> = entries
             .iter()
-            .filter_map(|entry| match &entry.kind {
-                EntryKind::Message(message) if has_words(message) => Some((entry, message)),
-                _ => None,
-            })
+            .filter_map(|entry| Some((entry, entry.message()?)))
+            .filter(|(_, message)| texts(message).any(|text| !text.trim_start().is_empty()))
             .collect();
         let earlier = messages.len().saturating_sub(count);
         let mut lines = Vec::new();
@@ -64,10 +62,6 @@ fn texts(message: &Message) -> impl Iterator<Item = &str> {
     message.parts.iter().filter_map(Part::as_text)
 }
 
-fn has_words(message: &Message) -> bool {
-    texts(message).any(|text| !text.trim_start().is_empty())
-}
-
 /// The beginning of what was said, and how many bytes are left out. Ends with a whole line, or else with
 /// a whole word, where there is one not far from the end.
 fn beginning(message: &Message) -> (String, usize) {
@@ -103,7 +97,7 @@ fn beginning(message: &Message) -> (String, usize) {
 
 #[cfg(test)]
 mod tests {
-    use tertulia_session::{NewEntry, Speaker, SpeakerType};
+    use tertulia_session::{EntryKind, NewEntry, Speaker, SpeakerType};
     use tertulia_team::file::TeamFile;
     use tertulia_team::{Limits, Team, TeamMember};
 
@@ -145,10 +139,8 @@ mod tests {
         let lines = recap(&[said(&more)]);
         assert_eq!(lines[LINES_MAX + 1], "(… and 9 more bytes; /export FILE has all of it)");
         let long = "word ".repeat(BYTES_MAX);
-        let (text, left_out) = match &said(&long).kind {
-            EntryKind::Message(message) => beginning(message),
-            _ => unreachable!(),
-        };
+        let said = said(&long);
+        let (text, left_out) = beginning(said.message().unwrap());
         assert!(text.ends_with("word"), "a whole word");
         assert_eq!(text.len() + left_out, long.len());
     }

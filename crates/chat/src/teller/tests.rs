@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tertulia_session::{Cause, Fields, NewEntry, QueueRule, Speaker, Usage, Usd};
+use tertulia_session::{Cause, Fields, NewEntry, QueueRule, Speaker, SpeakerType, Usage, Usd};
 use tertulia_team::SCRIBE;
 use tertulia_team::file::{MemberFile, TeamFile};
 use tertulia_team::{Limits, Member, Note, Team, TeamMember};

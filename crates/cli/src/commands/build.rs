@@ -101,7 +101,7 @@ fn read_input(
         Some(_) => Object::default(),
         None => Object::try_from(raw).map_err(|error| error.within("the input"))?,
     };
-    let requested = request.and_then(requested_model);
+    let requested = request.and_then(|raw| Object::try_from(raw).ok()?.take_text("model").ok()?);
     let overrides = Overrides {
         model: args.model.as_deref().or(requested.as_deref()),
         max_input_tokens: args.budget,
@@ -130,10 +130,6 @@ fn read_input(
 fn is_request(raw: &RawValue) -> bool {
     let Ok(object) = Object::try_from(raw) else { return Kind::from(raw) == Kind::Array };
     !object.names().any(|name| matches!(name, "config" | "inputMessages" | "sessionEntries"))
-}
-
-fn requested_model(raw: &RawValue) -> Option<String> {
-    Object::try_from(raw).ok()?.take_text("model").ok()?
 }
 
 fn read_log(path: &Path, streams: &mut Streams<'_>) -> Result<Vec<Entry>> {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use tertulia_chat::terminal::visible;
 use tertulia_operations::lines::read_log;
-use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
+use tertulia_session::{Entry, EntryId, EntryKind, Message, TurnState};
 use tertulia_store::{Import, NewSession, SessionId, SessionStore, StoreError};
 use tertulia_team::file::TeamFile;
 use tertulia_team::{Driver, EventSink, SentPrompt, SessionEvent, Team, sent_prompt};
@@ -92,11 +92,9 @@ pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result {
         // What it gets is what it would get for the newest message, which this is.
         let prompt = driver.prompt_for(member);
         driver.run(&mut Silence)?;
-        let answer = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
-            EntryKind::Message(message) if entry.id != said => Some(message.text().into_owned()),
-            _ => None,
-        });
-        let answer = answer.unwrap_or_default();
+        let others = driver.entries().iter().rev().filter(|entry| entry.id != said);
+        let answer =
+            others.filter_map(Entry::message).next().map(Message::text).unwrap_or_default();
         let (you, name) = (paint.strong("you:"), paint.strong(&format!("{member}:")));
         let answer = visible(answer.trim_end());
         writeln!(streams.stdout, "\n{you} {request}\n\n{name}\n{answer}\n")

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tertulia_operations::names::{Latest, find_session_or_latest, short};
-use tertulia_session::{EntryId, EntryKind, TurnState};
+use tertulia_session::{Entry, EntryId, TurnState};
 use tertulia_store::Range;
 use tertulia_team::{Difference, Machine};
 
@@ -41,8 +41,8 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result {
     let session = find_session_or_latest(&store, args.session.as_deref(), latest)?;
     let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
     let entries = stored.iter().map(|stored| &stored.entry);
-    let is_start = |kind: &EntryKind| matches!(kind, EntryKind::Turn(turn) if turn.state == TurnState::Started);
-    let turns = entries.clone().filter(|entry| is_start(&entry.kind)).count();
+    let turns = entries.clone().filter_map(Entry::turn);
+    let turns = turns.filter(|turn| turn.state == TurnState::Started).count();
     let replay = Machine::replay(team.table().clone(), entries);
     let more = replay.is_cut();
     let (mut differences, unchecked) = (replay.differences, replay.unchecked);

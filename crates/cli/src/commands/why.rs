@@ -6,7 +6,7 @@ use tertulia_operations::decisions::story;
 use tertulia_operations::names::{
     Latest, NameError, find_entry, find_session_or_latest, find_stored_entry, newest_message, short,
 };
-use tertulia_session::{Cause, Entry, EntryId, EntryKind};
+use tertulia_session::{Cause, Entry, EntryId};
 use tertulia_store::{Range, SessionId, SessionStore};
 use tertulia_team::{Decision, Machine, reached_nobody};
 
@@ -55,8 +55,7 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result {
     let machine = Machine::replay(team.table().clone(), log.iter()).machine;
     let decided = story(&entry.id, |about| machine.why(about.as_str()));
     let is_same = turns(&decided).eq(turns(&recorded));
-    let found_nobody =
-        matches!(&entry.kind, EntryKind::Message(message) if reached_nobody(message));
+    let found_nobody = entry.message().is_some_and(reached_nobody);
     let was_heard = !recorded.is_empty() || found_nobody;
     let decisions = if is_same && was_heard { &decided } else { &recorded };
     if !is_same && !recorded.is_empty() {
@@ -100,7 +99,7 @@ fn named<'e>(
 
 fn recorded(log: &[Entry]) -> Vec<Decision> {
     let decisions = log.iter().filter_map(|entry| {
-        let EntryKind::Turn(turn) = &entry.kind else { return None };
+        let turn = entry.turn()?;
         if let Cause::Other(_) = turn.cause {
             return None;
         }

@@ -13,7 +13,9 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-pub use client::{AcpAsk, AcpChoice, AcpClient, AcpPermission, AcpPrompt};
+pub use client::{
+    AcpAsk, AcpClient, AcpPermission, AcpPrompt, PermissionChoice, PermissionRequest,
+};
 
 use super::class::{ErrorClass, TurnError};
 use super::event::{Cost, Scope, Unparsed, Usage, ViolationKind};

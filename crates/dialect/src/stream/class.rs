@@ -3,36 +3,34 @@
 //! verdict; it knows words and HTTP statuses, no agent's JSON.
 
 use std::fmt;
-use std::str::FromStr;
-
-use tertulia_session::UnknownWord;
 
 /// How much of a text is searched for words. Messages are short; a flood is not worth reading.
 const SEARCHED_BYTES_MAX: usize = 8 * 1024;
 
-/// Why a turn failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ErrorClass {
-    /// No key, a wrong one, or one that may not do this.
-    Auth,
-    /// Too many requests, or the plan is used up.
-    Quota,
-    /// The prompt is larger than the model takes.
-    Overflow,
-    /// The service cannot be reached, hung up, or is in trouble itself.
-    Network,
-    /// The model or its guard declined to answer.
-    Refused,
-    /// A limit of turns, money or length that was set for the agent.
-    Limit,
-    /// The agent was started wrongly: a flag, a model, a session or a folder that it does not take.
-    Setup,
-    /// The turn ended well and said nothing.
-    Empty,
-    Cancelled,
-    /// It ended in a way that no other class names: killed, or with an unknown complaint.
-    Crash,
+tertulia_session::word_enum! {
+    /// Why a turn failed.
+    #[non_exhaustive]
+    pub enum ErrorClass: "the class of a failure, such as auth or quota" {
+        /// No key, a wrong one, or one that may not do this.
+        Auth = "auth",
+        /// Too many requests, or the plan is used up.
+        Quota = "quota",
+        /// The prompt is larger than the model takes.
+        Overflow = "overflow",
+        /// The service cannot be reached, hung up, or is in trouble itself.
+        Network = "network",
+        /// The model or its guard declined to answer.
+        Refused = "refused",
+        /// A limit of turns, money or length that was set for the agent.
+        Limit = "limit",
+        /// The agent was started wrongly: a flag, a model, a session or a folder that it does not take.
+        Setup = "setup",
+        /// The turn ended well and said nothing.
+        Empty = "empty",
+        Cancelled = "cancelled",
+        /// It ended in a way that no other class names: killed, or with an unknown complaint.
+        Crash = "crash",
+    }
 }
 
 /// A failure with its class.
@@ -43,47 +41,20 @@ pub struct TurnError {
     pub message: Box<str>,
 }
 
-impl FromStr for ErrorClass {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        let found = Self::ALL.into_iter().find(|class| class.as_str() == word);
-        found.ok_or_else(|| UnknownWord::new("the class of a failure, such as auth or quota", word))
-    }
-}
-
 impl ErrorClass {
-    /// All of them.
-    #[rustfmt::skip]
-    pub const ALL: [Self; 10] = [
-        Self::Auth, Self::Quota, Self::Overflow, Self::Network, Self::Refused, Self::Limit,
-        Self::Setup, Self::Empty, Self::Cancelled, Self::Crash,
-    ];
-
-    /// The word for JSON.
-    pub fn as_str(self) -> &'static str {
-        self.described().0
-    }
-
     /// What to do about it.
     pub fn cure(self) -> &'static str {
-        self.described().1
-    }
-
-    fn described(self) -> (&'static str, &'static str) {
         match self {
-            Self::Auth => ("auth", "log in to the agent, or check its key"),
-            Self::Quota => ("quota", "wait, or check your plan"),
-            Self::Overflow => {
-                ("overflow", "send a smaller prompt, or choose a model with a larger window")
-            }
-            Self::Network => ("network", "check the connection and try again later"),
-            Self::Refused => ("refused", "rephrase the request, or choose another model"),
-            Self::Limit => ("limit", "increase timeout_s, or ask for a smaller task"),
-            Self::Setup => ("setup", "check the agent's settings: model, args, cwd"),
-            Self::Empty => ("empty", "try again"),
-            Self::Cancelled => ("cancelled", "retry the turn if you still want it"),
-            Self::Crash => ("crash", "try again, or run it manually to see more output"),
+            Self::Auth => "log in to the agent, or check its key",
+            Self::Quota => "wait, or check your plan",
+            Self::Overflow => "send a smaller prompt, or choose a model with a larger window",
+            Self::Network => "check the connection and try again later",
+            Self::Refused => "rephrase the request, or choose another model",
+            Self::Limit => "increase timeout_s, or ask for a smaller task",
+            Self::Setup => "check the agent's settings: model, args, cwd",
+            Self::Empty => "try again",
+            Self::Cancelled => "retry the turn if you still want it",
+            Self::Crash => "try again, or run it manually to see more output",
         }
     }
 

@@ -4,9 +4,11 @@ use tertulia_context::builder::{ContextBuilder, ContextConfig, ContextError};
 use tertulia_context::compact::Compactor;
 use tertulia_context::recall::usual_tokens;
 use tertulia_context::tokens::{MessageCounter, Model, Tokenizer, find_model};
-use tertulia_session::json::{FieldError, Kind, Object, Problem, boolean, text, whole_number};
+use tertulia_session::json::{
+    FieldError, Kind, Object, Problem, boolean, each, text, whole_number,
+};
 
-use super::{BuildError, Overrides, Unused, each, not_one_of, read_word};
+use super::{BuildError, Overrides, Unused, not_one_of, read_word};
 
 /// A builder, and what was found out on the way to it.
 #[derive(Debug)]

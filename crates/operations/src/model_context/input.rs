@@ -3,11 +3,13 @@
 use tertulia_context::builder::{ContextBuildInput, ContextUpdateRequest};
 use tertulia_context::tokens::ToolSpec;
 use tertulia_dialect::{Dialect, Note};
-use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, elements, whole_number};
+use tertulia_session::json::{
+    FieldError, Json, Object, RawValue, boolean, each, elements, whole_number,
+};
 use tertulia_session::record::{read_entry, read_entry_message};
 use tertulia_session::{Entry, EntryId, Message, Role};
 
-use super::{BuildError, Setup, Unused, each, read_tool_spec, read_word};
+use super::{BuildError, Setup, Unused, read_tool_spec, read_word};
 
 /// What a build is given.
 #[derive(Debug)]

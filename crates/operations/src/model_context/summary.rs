@@ -2,14 +2,14 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::builder::{ContextIndex, SummaryRequest};
-use tertulia_session::json::{FieldError, Object, RawValue, text, whole_number};
+use tertulia_session::json::{FieldError, Object, RawValue, each, text, whole_number};
 use tertulia_session::record::EntryRecord;
 use tertulia_session::{Entry, EntryId};
 
 use super::config::within;
 use super::input::read_entries;
 use super::output::entries;
-use super::{BuildError, Overrides, Setup, Unused, each};
+use super::{BuildError, Overrides, Setup, Unused};
 use crate::to_json;
 
 const SOME_AUTHOR: &str = "model";

@@ -1,6 +1,6 @@
 //! Which entry of a session is meant: its id, or a prefix that no other id has, with or without `e-`.
 
-use tertulia_session::{Entry, EntryId, EntryKind, Message};
+use tertulia_session::{Entry, EntryId, Message};
 use tertulia_store::{SessionId, SessionStore, StoreError};
 use tertulia_team::nearest_name;
 
@@ -93,15 +93,13 @@ pub fn own_newest_message<'e>(entries: &'e [Entry], member: &str) -> Option<&'e 
 }
 
 fn newest_said(entries: &[Entry]) -> Option<(&Entry, &Message)> {
-    entries.iter().rev().find_map(|entry| match &entry.kind {
-        EntryKind::Message(message) if !message.text().trim().is_empty() => Some((entry, message)),
-        _ => None,
-    })
+    let mut messages = entries.iter().rev().filter_map(|entry| Some((entry, entry.message()?)));
+    messages.find(|(_, message)| !message.text().trim().is_empty())
 }
 
 #[cfg(test)]
 mod tests {
-    use tertulia_session::{NewEntry, Speaker, SpeakerType};
+    use tertulia_session::{EntryKind, NewEntry, Speaker, SpeakerType};
 
     use super::*;
 

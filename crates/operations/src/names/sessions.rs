@@ -1,6 +1,6 @@
 //! Which session is meant: an id, `latest` or `-`, a title, or a unique prefix of a title, an id or a later part of it.
 
-use tertulia_session::{Entry, EntryKind, Setting, SpeakerType};
+use tertulia_session::{Entry, Message, Setting};
 use tertulia_store::{
     ListFilter, ProjectScope, Range, SessionId, SessionInfo, SessionStore, StoreError,
 };
@@ -239,12 +239,6 @@ fn read_ends(store: &SessionStore, id: &SessionId) -> Result<Seen, StoreError> {
 }
 
 fn is_of_table(entry: &Entry) -> bool {
-    match &entry.kind {
-        EntryKind::Turn(_) => true,
-        EntryKind::Message(message) => {
-            let kind = message.speaker.as_ref().and_then(|speaker| speaker.kind.as_ref());
-            kind == Some(&SpeakerType::Human) && reached_nobody(message)
-        }
-        _ => false,
-    }
+    let is_asked = |message: &Message| message.is_of_human() && reached_nobody(message);
+    entry.turn().is_some() || entry.message().is_some_and(is_asked)
 }

@@ -1,6 +1,7 @@
 //! Errors on the wire: codes of the standard, texts of the contract, and in `data` the kind and its numbers.
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use tertulia_context::{AddMessageError, SnapshotError};
 use tertulia_session::EntryId;
 use tertulia_session::json::{FieldError, Problem, SyntaxError};
@@ -11,11 +12,16 @@ use super::{BATCH_ANSWER_BYTES_MAX, BATCH_REQUESTS_MAX};
 use crate::lines::LineError;
 use crate::model_context::BuildError;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(super) struct RpcError {
     code: i32,
     message: String,
-    kind: &'static str,
+    data: Data,
+}
+
+#[derive(Debug)]
+struct Data {
+    code: &'static str,
     more: More,
 }
 
@@ -35,11 +41,17 @@ const SERVER_ERROR: i32 = -32000;
 
 impl RpcError {
     fn new(code: i32, kind: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), kind, more: More::Nothing }
+        let data = Data { code: kind, more: More::Nothing };
+        Self { code, message: message.into(), data }
+    }
+
+    fn with(mut self, more: More) -> Self {
+        self.data.more = more;
+        self
     }
 
     fn detail(self, detail: impl Into<String>) -> Self {
-        Self { more: More::Detail(detail.into()), ..self }
+        self.with(More::Detail(detail.into()))
     }
 
     pub(super) fn parse(syntax: &SyntaxError) -> Self {
@@ -127,7 +139,7 @@ impl From<SnapshotError> for RpcError {
 impl From<BuildError> for RpcError {
     fn from(error: BuildError) -> Self {
         let told = Self::new(SERVER_ERROR, error.code(), error.to_string());
-        Self { more: More::Context(Box::new(error)), ..told }
+        told.with(More::Context(Box::new(error)))
     }
 }
 
@@ -138,27 +150,15 @@ impl From<StoreError> for RpcError {
             _ => SERVER_ERROR,
         };
         let told = Self::new(code, error.code(), error.to_string());
-        Self { more: More::Store(Box::new(error)), ..told }
+        told.with(More::Store(Box::new(error)))
     }
 }
 
-impl Serialize for RpcError {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(3))?;
-        map.serialize_entry("code", &self.code)?;
-        map.serialize_entry("message", &self.message)?;
-        map.serialize_entry("data", &Data(self))?;
-        map.end()
-    }
-}
-
-struct Data<'a>(&'a RpcError);
-
-impl Serialize for Data<'_> {
+impl Serialize for Data {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("code", self.0.kind)?;
-        match &self.0.more {
+        map.serialize_entry("code", self.code)?;
+        match &self.more {
             More::Nothing => {}
             More::Detail(detail) => map.serialize_entry("detail", detail)?,
             More::Context(error) => error.write_data(&mut map)?,

@@ -147,10 +147,7 @@ impl TableLog {
         }
         self.stored = self.entries.len();
         let has_summary = self.branch().summary().is_some() || !was_summarised;
-        match has_summary && self.is_enough(window) {
-            true => Ok(()),
-            false => self.read_all(),
-        }
+        if has_summary && self.is_enough(window) { Ok(()) } else { self.read_all() }
     }
 
     /// Where a branch begins, the message that it was begun at is read too: whether its turn had ended shows there.
@@ -280,10 +277,7 @@ impl TableLog {
 
     fn follow(&self, kind: EntryKind) -> NewEntry {
         let new = NewEntry::new(kind).at(now());
-        let new = match new.kind.holds_text() {
-            true => new.salted(fresh_salt()),
-            false => new,
-        };
+        let new = if new.kind.holds_text() { new.salted(fresh_salt()) } else { new };
         match self.entries.last().map(|entry| &entry.id).or(self.tail.as_ref()) {
             Some(parent) => new.with_parent(parent.clone()),
             None => new,
@@ -308,15 +302,11 @@ impl TableLog {
 
     pub(super) fn take(&mut self, entry: Entry) {
         let place = self.entries.len();
-        match &entry.kind {
-            EntryKind::Turn(turn) if turn.prompt_recipe.is_some() => {
-                self.prompted.push(place);
-            }
-            kind => {
-                if let Some(Setting::Folder { path }) = kind.setting() {
-                    (self.folder, self.folder_place) = (Some(path.clone()), place);
-                }
-            }
+        if entry.turn().is_some_and(|turn| turn.prompt_recipe.is_some()) {
+            self.prompted.push(place);
+        }
+        if let Some(Setting::Folder { path }) = entry.kind.setting() {
+            (self.folder, self.folder_place) = (Some(path.clone()), place);
         }
         self.index.push(place, &entry);
         self.entries.push(entry);

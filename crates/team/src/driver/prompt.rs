@@ -14,7 +14,7 @@ use tertulia_context::{
     AssemblerInput, ContextKind, PromptStatus, PromptWarning, SectionBytes, SpokenBy, Verdict,
 };
 use tertulia_session::json::Json;
-use tertulia_session::{Entry, EntryId, EntryKind, Message, Role, Salt, TurnState};
+use tertulia_session::{Entry, EntryId, Message, Role, Salt, TurnState};
 use tertulia_store::{SessionId, SessionStore, StoreError};
 
 use super::log::{Reading, TableLog};
@@ -292,10 +292,8 @@ impl<'t> Member<'t> {
 
 fn turns_in(entries: &[Entry]) -> HashMap<Box<str>, usize> {
     let mut turns: HashMap<Box<str>, usize> = HashMap::new();
-    for entry in entries {
-        if let EntryKind::Turn(turn) = &entry.kind
-            && turn.state == TurnState::Started
-        {
+    for turn in entries.iter().filter_map(Entry::turn) {
+        if turn.state == TurnState::Started {
             *turns.entry(turn.member.clone()).or_default() += 1;
         }
     }

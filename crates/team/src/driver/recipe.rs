@@ -382,9 +382,9 @@ pub(super) struct RecipeHistory {
 impl RecipeHistory {
     /// Reads the records of the entries at these places, as far back as the last refers to them.
     pub(super) fn read(entries: &[Entry], places: &[usize]) -> Result<Self, RecipeError> {
-        let record = |place: &usize| match &entries.get(*place)?.kind {
-            EntryKind::Turn(turn) => Some((&turn.member, turn.prompt_recipe.as_ref()?)),
-            _ => None,
+        let record = |place: &usize| {
+            let turn = entries.get(*place)?.turn()?;
+            Some((&turn.member, turn.prompt_recipe.as_ref()?))
         };
         let records: Vec<_> = places.iter().filter_map(record).collect();
         let is_alone = |(_, json): &(_, &Json)| Recipe::is_alone(json);

@@ -2,9 +2,7 @@
 //! when it was sent. Pure; for whoever asks what a member saw.
 
 use tertulia_session::json::Json;
-use tertulia_session::{
-    Cause, Entry, EntryId, EntryKind, Turn, TurnActivity, TurnEvent, TurnState,
-};
+use tertulia_session::{Cause, Entry, EntryId, EntryKind, TurnActivity, TurnEvent, TurnState};
 
 use super::prompt::hash_of;
 use super::recipe::{Recipe, RecipeError, RecipeHistory};
@@ -65,7 +63,7 @@ pub enum PromptLost {
 pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, PromptLost> {
     let turn = turn_of(entries, asked).ok_or_else(|| PromptLost::NoTurn(asked.clone()))?;
     let started = entries.iter().enumerate().rev().find_map(|(place, entry)| {
-        let started = as_turn(entry).filter(|turn| turn.state == TurnState::Started)?;
+        let started = entry.turn().filter(|turn| turn.state == TurnState::Started)?;
         (entry.turn_id() == Some(&turn)).then_some((place, entry, started))
     });
     let (place, start, started) = started.ok_or_else(|| PromptLost::NotStarted(turn.clone()))?;
@@ -108,14 +106,14 @@ pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, Pro
 }
 
 fn recorded(entries: &[Entry]) -> Vec<usize> {
-    let is_recorded = |entry| as_turn(entry).is_some_and(|turn| turn.prompt_recipe.is_some());
-    entries.iter().enumerate().filter(|(_, entry)| is_recorded(entry)).map(|(at, _)| at).collect()
+    let turns = entries.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.turn()?)));
+    turns.filter(|(_, turn)| turn.prompt_recipe.is_some()).map(|(at, _)| at).collect()
 }
 
 /// Whether a turn was redacted since the last record that refers to no other.
 fn is_turn_redacted(entries: &[Entry], places: &[usize]) -> bool {
     let is_alone = |place: &&usize| {
-        let turn = entries.get(**place).and_then(as_turn);
+        let turn = entries.get(**place).and_then(Entry::turn);
         turn.and_then(|turn| turn.prompt_recipe.as_ref()).is_some_and(Recipe::is_alone)
     };
     let first = places.iter().rev().find(is_alone).copied().unwrap_or_default();
@@ -127,10 +125,10 @@ fn is_turn_redacted(entries: &[Entry], places: &[usize]) -> bool {
 
 fn turn_of(entries: &[Entry], asked: &EntryId) -> Option<EntryId> {
     let entry = entries.iter().find(|entry| entry.id == *asked)?;
-    if as_turn(entry).is_some() {
+    if entry.turn().is_some() {
         return entry.turn_id().cloned();
     }
-    entries.iter().find_map(|one| match &as_turn(one)?.cause {
+    entries.iter().find_map(|one| match &one.turn()?.cause {
         Cause::Answered { entry } | Cause::CutOff { entry } if entry == asked => {
             one.turn_id().cloned()
         }
@@ -145,13 +143,6 @@ fn resent<'e>(entry: &'e Entry, turn: &EntryId) -> Option<(&'e str, &'e Json)> {
             activity: TurnActivity::Resent { prompt_hash, prompt_recipe },
             ..
         }) if turn_id == turn => Some((prompt_hash, prompt_recipe)),
-        _ => None,
-    }
-}
-
-fn as_turn(entry: &Entry) -> Option<&Turn> {
-    match &entry.kind {
-        EntryKind::Turn(turn) => Some(turn),
         _ => None,
     }
 }

@@ -222,10 +222,7 @@ impl Driver {
     }
 
     pub(super) fn catch_up(&mut self, sink: &mut dyn EventSink) -> Done {
-        match self.log.is_behind()? {
-            true => self.rejoin(self.log.staged_count(), sink),
-            false => Ok(()),
-        }
+        if self.log.is_behind()? { self.rejoin(self.log.staged_count(), sink) } else { Ok(()) }
     }
 
     fn launch(&mut self, start: Start) {

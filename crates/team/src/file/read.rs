@@ -108,10 +108,7 @@ pub(super) fn bytes_of(path: &Path, bytes_max: usize) -> Result<Vec<u8>, String>
     let mut bytes = Vec::new();
     let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
     File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(cannot)?;
-    match bytes.len() <= bytes_max {
-        true => Ok(bytes),
-        false => Err(too_large(bytes_max)),
-    }
+    if bytes.len() <= bytes_max { Ok(bytes) } else { Err(too_large(bytes_max)) }
 }
 
 fn too_large(bytes_max: usize) -> String {

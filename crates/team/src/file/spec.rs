@@ -192,10 +192,7 @@ pub(super) fn leads_out(path: &str) -> bool {
 
 /// A program: a plain name is looked for in `PATH`, a relative path starts at the folder.
 fn in_folder(base: &Path, program: &str) -> Box<str> {
-    match program.contains('/') {
-        true => base.join(program).to_string_lossy().into(),
-        false => program.into(),
-    }
+    if program.contains('/') { base.join(program).to_string_lossy().into() } else { program.into() }
 }
 
 /// One line of a script file: a JSON string, or `{"text": …, "delayMs": …}`.

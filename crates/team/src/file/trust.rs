@@ -55,11 +55,7 @@ pub enum TrustError {
     #[error("{} {why}; delete it: you will be asked again", path.display())]
     Read { path: PathBuf, why: Box<str> },
     #[error("{} cannot be written; check the folder's permissions and free space", path.display())]
-    Write {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 impl Trust {

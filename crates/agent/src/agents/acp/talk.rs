@@ -14,7 +14,7 @@ use super::Stop;
 use crate::clock::{Clock, Flood};
 use crate::process::pipes;
 use crate::spec::tell;
-use crate::{Ended, Listener, PermissionAnswer, PermissionRequest, Permissions};
+use crate::{Ended, Listener, PermissionAnswer, Permissions};
 
 const LINES_MAX: usize = 256;
 
@@ -79,15 +79,13 @@ impl Talk {
     ) -> Result<(), Stop> {
         let answer = match self.permissions {
             Permissions::Full => {
-                let allowing = permission.choices.iter().find(|choice| choice.allows);
+                let allowing = permission.request.choices.iter().find(|choice| choice.allows);
                 allowing.map_or(PermissionAnswer::Deny, |choice| {
                     PermissionAnswer::Choose(choice.id.clone())
                 })
             }
             Permissions::Read | Permissions::Edit => {
-                let AcpPermission { title, tool, input, choices, .. } = permission.clone();
-                let request = PermissionRequest { title, tool, input, choices };
-                self.clock.stand_still(|| listener.permit(&request))
+                self.clock.stand_still(|| listener.permit(&permission.request))
             }
         };
         let line = match &answer {
@@ -105,7 +103,7 @@ impl Talk {
         let message = format!(
             "the agent asks for permission: {}; run it in `tertulia chat`, or give it more \
              permissions",
-            permission.title
+            permission.request.title
         );
         Err(Stop::Ended(Ended::NeedsPerson, TurnError::new(ErrorClass::Refused, message)))
     }

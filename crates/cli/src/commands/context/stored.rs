@@ -12,7 +12,7 @@ use tertulia_context::{AgentType, DEFAULT_MAX_BYTES, SectionBytes, Strip, Verdic
 use tertulia_operations::names::{
     Latest, find_session, find_session_or_latest, own_newest_message,
 };
-use tertulia_session::{Entry, EntryKind};
+use tertulia_session::{Entry, EntryId};
 use tertulia_team::agents::{AGENTS, AgentDefinition};
 use tertulia_team::{AgentKind, AgentSpec, Preamble, Preview, TeamMember, TurnPrompt, preview};
 
@@ -58,7 +58,20 @@ pub(super) fn of_member(args: &ContextArgs, name: &str, streams: &mut Streams<'_
         tell(streams, &line);
     }
     if args.json {
-        return write_json(streams, &record(name, session.as_str(), member.budget_bytes, &prompt));
+        let record = MemberRecord {
+            session_id: session.as_str(),
+            member: name,
+            prompt: &prompt.text,
+            system_flag: prompt.system.as_deref(),
+            budget_bytes: member.budget_bytes,
+            bytes: BytesRecord { sections: prompt.bytes, total: prompt.bytes.total() },
+            kept_context: prompt.kept,
+            dropped_context: prompt.dropped,
+            covered_by_minutes: prompt.covered,
+            recalled: &prompt.recalled,
+            verdicts: verdict_records(&prompt.verdicts),
+        };
+        return write_json(streams, &record);
     }
     if args.explain {
         let title = format!("{name} in session {session}");
@@ -173,7 +186,7 @@ fn write_messages(to: &mut Sheet<'_>, verdicts: &[Verdict], entries: &[Entry]) -
     table::write_titles(to)?;
     for verdict in verdicts {
         let entry = entries.iter().rev().find(|entry| entry.id == verdict.entry);
-        if let Some(EntryKind::Message(message)) = entry.map(|entry| &entry.kind) {
+        if let Some(message) = entry.and_then(Entry::message) {
             table::write_row(to, (&verdict.entry, message), &verdict.fate)?;
         }
     }
@@ -204,7 +217,7 @@ struct MemberRecord<'a> {
     kept_context: usize,
     dropped_context: usize,
     covered_by_minutes: usize,
-    recalled: Vec<&'a str>,
+    recalled: &'a [EntryId],
     verdicts: Vec<VerdictRecord<'a>>,
 }
 
@@ -213,27 +226,6 @@ struct BytesRecord {
     #[serde(flatten)]
     sections: SectionBytes,
     total: usize,
-}
-
-fn record<'a>(
-    member: &'a str,
-    session_id: &'a str,
-    budget_bytes: u64,
-    prompt: &'a TurnPrompt,
-) -> MemberRecord<'a> {
-    MemberRecord {
-        session_id,
-        member,
-        prompt: &prompt.text,
-        system_flag: prompt.system.as_deref(),
-        budget_bytes,
-        bytes: BytesRecord { sections: prompt.bytes, total: prompt.bytes.total() },
-        kept_context: prompt.kept,
-        dropped_context: prompt.dropped,
-        covered_by_minutes: prompt.covered,
-        recalled: prompt.recalled.iter().map(|id| id.as_str()).collect(),
-        verdicts: verdict_records(&prompt.verdicts),
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 use tertulia_operations::names::{Latest, find_session_or_latest, find_stored_entry, is_latest};
-use tertulia_session::{Entry, EntryId, EntryKind};
+use tertulia_session::{Entry, EntryId};
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::{PromptLost, SentPrompt, sent_prompt};
 
@@ -90,11 +90,10 @@ fn branch(store: &SessionStore, session: &SessionId, tail: Option<EntryId>) -> R
 fn end_behind(log: &[StoredEntry], asked: &EntryId) -> Option<EntryId> {
     let asked = log.iter().find(|stored| stored.entry.id == *asked)?;
     let about = asked.entry.turn_id().unwrap_or(&asked.entry.id);
-    let is_of_turn = |stored: &&StoredEntry| match &stored.entry.kind {
-        EntryKind::Turn(turn) => {
+    let is_of_turn = |stored: &&StoredEntry| {
+        stored.entry.turn().is_some_and(|turn| {
             turn.turn_id.as_ref() == Some(about) || turn.cause.ids().contains(&about)
-        }
-        _ => false,
+        })
     };
     let last = followers(log, asked).filter(is_of_turn).last().unwrap_or(asked);
     let end = followers(log, last).last().unwrap_or(last);

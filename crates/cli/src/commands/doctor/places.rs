@@ -136,7 +136,8 @@ fn file(path: &Path, is_there: bool) -> Finding {
         let finding = Finding::new("store", Health::Error, format!("{text}, not writable"));
         return finding.advised(format!("check the permissions of {}", near.display()));
     }
-    let Some(free) = free_space(near) else {
+    let space = rustix::fs::statvfs(near);
+    let Ok(free) = space.map(|known| known.f_bavail.saturating_mul(known.f_frsize)) else {
         return Finding::new("store", Health::Ok, format!("{text}, writable"));
     };
     let text = format!("{text}, writable, {} MiB free", grouped(free / 1024 / 1024));
@@ -166,11 +167,6 @@ fn left_behind(url: &StoreUrl, left: &LeftBehind) -> String {
     let imports = counted(left.sessions, "interrupted import or deletion", many);
     let entries = counted(left.entries, "entry", "entries");
     format!("{url}, opened; {imports} left {entries}, {} KiB", grouped(left.bytes.div_ceil(1024)))
-}
-
-fn free_space(path: &Path) -> Option<u64> {
-    let known = rustix::fs::statvfs(path).ok()?;
-    Some(known.f_bavail.saturating_mul(known.f_frsize))
 }
 
 #[cfg(test)]

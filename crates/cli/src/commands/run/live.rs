@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tertulia_chat::terminal::duration;
 use tertulia_chat::{Line, Look, PENDING_ROWS, Screen, Shown, Teller};
-use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
+use tertulia_session::{Entry, EntryId, TurnState};
 use tertulia_team::{DriveError, Driver, EventSink, Pause, SessionEvent};
 
 use super::Watcher;
@@ -41,7 +41,7 @@ impl<'a> Live<'a> {
 
     /// Keeps who waits.
     fn follow(&mut self, entry: &Entry) {
-        if let (EntryKind::Turn(turn), Some(id)) = (&entry.kind, entry.turn_id()) {
+        if let (Some(turn), Some(id)) = (entry.turn(), entry.turn_id()) {
             self.queue.retain(|(waiting, _)| waiting != id);
             if turn.state == TurnState::Queued {
                 self.queue.push((id.clone(), turn.member.clone()));

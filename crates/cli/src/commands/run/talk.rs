@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tertulia_chat::terminal::visible;
 use tertulia_chat::{Line, Shown, Teller};
-use tertulia_session::{Entry, EntryKind};
+use tertulia_session::Entry;
 use tertulia_team::{DriveError, Driver, EventSink, Pause, SessionEvent, is_partial};
 
 use super::Watcher;
@@ -52,7 +52,7 @@ impl<'a, 's> Talk<'a, 's> {
 
     /// Writes what an agent said, as it is.
     fn answer(&mut self, entry: &Entry) {
-        let EntryKind::Message(message) = &entry.kind else { return };
+        let Some(message) = entry.message() else { return };
         let Some(speaker) = message.speaker.as_deref().filter(|speaker| speaker.is_ai()) else {
             return;
         };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 use tertulia_chat::History;
-use tertulia_session::{EntryKind, Message, SpeakerType};
+use tertulia_session::EntryKind;
 use tertulia_store::{Range, Remains, SessionId, SessionStore};
 use tertulia_team::file::Trust;
 
@@ -62,7 +62,7 @@ impl Left {
             // What comes before a damaged entry is better than nothing.
             let Ok(stored) = stored else { break };
             match &stored.entry.kind {
-                EntryKind::Message(message) if is_persons(message) => {
+                EntryKind::Message(message) if message.is_of_human() => {
                     said.insert(typed(&message.text()).to_owned());
                 }
                 EntryKind::TeamTask(task) => {
@@ -126,10 +126,6 @@ impl Left {
         }
         tell(streams, &format!("out of reach: {}", out_of_reach(place).join("; ")));
     }
-}
-
-fn is_persons(message: &Message) -> bool {
-    message.speaker.as_ref().is_some_and(|one| one.kind == Some(SpeakerType::Human))
 }
 
 /// What a person said, without whom they addressed and how: `@max`, `/next max`, `/task`, `[TEAM_TASK: …]`.

@@ -83,7 +83,7 @@ impl View {
     fn shows(self, entry: &Entry) -> bool {
         match self {
             Self::All => true,
-            Self::Messages => matches!(entry.kind, EntryKind::Message(_)),
+            Self::Messages => entry.message().is_some(),
             Self::Talk => !is_bookkeeping(entry),
         }
     }
@@ -207,7 +207,7 @@ impl Transcript {
         }
         let time = self.paint.faint(&time);
         let id = self.paint.faint(&excerpt(&short(entry.id.as_str()), ID_COLUMNS));
-        let EntryKind::Message(message) = &entry.kind else {
+        let Some(message) = entry.message() else {
             return writeln!(out, "{time} {}  {id}", self.said(entry));
         };
         let name = self.paint.strong(&excerpt(name_of(message), NAME_COLUMNS));
@@ -290,11 +290,8 @@ fn usage_in_words(usage: &Usage) -> String {
 
 /// When it happened, or where nobody said, when it was stored.
 pub(super) fn moment(stored: &StoredEntry) -> &Timestamp {
-    let said = match &stored.entry.kind {
-        EntryKind::Message(message) => message.timestamp.as_ref(),
-        _ => None,
-    };
-    stored.entry.timestamp.as_ref().or(said).unwrap_or(&stored.stored_at)
+    let said = || stored.entry.message()?.timestamp.as_ref();
+    stored.entry.timestamp.as_ref().or_else(said).unwrap_or(&stored.stored_at)
 }
 
 /// A part that is no text.

@@ -41,16 +41,21 @@ pub enum AcpAsk {
 pub struct AcpPermission {
     id: Box<str>,
     call: Box<str>,
-    /// What it is about to do, in its words.
+    pub request: PermissionRequest,
+}
+
+/// What an agent asks to be allowed, in its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermissionRequest {
     pub title: Box<str>,
     pub tool: Option<Box<str>>,
     pub input: Option<Json>,
-    pub choices: Vec<AcpChoice>,
+    pub choices: Vec<PermissionChoice>,
 }
 
-/// One of the answers.
+/// One answer that the agent offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AcpChoice {
+pub struct PermissionChoice {
     pub id: Box<str>,
     pub name: Box<str>,
     pub allows: bool,
@@ -95,7 +100,7 @@ impl AcpClient {
         choice: Option<&str>,
         out: &mut Vec<StreamEvent>,
     ) -> String {
-        let choices = &permission.choices;
+        let choices = &permission.request.choices;
         let known = choices.iter().find(|known| Some(&*known.id) == choice);
         let known = known.or_else(|| choices.iter().find(|known| !known.allows));
         if !known.is_some_and(|known| known.allows) {
@@ -111,7 +116,8 @@ impl AcpClient {
     }
 
     fn deny(&mut self, permission: &AcpPermission, out: &mut Vec<StreamEvent>) {
-        let name = permission.tool.as_ref().unwrap_or(&permission.title);
+        let PermissionRequest { title, tool, .. } = &permission.request;
+        let name = tool.as_ref().unwrap_or(title);
         let deny =
             |turn: &mut Turn| turn.tool_denied(&permission.call, name, Some("not permitted"));
         self.parser.turn.telling(out, deny);
@@ -187,7 +193,7 @@ impl Acp {
         options.each(|option| {
             let [id, name, kind] = option.fields(&["optionId", "name", "kind"])?;
             let kind = kind.plain().unwrap_or_default();
-            choices.push(AcpChoice {
+            choices.push(PermissionChoice {
                 id: id.need_word()?,
                 name: name.text_or_empty().into(),
                 allows: kind.starts_with("allow"),
@@ -196,14 +202,13 @@ impl Acp {
             Ok(())
         })?;
         self.tools.start(&call, turn);
-        Ok(AcpPermission {
-            id: id.into(),
+        let request = PermissionRequest {
             title: call.title.or(call.name).unwrap_or_default(),
             tool: Some(turn.tool_name(&call.id)).filter(|name| !name.is_empty()),
             input: call.input.is_some().then(|| call.input.json()),
-            call: call.id,
             choices,
-        })
+        };
+        Ok(AcpPermission { id: id.into(), call: call.id, request })
     }
 }
 

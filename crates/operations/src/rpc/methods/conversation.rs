@@ -13,14 +13,14 @@ use tertulia_context::{
     AddMessageError, AgentType, ContextManagerOptions, ContextRequest, ContextSnapshot, Strip,
 };
 use tertulia_session::json::{
-    FieldError, Kind, Object, Problem, RawValue, boolean, text, whole_number,
+    FieldError, Kind, Object, Problem, RawValue, boolean, each, text, whole_number,
 };
 use tertulia_session::record::{
     ConversationMessageRecord, MessageError, read_addressees, read_entry_message, read_message,
 };
 
 use super::{Answer, Params, count, named};
-use crate::model_context::{each, not_one_of, read_tool_spec, read_word};
+use crate::model_context::{not_one_of, read_tool_spec, read_word};
 use crate::rpc::RpcServer;
 use crate::to_json;
 
@@ -217,8 +217,9 @@ pub(super) fn format_addressees(_: &mut RpcServer, params: &mut Params<'_>) -> A
 
 pub(super) fn estimate_tokens(_: &mut RpcServer, params: &mut Params<'_>) -> Answer {
     let raw = params.object.need("messages", "a list of messages, [] for none")?;
-    let messages = each(raw, read_entry_message).map_err(|error| error.within("messages"))?;
-    let tools = |raw| each(raw, read_tool_spec);
+    let messages: Result<Vec<_>, _> = each(raw, read_entry_message);
+    let messages = messages.map_err(|error| error.within("messages"))?;
+    let tools = |raw| each::<_, Vec<_>>(raw, read_tool_spec);
     let tools = params.object.take_with("toolSpecs", tools)?.unwrap_or_default();
     let tokenizer = params.object.take_with("tokenizer", read_word)?.unwrap_or_default();
     let counter = MessageCounter::new(tokenizer);

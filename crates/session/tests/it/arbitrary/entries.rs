@@ -172,9 +172,9 @@ fn views() -> impl Strategy<Value = EntryKind> {
 /// Any cause that this version knows.
 fn cause() -> impl Strategy<Value = Cause> {
     let by = || option::of(boxed());
-    let intent = || select(Intent::ALL);
+    let intent = || select(&Intent::ALL);
     prop_oneof![
-        (id(), by(), select(RouteSource::ALL), intent())
+        (id(), by(), select(&RouteSource::ALL), intent())
             .prop_map(|(entry, by, route, intent)| Cause::Asked { entry, by, route, intent }),
         (id(), id(), by(), intent()).prop_map(|(turn, entry, by, intent)| Cause::Repeated {
             turn,
@@ -182,7 +182,7 @@ fn cause() -> impl Strategy<Value = Cause> {
             by,
             intent
         }),
-        select(QueueRule::ALL).prop_map(|rule| Cause::Chosen { rule }),
+        select(&QueueRule::ALL).prop_map(|rule| Cause::Chosen { rule }),
         id().prop_map(|entry| Cause::Answered { entry }),
         boxed().prop_map(|class| Cause::Failed { class }),
         any::<bool>().prop_map(|all| Cause::Cancelled { all }),
@@ -196,7 +196,7 @@ fn cause() -> impl Strategy<Value = Cause> {
 
 /// Any turn in the form of version 2.
 pub(crate) fn turn() -> impl Strategy<Value = Turn> {
-    let state = select(TurnState::ALL);
+    let state = select(&TurnState::ALL);
     let texts = [(); 3].map(|()| option::of(boxed()));
     let recipe = option::of(boxed().prop_map(|text| Json::text(&text)));
     let other = json_string().prop_map(|value| {
