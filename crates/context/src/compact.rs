@@ -137,7 +137,8 @@ impl Compactor {
 }
 
 /// The extractive summary: goal, requests, constraints, decisions, what was done, errors, open points
-/// and exact names, each line with the entry that it comes from, then the most telling sentences.
+/// and exact names, then the most telling sentences. Lines have the entry that they come from; files that were changed,
+/// commands that were run and errors are lists without.
 ///
 /// The same text for the same task, never over `max_tokens`; empty only if there is nothing to say or
 /// no room for a line.
