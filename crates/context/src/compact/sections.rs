@@ -31,7 +31,7 @@ impl Section {
     /// The order in which room is given away. What stands first stays longest.
     #[rustfmt::skip]
     pub(super) const BY_WEIGHT: [Self; 11] = [
-        Self::Goal, Self::Constraints, Self::Requests, Self::Files, Self::Errors, Self::Commands,
+        Self::Goal, Self::Constraints, Self::Files, Self::Requests, Self::Errors, Self::Commands,
         Self::Open, Self::Done, Self::Decisions, Self::Names, Self::Notes,
     ];
 
