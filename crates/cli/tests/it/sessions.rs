@@ -152,9 +152,23 @@ fn an_explained_search_says_which_words_were_found_and_what_they_count() {
     let shelf = login();
     let search = ["search", "why is the lock in attempts::add failing", "--explain"];
     let outcome = shelf.sessions(&search, "");
-    assert!(outcome.stdout.contains("lock → locked"), "{}", outcome.stdout);
-    assert!(outcome.stderr.contains("no entry has all words"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("nothing: why, is, the, in\n"), "{}", outcome.stderr);
+    assert_snapshot!(trimmed(&outcome.stdout), @"
+    login  2026-01-31 12:00  assistant  e-8
+      E4711 means that the account is locked (src/login.rs line 4). now() is in seconds, but attempts::add writes locked_until in milliseconds, so every lock lasts fo…
+      score 77,782
+         24,142  lock → locked  word, weight 14,620, 3 times here, in 3 entries
+         26,820  attempts       word, weight 20,480, once here, in 2 entries
+         26,820  add            word, weight 20,480, once here, in 2 entries
+    login  2026-01-31 12:00  user  e-9
+      Good. Mend attempts::add, and write a test for it.
+      score 53,640
+         26,820  attempts  word, weight 20,480, once here, in 2 entries
+         26,820  add       word, weight 20,480, once here, in 2 entries
+    ");
+    assert_snapshot!(outcome.stderr, @"
+    tertulia: no entry has all words; these have the most telling ones
+    tertulia: common words that count for nothing: why, is, the, in
+    ");
     let json = shelf.prints(&[&search[..], &["--json"]].concat(), "");
     let hits: Vec<serde_json::Value> =
         json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -123,7 +123,8 @@ impl<'a> Draft<'_, 'a> {
             Some(Judged::Costs(cost)) if cost > room => return false,
             _ => {}
         }
-        if section > Section::Goal && self.goal_says(candidate) {
+        let is_listed = matches!(section, Section::Files | Section::Commands | Section::Errors);
+        if section > Section::Goal && !is_listed && self.goal_says(candidate) {
             return true;
         }
         let mut max = self.line_max(section);

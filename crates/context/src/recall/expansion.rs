@@ -99,8 +99,11 @@ mod tests {
         words.iter().map(|word| value(word).map_or(0, |one| one.value)).collect()
     }
 
-    const MESSAGES: [&str; 6] =
-        ["garden rose tulip", "rose", "tulip and soil", "lorry", "night", "river"];
+    #[rustfmt::skip]
+    const MESSAGES: [&str; 12] = [
+        "garden rose tulip", "rose", "tulip and soil", "lorry", "night", "river", "stone", "paper", "bridge", "violin",
+        "window", "copper",
+    ];
 
     #[test]
     fn words_beside_the_ones_that_were_asked_for_count_too() {

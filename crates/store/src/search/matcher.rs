@@ -8,7 +8,7 @@ use tertulia_session::script::fold;
 use tertulia_session::search::terms::{Term, TermUse, each_term};
 
 use super::query::{Needs, Question};
-use super::terms::{common_text, folded, key_of, key_of_text};
+use super::terms::{common_text, folded, key_of, key_of_text, without_mark};
 
 /// How many places of one term are noted.
 const PLACES_MAX: usize = 64;
@@ -21,8 +21,40 @@ pub(super) struct Matcher<'q> {
     keys: Vec<(u64, Slot)>,
     /// A bit for every key, by its lowest bits: most terms of a text are none of them.
     filter: u64,
+    /// What the terms look like that have one of these keys, where they are ASCII.
+    shapes: Shapes,
     prefixes: Vec<(String, Slot)>,
     groups: usize,
+}
+
+/// First letters and lengths of terms, as bits. A term of a text that has none of them need not be hashed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shapes {
+    first: u128,
+    lengths: u64,
+}
+
+impl Shapes {
+    fn add(&mut self, text: &str) {
+        self.first |= first_bit(text);
+        self.lengths |= length_bit(text);
+    }
+
+    /// Whether a term may be one of them. What is not ASCII may change its length in lower case.
+    fn may_have(self, text: &str) -> bool {
+        let fits = self.first & first_bit(text) != 0 && self.lengths & length_bit(text) != 0;
+        fits || !text.is_ascii()
+    }
+}
+
+/// The bit of the first character in lower case, if it is ASCII.
+fn first_bit(text: &str) -> u128 {
+    let first = text.bytes().next().map_or(0, |byte| byte.to_ascii_lowercase());
+    1_u128.checked_shl(first.into()).unwrap_or_default()
+}
+
+fn length_bit(text: &str) -> u64 {
+    1 << text.len().min(63)
 }
 
 /// What a term of a text stands for.
@@ -57,10 +89,14 @@ impl<'q> Matcher<'q> {
                 }
             }
         }
+        let mut shapes = Shapes::default();
+        let exact = question.items.iter().flat_map(|item| item.groups.iter().flatten());
+        let exact = exact.chain(question.ranked.iter().flat_map(|ranked| &ranked.forms));
+        exact.for_each(|form| shapes.add(without_mark(&form.text)));
         keys.sort_unstable();
         let filter = keys.iter().fold(0, |filter, (key, _)| filter | bit(*key));
         let groups = question.items.iter().map(|item| item.groups.len()).sum();
-        Self { question, keys, filter, prefixes, groups }
+        Self { question, keys, filter, shapes, prefixes, groups }
     }
 
     /// What a text has; `None` if something is not in it that must be.
@@ -83,14 +119,13 @@ impl<'q> Matcher<'q> {
         let mut lower = Lower { text, folded: None };
         for item in &self.question.items {
             // All of them are taken, whatever they say: the next ones are those of the next item.
-            let has_all =
-                has_groups.by_ref().take(item.groups.len()).fold(true, |all, has| all && has);
+            let missing = has_groups.by_ref().take(item.groups.len()).filter(|has| !has).count();
             let mut is_there = || {
                 item.needle
                     .as_ref()
                     .is_none_or(|needle| needle.places(lower.get()).next().is_some())
             };
-            if needs.takes(item) && !(has_all && is_there()) {
+            if needs.takes(item) && !(missing == 0 && is_there()) {
                 return None;
             }
         }
@@ -146,8 +181,8 @@ impl<'q> Matcher<'q> {
     }
 
     fn each_slot(&self, term: &Term<'_>, mut take: impl FnMut(Slot)) {
-        let key = key_of(term);
-        if self.filter & bit(key) != 0 {
+        let key = self.shapes.may_have(term.text).then(|| key_of(term));
+        if let Some(key) = key.filter(|key| self.filter & bit(*key) != 0) {
             let from = self.keys.partition_point(|(known, _)| *known < key);
             let same = self.keys.get(from..).unwrap_or_default().iter();
             same.take_while(|(known, _)| *known == key).for_each(|(_, slot)| take(*slot));

@@ -53,6 +53,11 @@ pub(super) fn key_of_text(text: &str) -> u64 {
     text.strip_prefix(COMMON_MARK).map_or_else(|| hash_of(text), |word| !hash_of(word))
 }
 
+/// A term in the form of the index without the mark of common words.
+pub(super) fn without_mark(text: &str) -> &str {
+    text.strip_prefix(COMMON_MARK).unwrap_or(text)
+}
+
 /// The text in lower case, every run of blanks as one blank, none at the ends.
 pub(super) fn folded(text: &str) -> String {
     flat_characters(text).map(fold).collect()
