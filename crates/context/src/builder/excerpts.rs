@@ -18,10 +18,10 @@ use crate::recall::RecallQuery;
 const KEPT_PERMILLE: u64 = 300;
 
 /// How much of the room a file gets that the work turns to.
-const TURN_PERMILLE: u64 = 100;
+const TURN_PERMILLE: u64 = 200;
 
 /// How much of it all such files get together, until the next cut.
-const TURNS_PERMILLE: u64 = 250;
+const TURNS_PERMILLE: u64 = 400;
 
 /// Fewer tokens say nothing about a file.
 const TURN_TOKENS_MIN: u64 = 200;
