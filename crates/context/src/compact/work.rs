@@ -10,11 +10,11 @@ use super::read::{Answer, Call, Reading};
 use super::sections::{COMMAND_MAX, Section};
 use crate::truncate::truncate_to_bytes;
 
-/// How earlier versions of this format began the line of a file that was written and of a command.
+/// Prefixes of files and commands in the summaries of earlier versions.
 const WROTE: &str = "wrote ";
 const RAN: &str = "ran ";
 
-/// What stands behind a command that failed.
+/// The suffix of a command that failed.
 const FAILED: &str = " → failed";
 
 pub(super) fn worked<'a>(task: &SummaryTask<'a>, reading: &'a Reading<'a>, found: &mut Lists<'a>) {
@@ -38,7 +38,7 @@ pub(super) fn worked<'a>(task: &SummaryTask<'a>, reading: &'a Reading<'a>, found
     }
 }
 
-/// A line of a list. It has no id: many short lines are worth more than fewer with ids.
+/// Returns a line of a list. It has no entry id: short lines leave room for more of them.
 fn listed<'a>(
     task: &SummaryTask<'a>,
     message: usize,
@@ -94,18 +94,18 @@ impl<'a> Work<'_, 'a> {
     }
 }
 
-/// The first line of a command, as far as it is told.
+/// Returns the start of a command's first line, at most [`COMMAND_MAX`] bytes.
 fn beginning(command: &str) -> &str {
     let line = command.lines().next().unwrap_or(command);
     truncate_to_bytes(line, COMMAND_MAX).trim_end()
 }
 
-/// The command that a carried line is about, so that newer news replaces it.
+/// Returns the command of a carried line, so that a newer run replaces it.
 pub(super) fn subject(text: &str) -> &str {
     text.split(" → ").next().unwrap_or(text)
 }
 
-/// The section and the text of a line that an earlier version wrote among what was done.
+/// Returns the section and the text of a file or command that an earlier version listed under `Done`.
 pub(super) fn of_done(text: &str) -> Option<(Section, &str)> {
     let wrote = text.strip_prefix(WROTE).map(|path| (Section::Files, path));
     wrote.or_else(|| text.strip_prefix(RAN).map(|command| (Section::Commands, command)))

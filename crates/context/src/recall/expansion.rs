@@ -1,5 +1,4 @@
-//! What a request is about beside its own words: the words that the best passages for it share (relevance feedback).
-//! Called by the scoring; must not know of budgets.
+//! Query expansion by relevance feedback: adds words that the best passages share to the words of a request.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +8,18 @@ use tertulia_session::search::terms::terms;
 use super::RecallIndex;
 use super::score::Asked;
 
-/// So many words are added.
+/// The maximum number of words that are added.
 const TERMS_MAX: usize = 20;
-/// What they count together, in percent of all.
+/// The share of the total weight that the added words get, in percent.
 const ADDED_PERCENT: u128 = 40;
-/// A word in more than one of so many passages is not added.
+/// A word is not added if more than one passage in five has it.
 const COMMON: u64 = 5;
-/// A text of fewer terms counts as one of so many: each of them would say too much.
+/// The minimum length that a text counts with, in terms. Without it the words of very short texts would get too much weight.
 const LENGTH_MIN: u64 = 8;
-/// More repeats in one text say no more.
+/// Further repeats of a word in one text are not counted.
 const REPEATS_MAX: u64 = 3;
 
-/// The terms of a question and those that these texts share, which answer it best, each with its score.
+/// Returns the terms of a request together with terms of `texts`, the best passages for it with their scores.
 pub(super) fn expanded(
     index: &RecallIndex,
     asked: Vec<Asked>,
@@ -58,7 +57,7 @@ pub(super) fn expanded(
     both.into_values().collect()
 }
 
-/// The terms of these texts, each by how much of its text it is and how good that text is.
+/// Returns the terms of these texts. A term's weight is its share of the text times the text's score.
 fn shared_terms(texts: &[(u64, String)]) -> BTreeMap<u64, u64> {
     let mut weights: BTreeMap<u64, u64> = BTreeMap::new();
     let best = texts.iter().map(|(score, _)| *score).max().unwrap_or_default().max(1);

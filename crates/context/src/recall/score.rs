@@ -25,11 +25,11 @@ const TERMS_MAX: usize = 64;
 /// request, and in work under way, whose messages have many terms.
 const COMMON_IN_REQUEST: (u64, usize) = (5, 1);
 const COMMON_UNDER_WAY: (u64, usize) = (8, 8);
-/// What a term counts that names a time, against others.
+/// The factor for terms that name a time.
 const DATE_WEIGHT: u64 = 3;
-/// So many of the best passages tell what else a new request is about.
+/// The number of best passages that a new request is expanded from.
 const FEEDBACK_PASSAGES: usize = 10;
-/// Passages of more terms than these are about too much to tell it.
+/// Longer passages, in terms, are not used for that: they cover too many subjects.
 const FEEDBACK_TERMS_MAX: u16 = 48;
 /// What a term in the subject of a call counts, against one in the text.
 const SUBJECT_WEIGHT: u64 = 2;
@@ -65,7 +65,7 @@ pub(super) fn scores(
     scores
 }
 
-/// The best of these scores, best first; of equals the newer one.
+/// Returns the highest scores in descending order. Of equal scores the newer one comes first.
 fn best_of(found: impl Iterator<Item = (u64, usize)>, count: usize) -> Vec<(u64, usize)> {
     let mut best: Vec<(u64, usize)> = found.filter(|(score, _)| *score > 0).collect();
     let by_score = |one: &(u64, usize), other: &(u64, usize)| other.cmp(one);
@@ -77,7 +77,8 @@ fn best_of(found: impl Iterator<Item = (u64, usize)>, count: usize) -> Vec<(u64,
     best
 }
 
-/// What a new request prefers beside its words: what those said whom it names, and, if it asks when, what names a time.
+/// What a new request prefers besides its words: passages of the speakers that it names and, if it asks when, passages that
+/// name a time.
 struct Preference {
     /// Whether nobody began to answer it.
     is_new: bool,
@@ -85,7 +86,7 @@ struct Preference {
     asks_when: bool,
 }
 
-/// What the words of a named speaker, and passages that name a time, count more, in percent.
+/// The factors for passages of a named speaker and for passages that name a time, in percent.
 const SPEAKER_PERCENT: u64 = 135;
 const DATED_PERCENT: u64 = 200;
 

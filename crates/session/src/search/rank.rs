@@ -18,7 +18,7 @@ pub fn kind_weight(kind: TermKind) -> u64 {
     }
 }
 
-/// How rare a term is that so many of all texts hold: log2(1 + (all - holders + ½) / (holders + ½)), in units.
+/// Returns the rarity of a term that `holders` of `all` texts have, in units: log2(1 + (all - holders + ½) / (holders + ½)).
 pub fn rarity(holders: u64, all: u64) -> u64 {
     let rest = 2 * all.saturating_sub(holders) + 1;
     log2(UNIT + UNIT * rest / (2 * holders + 1)).saturating_sub(log2(UNIT))
@@ -39,12 +39,12 @@ pub struct Saturation {
     table: [[u64; REPEATS_MAX + 1]; LENGTHS],
 }
 
-/// Lengths are told apart in eighths of the average, up to four times the average.
+/// Lengths are rounded down to eighths of the average length, up to four times the average.
 const LENGTHS: usize = 32;
 const LENGTH_STEPS: u64 = 8;
 
 impl Saturation {
-    /// For texts that have so many terms on average.
+    /// Creates the table for texts with this average number of terms.
     pub fn new(average: u64) -> Self {
         let fraction = |length: usize, repeats: usize| {
             // k1 is 0.9, b is ½; all in percent.
