@@ -41,8 +41,8 @@ Usage: tertulia-bench [--quick] [--json]
   --store <folder>          how fast the session store is on the disk of this folder
   --store-times <folder>    times of its appends and tail reads as JSON, for bench/peers/sessions.py
   --table <folder> <tertulia> <hello>
-                            what the table adds to a turn, with files in this folder, and how soon the
-                              first program is there against the second, which prints a line
+                            what Tertulia adds to a turn, with files in this folder, and how fast the first
+                              program starts compared with the second, which prints a line
   --help                    this text
 
 Exits with 1 if a figure is over its limit or cannot be measured, with 2 if called otherwise.";
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_means_everything_at_full_size_as_a_table() {
+    fn without_arguments_everything_is_measured_and_printed_as_a_table() {
         let (scale, form) = (Scale::FULL, Form::Table);
         assert_eq!(parse(""), Ok(Command::Measure { scale, form }));
     }

@@ -29,7 +29,7 @@ pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
     })
 }
 
-/// A context of this many messages and a budget of half of what its prompt would take.
+/// Returns a context of this many messages and a budget of half of what its prompt would take.
 pub(crate) fn over_budget_input(
     messages: usize,
 ) -> Result<AssemblerInput<'static>, Box<dyn Error>> {
@@ -44,7 +44,7 @@ pub(crate) fn over_budget_input(
     }
 }
 
-/// The large context against the small one. Both are of a size that a processor's cache holds: beyond
+/// Returns the large context against the small one. Both are of a size that a processor's cache holds: beyond
 /// it, copying alone takes 18 times as long for 16 times the text, and longer when others use the
 /// cache too.
 fn growth(scale: &Scale, few: &AssemblerInput<'_>, many: &AssemblerInput<'_>) -> Figure {

@@ -39,8 +39,8 @@ const LENGTH_LIMIT: f64 = 1.5;
 const SUMMARY_LIMIT: f64 = 8.0;
 
 pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
-    let mut few = Warm::of(FEW_MESSAGES)?;
-    let mut many = Warm::of(scale.stored_messages)?;
+    let mut few = Warm::new(FEW_MESSAGES)?;
+    let mut many = Warm::new(scale.stored_messages)?;
     if few.prompt()? != many.prompt()? {
         return Err("the two logs do not give the same messages".into());
     }
@@ -86,7 +86,8 @@ pub(crate) fn measure_summary(scale: &Scale) -> Theme {
 pub(crate) fn times(writer: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let counter = MessageCounter::new(Tokenizer::O200k);
     counter.tokenizer.count("the vocabulary");
-    let builder = ContextBuilder::new(ContextConfig::new(8_000))?.with_counter(counter);
+    let builder = ContextBuilder::new(ContextConfig::new(8_000).without_recall())?;
+    let builder = builder.with_counter(counter).without_compactor();
     let mut log = log(10_000);
     log.pop();
     let cold = alone(Duration::from_secs(2), || {
@@ -114,9 +115,10 @@ struct Warm {
 }
 
 impl Warm {
-    fn of(messages: usize) -> Result<Self, ContextError> {
+    fn new(messages: usize) -> Result<Self, ContextError> {
         let counter = MessageCounter::new(Tokenizer::O200k);
-        let builder = ContextBuilder::new(ContextConfig::new(12_000))?.with_counter(counter);
+        let builder = ContextBuilder::new(ContextConfig::new(12_000).without_recall())?;
+        let builder = builder.with_counter(counter).without_compactor();
         let mut warm = Self { log: log(messages), messages, builder, index: ContextIndex::new() };
         warm.prompt()?;
         Ok(warm)
@@ -127,7 +129,7 @@ impl Warm {
     }
 }
 
-/// The messages for the next call, and their words in one text.
+/// Returns the messages for the next call, and their words in one text.
 fn prompt(
     builder: &ContextBuilder,
     index: &mut ContextIndex,
@@ -177,7 +179,8 @@ impl Growing {
         let tokens = |message: &Message| counter.count_message(message).count.tokens;
         let messages = log.iter().filter_map(message);
         index.know_counts(messages.map(|(id, message)| (id.clone(), tokens(message))));
-        let builder = ContextBuilder::new(ContextConfig::new(12_000))?.with_counter(counter);
+        let builder = ContextBuilder::new(ContextConfig::new(12_000).without_recall())?;
+        let builder = builder.with_counter(counter).without_compactor();
         Ok(Self { log, len: FEW_MESSAGES, builder, index })
     }
 
@@ -245,11 +248,11 @@ fn log(messages: usize) -> Vec<Entry> {
     log
 }
 
-/// A message of a user or of an assistant.
+/// Returns a message of a user or of an assistant.
 fn said(number: usize) -> EntryKind {
     let role = if number.is_multiple_of(2) { Role::User } else { Role::Assistant };
     let text = words(number, MESSAGE_BYTES);
-    EntryKind::Message(Message::of_role(role, std::iter::once(Part::text(text)).collect()))
+    EntryKind::Message(Message::with_role(role, std::iter::once(Part::text(text)).collect()))
 }
 
 fn cut(first_kept_entry_id: Option<EntryId>) -> EntryKind {
@@ -267,7 +270,7 @@ fn cut(first_kept_entry_id: Option<EntryId>) -> EntryKind {
     })
 }
 
-/// A session of an agent: requests, answers with calls, outputs of files; about so many bytes.
+/// Returns an agent's session of about this many bytes: requests, answers with tool calls, and file contents as output.
 pub(crate) fn agent_log(bytes: usize) -> Vec<Entry> {
     let mut log = Vec::new();
     let mut written = 0;
@@ -294,7 +297,7 @@ pub(crate) fn agent_log(bytes: usize) -> Vec<Entry> {
             content: Json::text(&code),
         };
         let said = |role, parts: Vec<Part>| {
-            EntryKind::Message(Message::of_role(role, parts.into_iter().collect()))
+            EntryKind::Message(Message::with_role(role, parts.into_iter().collect()))
         };
         push(&mut log, said(Role::User, vec![Part::text(request)]));
         let answer = format!("I decided to read {path} first.");

@@ -47,7 +47,7 @@ static CASES: [Case; 7] = [
 
 const TEXT_BYTES: usize = 64 * 1024;
 
-/// The case of this name.
+/// Returns the case of this name.
 pub(crate) fn find(name: &str) -> Option<&'static Case> {
     CASES.iter().find(|case| case.name == name)
 }

@@ -33,7 +33,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// How often the base fits into the other.
+    /// Returns how often the base fits into the other.
     pub(crate) fn ratio(&self) -> f64 {
         self.other_ns / self.base_ns
     }
@@ -79,7 +79,7 @@ pub(crate) fn alone<T>(time: Duration, mut work: impl FnMut() -> T) -> f64 {
     best
 }
 
-/// The time of a piece of work that can be done only once.
+/// Returns the time of a piece of work that can be done only once.
 pub(crate) fn once<T>(work: impl FnOnce() -> T) -> f64 {
     let mut work = Some(work);
     batch_ns(1, &mut || work.take().map(|work| work()))
@@ -97,13 +97,13 @@ fn warm<T>(work: &mut impl FnMut() -> T) -> f64 {
     }
 }
 
-/// How many calls make a batch of this length.
+/// Returns how many calls make a batch of this length.
 fn calls(batch_ns: f64, once_ns: f64) -> u32 {
     // The cast saturates.
     ((batch_ns / once_ns).ceil() as u32).max(1)
 }
 
-/// The time of one call in a batch of this many.
+/// Returns the time of one call in a batch of this many.
 fn batch_ns<T>(calls: u32, work: &mut impl FnMut() -> T) -> f64 {
     let start = worked();
     for _ in 0..calls {
@@ -114,7 +114,7 @@ fn batch_ns<T>(calls: u32, work: &mut impl FnMut() -> T) -> f64 {
     ns as f64 / f64::from(calls)
 }
 
-/// How long this thread has worked, or else how long the program runs.
+/// Returns how long this thread has worked, or else how long the program runs.
 fn worked() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     // Linux keeps the sum at each change of threads; giving way for a moment makes it do so.

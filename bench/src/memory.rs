@@ -79,7 +79,7 @@ fn resident_growth(before: Option<u64>, messages: usize) -> String {
     format!("resident memory grew by {grown:.0} B/message")
 }
 
-/// What the process holds in memory; `None` where there is no `/proc`.
+/// Returns what the process holds in memory; `None` where there is no `/proc`.
 ///
 /// From `status`, which counts in kB; `statm` counts in pages, whose size `std` does not tell.
 pub(crate) fn resident_bytes() -> Option<u64> {

@@ -17,11 +17,13 @@ const LOG_BYTES: usize = 91_000;
 /// Bytes that are allocated for each that is printed.
 const ALLOCATED_LIMIT: f64 = 1.5;
 
-/// What building, rendering and writing allocate, for each vendor. The log is in memory and its tokens are counted.
+/// Returns what building, rendering and writing allocate, for each vendor. The log is in memory and its tokens are
+/// counted.
 pub(crate) fn measure() -> Result<Theme, Box<dyn Error>> {
     let log = agent_log(LOG_BYTES);
     let counter = MessageCounter::new(Tokenizer::O200k);
-    let builder = ContextBuilder::new(ContextConfig::new(100_000))?.with_counter(counter);
+    let builder = ContextBuilder::new(ContextConfig::new(100_000).without_recall())?;
+    let builder = builder.with_counter(counter).without_compactor();
     let input = ContextBuildInput { session_entries: &log, ..ContextBuildInput::default() };
     let mut index = ContextIndex::new();
     let tokens = builder.build_with(&mut index, &input)?.stats.input_tokens;

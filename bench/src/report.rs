@@ -59,12 +59,12 @@ pub(crate) enum Verdict {
 }
 
 impl Figure {
-    /// A figure without a limit.
+    /// Creates a figure without a limit.
     pub(crate) fn new(name: impl Into<String>, value: f64, unit: Unit) -> Self {
         Self { name: name.into(), value, unit, limit: None, detail: String::new() }
     }
 
-    /// What two times make, and what that may be at most.
+    /// Returns what two times make, and what that may be at most.
     pub(crate) fn ratio(name: impl Into<String>, pair: &Pair, limit: f64) -> Self {
         let (other, base) = (duration(pair.other_ns), duration(pair.base_ns));
         Self::new(name, pair.ratio(), Unit::Times)
@@ -84,7 +84,7 @@ impl Figure {
         self
     }
 
-    /// The same figure with what it was made of.
+    /// Adds the measurements behind the figure.
     pub(crate) fn of(mut self, detail: impl Into<String>) -> Self {
         self.detail = detail.into();
         self
@@ -101,7 +101,7 @@ impl Figure {
         }
     }
 
-    /// The cells of its line: name, value, limit, verdict, detail.
+    /// Returns the cells of its line: name, value, limit, verdict, detail.
     fn cells(&self) -> [String; 5] {
         let limit = self.limit.map_or_else(String::new, Limit::show);
         let verdict = self.verdict().as_str().to_owned();
@@ -169,7 +169,7 @@ impl Verdict {
     }
 }
 
-/// The figures as a table, and a last line that says whether all limits hold.
+/// Returns the figures as a table, and a last line that says whether all limits hold.
 pub(crate) fn table(themes: &[Theme]) -> String {
     let rows = |theme: &Theme| theme.figures.iter().map(Figure::cells).collect::<Vec<_>>();
     let themes_rows: Vec<_> = themes.iter().map(|theme| (theme.title, rows(theme))).collect();
@@ -197,7 +197,7 @@ pub(crate) fn table(themes: &[Theme]) -> String {
     text
 }
 
-/// The figures as JSON, one object per line.
+/// Returns the figures as JSON, one object per line.
 pub(crate) fn json_lines(themes: &[Theme]) -> String {
     let mut text = String::new();
     for theme in themes {
@@ -218,7 +218,7 @@ pub(crate) fn json_lines(themes: &[Theme]) -> String {
     text
 }
 
-/// Whether every figure keeps its limit.
+/// Returns whether every figure keeps its limit.
 pub(crate) fn all_hold(themes: &[Theme]) -> bool {
     count(themes, Verdict::breaks) == 0
 }
@@ -237,7 +237,7 @@ fn count(themes: &[Theme], which: impl Fn(Verdict) -> bool) -> usize {
     figures.filter(|figure| which(figure.verdict())).count()
 }
 
-/// A count with its thousands apart: `1,000,000`.
+/// Returns a count with its thousands apart: `1,000,000`.
 pub(crate) fn grouped(count: usize) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -250,7 +250,7 @@ pub(crate) fn grouped(count: usize) -> String {
     text
 }
 
-/// A time in the unit that reads best.
+/// Returns a time in the unit that reads best.
 pub(crate) fn duration(ns: f64) -> String {
     match ns {
         ..1e3 => format!("{ns:.0} ns"),

@@ -26,7 +26,7 @@ pub(crate) enum Addressed {
     ToOne,
 }
 
-/// A conversation of four speakers, a time at each message.
+/// Returns a conversation of four speakers, a time at each message.
 ///
 /// Speakers and words are counted from the end: however long two conversations are, they end in the
 /// same messages.
@@ -55,7 +55,7 @@ pub(crate) fn conversation(
     Ok(manager)
 }
 
-/// What an assembler takes: a context of this many messages, budget enough for all of them.
+/// Returns what an assembler takes: a context of this many messages, budget enough for all of them.
 pub(crate) fn assembler_input(messages: usize) -> AssemblerInput<'static> {
     let line = |back| ContextMessage {
         from: Cow::Borrowed("Max"),
@@ -73,7 +73,7 @@ pub(crate) fn assembler_input(messages: usize) -> AssemblerInput<'static> {
     }
 }
 
-/// The words of one message, in a `String` without spare room.
+/// Returns the words of one message, in a `String` without spare room.
 pub(crate) fn message_text(number: usize) -> String {
     let mut text = String::with_capacity(MESSAGE_BYTES);
     text.push_str(&number.to_string());

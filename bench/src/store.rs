@@ -70,13 +70,13 @@ impl Ground {
         Ok(Self { folder })
     }
 
-    /// A name that nobody used in this run.
+    /// Returns a name that nobody used in this run.
     fn file(&self, name: &str) -> Result<PathBuf, Box<dyn Error>> {
         let number = fs::read_dir(&self.folder)?.count();
         Ok(self.folder.join(format!("{name}-{number}")))
     }
 
-    /// A copy of a program.
+    /// Returns a copy of a program.
     pub(crate) fn installed(&self, program: &Path) -> Result<PathBuf, Box<dyn Error>> {
         let copy = self.file("program")?;
         fs::copy(program, &copy)?;
@@ -88,7 +88,7 @@ impl Ground {
         Ok((SessionStore::open(&StoreUrl::Sqlite(file.clone()))?, file))
     }
 
-    /// A store with a session of so many entries, and one of 1,000; all of it indexed.
+    /// Returns a store with one session of this many entries and one of 1,000 entries, all of them indexed.
     pub(crate) fn filled(&self, name: &str, entries: usize) -> Result<PathBuf, Box<dyn Error>> {
         let (store, file) = self.store(name)?;
         for (session, count) in [("small", 1000), ("large", entries)] {
@@ -110,7 +110,7 @@ impl Drop for Ground {
     }
 }
 
-/// The message of this number, after the one before it.
+/// Returns the message of this number, after the one before it.
 pub(crate) fn said(number: usize, text: &str) -> Entry {
     let speaker = Speaker::new("ann", "Ann", SpeakerType::Human);
     let message = EntryKind::Message(Message::said(speaker, text));

@@ -33,7 +33,7 @@ enum Shape {
     OpenTags,
 }
 
-/// The price of a byte.
+/// Returns the price of a byte.
 pub(crate) fn measure_price(scale: &Scale) -> Theme {
     let plain = plain_text(scale.text_bytes);
     let marked = marked_text(scale.text_bytes);
@@ -111,7 +111,7 @@ impl Shape {
         }
     }
 
-    /// A text of about this many bytes.
+    /// Returns a text of about this many bytes.
     fn text(self, bytes: usize) -> String {
         let repeated = |piece: &str| piece.repeat(bytes / piece.len());
         match self {

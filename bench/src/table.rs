@@ -1,4 +1,4 @@
-//! What the table adds to a turn, at few and at many stored messages, and how soon the program is there.
+//! What Tertulia adds to a turn, with few and with many stored messages, and how long the program takes to start.
 //! Run by `cargo xtask bench table`.
 
 mod startup;

@@ -14,7 +14,7 @@ use crate::report::{Figure, Theme, Unit, duration, grouped};
 const HOSTILE: [(&str, Kind); 7] = [
     ("one letter", Kind::Repeated("a")),
     ("letters", Kind::Letters),
-    ("blanks", Kind::Repeated(" ")),
+    ("spaces", Kind::Repeated(" ")),
     ("line breaks", Kind::Repeated("\n")),
     ("emoji", Kind::Repeated("😀")),
     ("no character", Kind::Repeated("\u{10ffff}")),
@@ -63,7 +63,7 @@ pub(crate) fn measure_first() -> Theme {
     Theme { title: "Counting the first text of a program", figures }
 }
 
-/// The price of a byte of prose, and how much more the worst texts cost.
+/// Returns the price of a byte of prose, and how much more the worst texts cost.
 pub(crate) fn measure_price(scale: &Scale) -> Theme {
     let prose = Kind::Prose.text(PROSE_BYTES);
     let mut figures = Vec::new();

@@ -14,7 +14,7 @@ pub(crate) const FEW_MESSAGES: usize = 10;
 
 const LIMIT: f64 = 1.3;
 
-/// A window of 5 in a long conversation against one in a short one that ends in the same words.
+/// Returns a window of 5 in a long conversation against one in a short one that ends in the same words.
 ///
 /// Both are warm: the same messages are asked for again and again, as they are when several members
 /// are told of the same news. How long the first look at memory takes that nobody touched for a while
@@ -32,7 +32,7 @@ pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
     Ok(Theme { title: "Context and prompt for a window of 5", figures: vec![figure] })
 }
 
-/// What a member is told of the newest message.
+/// Returns the text that a member gets for the newest message.
 pub(crate) fn context_and_prompt(manager: &ContextManager) -> AssemblerOutput {
     let input = manager.get_context_for_agent("sarah", "claude", &ContextRequest::default());
     manager.assemble_prompt("claude", &input)

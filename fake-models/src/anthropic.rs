@@ -34,7 +34,7 @@ pub(crate) fn read(body: &Value) -> Reading {
     }
 }
 
-/// What stands beside an HTTP status.
+/// Returns the body that goes with an HTTP status.
 pub(crate) fn error(status: u16) -> Value {
     let (kind, message) = match status {
         401 => ("authentication_error", "invalid x-api-key"),

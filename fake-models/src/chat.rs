@@ -26,7 +26,7 @@ pub(crate) fn read(body: &Value) -> Reading {
     }
 }
 
-/// A user's text without the date that Copilot CLI puts in front of it.
+/// Returns a user's text without the date that Copilot CLI puts in front of it.
 fn without_date(text: &str) -> &str {
     let rest = text
         .strip_prefix("<current_datetime>")
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn system_and_user_texts_are_told_apart() {
+    fn system_and_user_texts_are_distinguished() {
         let body = json!({
             "model": "m", "stream": true,
             "messages": [

@@ -29,7 +29,7 @@ pub(crate) fn read(path: &str, body: &Value) -> Reading {
     }
 }
 
-/// What stands beside an HTTP status.
+/// Returns the body that goes with an HTTP status.
 pub(crate) fn error(status: u16) -> Value {
     let (word, message) = match status {
         400 => ("INVALID_ARGUMENT", "The request is not valid."),

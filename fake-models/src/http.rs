@@ -50,7 +50,7 @@ impl HttpRequest {
         Ok(Some(request))
     }
 
-    /// The value of a header, by its name in small letters.
+    /// Returns the value of a header, by its name in small letters.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -114,12 +114,12 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// An event of this name.
+    /// Creates an event of this name.
     pub(crate) fn named(event: &'static str, data: &Value) -> Self {
         Self { event: Some(event), data: data.to_string() }
     }
 
-    /// An event without a name.
+    /// Creates an event without a name.
     pub(crate) fn plain(data: &Value) -> Self {
         Self { event: None, data: data.to_string() }
     }

@@ -7,7 +7,7 @@
 //! ```
 //! use tertulia_fake_models::{FakeModels, Script, Step};
 //!
-//! let models = FakeModels::start(Script::of([Step::text("Hello.")]))?;
+//! let models = FakeModels::start(Script::new([Step::text("Hello.")]))?;
 //! assert!(models.url().starts_with("http://127.0.0.1:"));
 //! assert!(models.asked().is_empty());
 //! # Ok::<(), std::io::Error>(())

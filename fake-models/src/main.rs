@@ -36,7 +36,7 @@ fn run(arguments: &[String]) -> Result<(), Box<dyn std::error::Error>> {
         words => (0, words),
     };
     let steps = words.iter().map(|word| Step::parse(word)).collect::<Result<Vec<_>, _>>()?;
-    let models = FakeModels::start_on(port, Script::of(steps))?;
+    let models = FakeModels::start_on(port, Script::new(steps))?;
     println!("{}", models.url());
     let (closed, is_closed) = mpsc::channel::<()>();
     thread::spawn(move || {
@@ -61,7 +61,7 @@ fn show(asked: &Asked) {
     println!("  user {} bytes, ends {:?}", user.len(), end_of(user));
 }
 
-/// The last characters of a text.
+/// Returns the last characters of a text.
 fn end_of(text: &str) -> &str {
     let start = text.char_indices().rev().nth(159).map_or(0, |(place, _)| place);
     text.get(start..).unwrap_or_default()

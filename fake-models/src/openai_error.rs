@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// What stands beside an HTTP status.
+/// Returns the body that goes with an HTTP status.
 pub(crate) fn of_status(status: u16) -> Value {
     let (message, kind, code) = match status {
         401 => ("Incorrect API key provided.", "invalid_request_error", Some("invalid_api_key")),

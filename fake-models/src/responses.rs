@@ -29,7 +29,7 @@ pub(crate) fn read(body: &Value) -> Reading {
     }
 }
 
-/// The name of a tool, and those of the tools inside it.
+/// Returns the name of a tool, and those of the tools inside it.
 fn names(tool: &Value) -> impl Iterator<Item = String> {
     [tool].into_iter().chain(items(&tool["tools"])).map(|tool| word(&tool["name"]))
 }
@@ -114,7 +114,7 @@ impl Voice {
         output
     }
 
-    /// A call of the shell tool that was offered: its name depends on the model.
+    /// Returns a call of the shell tool that was offered: its name depends on the model.
     fn call(&self, command: &str) -> Value {
         let offers = |name: &str| self.answer.tools.iter().any(|tool| tool == name);
         let call_id = format!("call_{:024}", self.answer.number);
@@ -169,7 +169,7 @@ impl Voice {
         })
     }
 
-    /// An event about the text of the first item.
+    /// Returns an event about the text of the first item.
     fn text_event(&mut self, name: &'static str, mut fields: Value) -> Frame {
         fields["item_id"] = json!(self.message_id());
         fields["output_index"] = json!(0);

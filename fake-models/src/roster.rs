@@ -34,7 +34,7 @@ const YOU: &str = " (you)";
 /// How the line of a person ends.
 const PERSON: &str = "a person";
 
-/// What the model says: a sentence that hands over to the colleague, by the name that the request gives.
+/// Returns what the model says: a sentence that hands over to the colleague, by the name that the request gives.
 pub(crate) fn hand_over(request: &str, to: &Colleague, sign: Sign) -> String {
     let members = members(request);
     if members.is_empty() {
@@ -54,7 +54,7 @@ pub(crate) fn hand_over(request: &str, to: &Colleague, sign: Sign) -> String {
     }
 }
 
-/// The members of the last list in a request.
+/// Returns the members of the last list in a request.
 fn members(request: &str) -> Vec<Member<'_>> {
     let Some((_, list)) = request.rsplit_once(HEAD) else { return Vec::new() };
     // In some prompts the list is indented.
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_not_in_the_list_is_not_named() {
+    fn a_colleague_who_is_not_in_the_list_is_not_named() {
         for (request, to) in
             [(REQUEST, role("author")), (REQUEST, role("no member")), ("Hi", role("a"))]
         {

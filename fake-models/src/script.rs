@@ -19,7 +19,7 @@ struct List {
 impl Script {
     /// These steps, one for every main request. Without any, the model does as it is told
     /// ([`Step::Say`]).
-    pub fn of(steps: impl IntoIterator<Item = Step>) -> Self {
+    pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
         Self { in_order: List::new(steps), by_word: Vec::new() }
     }
 
@@ -61,14 +61,14 @@ mod tests {
 
     #[test]
     fn steps_come_in_order_and_the_last_one_stays() {
-        let mut script = Script::of([Step::Echo, Step::Empty]);
+        let mut script = Script::new([Step::Echo, Step::Empty]);
         let taken = [script.take(""), script.take(""), script.take("")];
         assert_eq!(taken, [Step::Echo, Step::Empty, Step::Empty]);
     }
 
     #[test]
     fn a_word_has_steps_of_its_own() {
-        let mut script = Script::of([Step::Echo]).when("limit", [Step::Status(429), Step::Empty]);
+        let mut script = Script::new([Step::Echo]).when("limit", [Step::Status(429), Step::Empty]);
         assert_eq!(script.take("to the limit"), Step::Status(429));
         assert_eq!(script.take("hello"), Step::Echo);
         assert_eq!(script.take("to the limit"), Step::Empty);
@@ -77,13 +77,13 @@ mod tests {
     #[test]
     fn the_word_that_stands_last_counts() {
         let mut script =
-            Script::of([]).when("first", [Step::Empty]).when("second", [Step::Refusal]);
+            Script::new([]).when("first", [Step::Empty]).when("second", [Step::Refusal]);
         assert_eq!(script.take("first, then second"), Step::Refusal);
         assert_eq!(script.take("second, then first"), Step::Empty);
     }
 
     #[test]
     fn a_script_without_steps_does_as_it_is_told() {
-        assert_eq!(Script::of([]).take("say: hello"), Step::Say);
+        assert_eq!(Script::new([]).take("say: hello"), Step::Say);
     }
 }

@@ -29,12 +29,12 @@ struct Shared {
     stop: AtomicBool,
     /// Numbers the answers.
     answers: AtomicU64,
-    desk: Mutex<Desk>,
+    state: Mutex<State>,
 }
 
 /// What is changed by one thread at a time.
 #[derive(Debug)]
-struct Desk {
+struct State {
     script: Script,
     /// Scripts of models that have their own.
     of_models: BTreeMap<String, Script>,
@@ -54,7 +54,7 @@ impl FakeModels {
     pub fn start_on(port: u16, script: Script) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
-        let desk = Desk {
+        let state = State {
             script,
             of_models: BTreeMap::new(),
             asked: Vec::new(),
@@ -64,26 +64,26 @@ impl FakeModels {
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
             answers: AtomicU64::new(1),
-            desk: Mutex::new(desk),
+            state: Mutex::new(state),
         });
         let listening = Arc::clone(&shared);
         let listener = thread::spawn(move || listen(&listener, &listening));
         Ok(Self { address, shared, listener: Some(listener) })
     }
 
-    /// Where it listens, without a path and a final slash.
+    /// Returns where it listens, without a path and a final slash.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// Gives a model a script of its own. A whole team can then be served at one address.
     pub fn script_for(&self, model: &str, script: Script) {
-        self.shared.desk().of_models.insert(model.to_owned(), script);
+        self.shared.state().of_models.insert(model.to_owned(), script);
     }
 
-    /// The main requests so far, oldest first.
+    /// Returns the main requests so far, oldest first.
     pub fn asked(&self) -> Vec<Asked> {
-        self.shared.desk().asked.clone()
+        self.shared.state().asked.clone()
     }
 }
 
@@ -97,8 +97,8 @@ impl Drop for FakeModels {
             let _ = listener.join();
         }
         let (open, connections) = {
-            let mut desk = self.shared.desk();
-            (std::mem::take(&mut desk.open), std::mem::take(&mut desk.connections))
+            let mut state = self.shared.state();
+            (std::mem::take(&mut state.open), std::mem::take(&mut state.connections))
         };
         for stream in open.values() {
             // Its other end may have hung up before.
@@ -111,8 +111,8 @@ impl Drop for FakeModels {
 }
 
 impl Shared {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_stopping(&self) -> bool {
@@ -128,13 +128,13 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
         let Ok(stream) = stream else { continue };
         let Ok(copy) = stream.try_clone() else { continue };
         let serving = Arc::clone(shared);
-        let mut desk = shared.desk();
-        desk.open.insert(number, copy);
-        desk.connections.retain(|connection| !connection.is_finished());
-        desk.connections.push(thread::spawn(move || {
+        let mut state = shared.state();
+        state.open.insert(number, copy);
+        state.connections.retain(|connection| !connection.is_finished());
+        state.connections.push(thread::spawn(move || {
             // A client that hangs up in the middle is part of the tests.
             let _ = serve(stream, &serving);
-            if let Some(stream) = serving.desk().open.remove(&number) {
+            if let Some(stream) = serving.state().open.remove(&number) {
                 let _ = stream.shutdown(Shutdown::Both);
             }
         }));
@@ -155,7 +155,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 fn answer(request: &HttpRequest, stage: &mut Stage<'_>, shared: &Shared) -> io::Result<After> {
-    let route = Route::of(&request.path);
+    let route = Route::from_path(&request.path);
     if request.method != "POST" {
         return match route {
             Route::Models => {
@@ -212,9 +212,9 @@ fn take_step(request: &HttpRequest, vendor: Vendor, reading: &Reading, shared: &
         bytes: request.body.len(),
         body: String::from_utf8_lossy(&request.body).into_owned(),
     };
-    let mut desk = shared.desk();
-    desk.asked.push(asked);
-    let Desk { script, of_models, .. } = &mut *desk;
+    let mut state = shared.state();
+    state.asked.push(asked);
+    let State { script, of_models, .. } = &mut *state;
     of_models.get_mut(&reading.model).unwrap_or(script).take(&reading.user)
 }
 

@@ -107,7 +107,7 @@ impl Step {
     }
 }
 
-/// A text in pieces of a few characters each.
+/// Returns a text in pieces of a few characters each.
 pub(crate) fn pieces_of(text: &str) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut characters = text.chars().peekable();
@@ -117,12 +117,12 @@ pub(crate) fn pieces_of(text: &str) -> Vec<String> {
     pieces
 }
 
-/// A text in its words, each with the space after it.
+/// Returns a text in its words, each with the space after it.
 pub(crate) fn words_of(text: &str) -> Vec<String> {
     text.split_inclusive(' ').map(str::to_owned).collect()
 }
 
-/// What a user text tells the model to say.
+/// Returns what a user text tells the model to say.
 pub(crate) fn said_in(user: &str) -> String {
     let Some((_, order)) = user.rsplit_once("say:") else {
         return first_line(user);

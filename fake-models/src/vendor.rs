@@ -68,8 +68,8 @@ pub(crate) enum Route {
 }
 
 impl Route {
-    /// The route of a path.
-    pub(crate) fn of(path: &str) -> Self {
+    /// Returns the route of a path.
+    pub(crate) fn from_path(path: &str) -> Self {
         let path = path.split('?').next().unwrap_or_default();
         let ends = |end: &str| path.ends_with(end);
         match () {
@@ -128,7 +128,7 @@ impl Vendor {
         }
     }
 
-    /// The key of a request.
+    /// Returns the key of a request.
     pub(crate) fn key(request: &HttpRequest) -> Option<String> {
         let bearer = |value: &str| value.strip_prefix("Bearer ").map(str::to_owned);
         let named = ["x-api-key", "x-goog-api-key"];
@@ -138,7 +138,7 @@ impl Vendor {
             .or_else(|| request.header("authorization").and_then(bearer))
     }
 
-    /// What the vendor writes beside an HTTP status.
+    /// Returns what the vendor writes beside an HTTP status.
     pub(crate) fn error(self, status: u16) -> Value {
         match self {
             Self::Anthropic => anthropic::error(status),
@@ -147,7 +147,7 @@ impl Vendor {
         }
     }
 
-    /// What the vendor writes, with status 400, about a prompt that is too large.
+    /// Returns what the vendor writes, with status 400, about a prompt that is too large.
     pub(crate) fn overflow(self) -> Value {
         match self {
             Self::Anthropic => anthropic::overflow(),
@@ -156,7 +156,7 @@ impl Vendor {
         }
     }
 
-    /// A voice for one answer.
+    /// Returns a voice for one answer.
     pub(crate) fn voice(self, answer: Answer) -> Voice {
         match self {
             Self::Anthropic => Voice::Anthropic(anthropic::Voice::new(answer)),
@@ -168,7 +168,7 @@ impl Vendor {
 }
 
 impl Voice {
-    /// The events before the first piece of text. Without text, there may be none for it.
+    /// Returns the events before the first piece of text. Without text, there may be none for it.
     pub(crate) fn begin(&mut self, has_text: bool) -> Vec<Frame> {
         match self {
             Self::Anthropic(voice) => voice.begin(has_text),
@@ -178,7 +178,7 @@ impl Voice {
         }
     }
 
-    /// The next piece of text.
+    /// Returns the next piece of text.
     pub(crate) fn piece(&mut self, text: &str) -> Vec<Frame> {
         match self {
             Self::Anthropic(voice) => voice.piece(text),
@@ -188,7 +188,7 @@ impl Voice {
         }
     }
 
-    /// The events after the last piece.
+    /// Returns the events after the last piece.
     pub(crate) fn finish(&mut self, end: End<'_>) -> Vec<Frame> {
         match self {
             Self::Anthropic(voice) => voice.finish(end),
@@ -198,7 +198,7 @@ impl Voice {
         }
     }
 
-    /// The whole answer as one value, for a request that wants no stream.
+    /// Returns the whole answer as one value, for a request that wants no stream.
     pub(crate) fn whole(&self, text: &str, end: End<'_>) -> Value {
         match self {
             Self::Anthropic(voice) => voice.whole(text, end),
@@ -209,7 +209,7 @@ impl Voice {
     }
 }
 
-/// What every request beside the main one is answered with: an object with whatever the titles,
+/// Returns what every request beside the main one is answered with: an object with whatever the titles,
 /// classifiers and checks of the agent programs look for.
 pub(crate) fn side_answer() -> String {
     let answer = json!({
@@ -219,7 +219,7 @@ pub(crate) fn side_answer() -> String {
     answer.to_string()
 }
 
-/// The text of a message: a string, or the `text` fields of its blocks, those left out that the agent
+/// Returns the text of a message: a string, or the `text` fields of its blocks, those left out that the agent
 /// program put there.
 pub(crate) fn text_of(content: &Value, is_ours: impl Fn(&str) -> bool) -> String {
     match content {
@@ -232,12 +232,12 @@ pub(crate) fn text_of(content: &Value, is_ours: impl Fn(&str) -> bool) -> String
     }
 }
 
-/// The items of a list; none where there is no list.
+/// Returns the items of a list; none where there is no list.
 pub(crate) fn items(value: &Value) -> impl DoubleEndedIterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// The text of a field; empty where there is none.
+/// Returns the text of a field; empty where there is none.
 pub(crate) fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
@@ -249,14 +249,17 @@ mod tests {
     #[test]
     fn a_path_tells_who_is_asked() {
         let model = Route::Model;
-        assert_eq!(Route::of("/v1/messages?beta=true"), model(Vendor::Anthropic));
-        assert_eq!(Route::of("/v1/responses"), model(Vendor::Responses));
-        assert_eq!(Route::of("/v1/chat/completions"), model(Vendor::Chat));
+        assert_eq!(Route::from_path("/v1/messages?beta=true"), model(Vendor::Anthropic));
+        assert_eq!(Route::from_path("/v1/responses"), model(Vendor::Responses));
+        assert_eq!(Route::from_path("/v1/chat/completions"), model(Vendor::Chat));
         let gemini = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse";
-        assert_eq!(Route::of(gemini), model(Vendor::Gemini));
-        assert_eq!(Route::of("/v1/messages/count_tokens?beta=true"), Route::Count("input_tokens"));
-        assert_eq!(Route::of("/v1/models?limit=3"), Route::Models);
-        assert_eq!(Route::of("/"), Route::Unknown);
+        assert_eq!(Route::from_path(gemini), model(Vendor::Gemini));
+        assert_eq!(
+            Route::from_path("/v1/messages/count_tokens?beta=true"),
+            Route::Count("input_tokens")
+        );
+        assert_eq!(Route::from_path("/v1/models?limit=3"), Route::Models);
+        assert_eq!(Route::from_path("/"), Route::Unknown);
     }
 
     #[test]

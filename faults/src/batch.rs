@@ -1,23 +1,22 @@
-//! Batches of entries that can be known again: how many entries there are, what they say and into
-//! which session they go follows from their ids alone. So a judge needs no copy of what was written,
-//! and a writer that is started again tries the same batches again.
+//! Reproducible batches of entries: their number, content and session follow from their ids alone.
+//! So a judge needs no copy of what was written, and a restarted writer repeats the same batches.
 
 use tertulia_session::{
     Entry, EntryId, EntryKind, Message, NewEntry, Redaction, Salt, Speaker, SpeakerType, Timestamp,
 };
 
-use crate::chance::Chance;
+use crate::rng::Rng;
 
-/// Of a thread whose name begins with this letter, every seventh batch redacts.
+/// In threads whose name starts with this letter, every seventh batch redacts.
 const REDACTING: char = 'r';
 const REDACTS_EVERY: u64 = 7;
 
 /// One append of one thread of a writer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Batch {
-    /// The name of the thread, without dots or blanks.
+    /// Name of the thread, without dots or spaces.
     pub(crate) thread: String,
-    /// The how-manieth of this thread, from 0.
+    /// Number within the thread, starting at 0.
     pub(crate) number: u64,
 }
 
@@ -26,8 +25,8 @@ impl Batch {
         Self { thread: thread.to_owned(), number }
     }
 
-    /// The batch of an id, and the index of the entry in it.
-    pub(crate) fn of_id(id: &str) -> Option<(Self, u64)> {
+    /// Returns the batch of an entry id, and the index of the entry in it.
+    pub(crate) fn from_id(id: &str) -> Option<(Self, u64)> {
         let mut words = id.rsplitn(3, '.');
         let index = words.next()?.parse().ok()?;
         let number = words.next()?.parse().ok()?;
@@ -39,21 +38,21 @@ impl Batch {
         self.thread.starts_with(REDACTING) && self.number % REDACTS_EVERY == REDACTS_EVERY - 1
     }
 
-    /// The numbers behind the batch.
-    fn chance(&self) -> Chance {
-        Chance::of(&format!("{} {}", self.thread, self.number))
+    /// Returns the random numbers that determine the batch.
+    fn rng(&self) -> Rng {
+        Rng::from_text(&format!("{} {}", self.thread, self.number))
     }
 
-    /// How many entries it has.
+    /// Returns the number of entries.
     pub(crate) fn size(&self) -> u64 {
-        if self.redacts() { 1 } else { self.chance().between(1, 5) }
+        if self.redacts() { 1 } else { self.rng().between(1, 5) }
     }
 
-    /// Into which of so many sessions it goes. A redaction goes where its target went.
+    /// Returns the session it goes into, out of this many. A redaction goes where its target went.
     pub(crate) fn session(&self, sessions: u64) -> u64 {
         match self.before().filter(|_| self.redacts()) {
             Some(before) => before.session(sessions),
-            None => Chance::new(self.chance().next()).below(sessions),
+            None => Rng::new(self.rng().next()).below(sessions),
         }
     }
 
@@ -69,16 +68,16 @@ impl Batch {
         (0..self.size()).map(|index| self.entry(index)).collect()
     }
 
-    /// What the entry of this index says. Its time goes back as often as forward.
+    /// Returns the entry at this index. Its time moves backwards as often as forwards.
     pub(crate) fn entry(&self, index: u64) -> Entry {
         let id = self.id(index);
-        let mut chance = Chance::of(id.as_str());
-        let millis = i64::try_from(chance.below(4_000_000_000_000)).unwrap_or(0);
+        let mut rng = Rng::from_text(id.as_str());
+        let millis = i64::try_from(rng.below(4_000_000_000_000)).unwrap_or(0);
         let kind = match self.before().filter(|_| self.redacts()) {
             Some(before) => EntryKind::Redaction(Redaction::new(&before.id(0))),
             None => {
                 let speaker = Speaker::new("ann", "Ann", SpeakerType::Human);
-                EntryKind::Message(Message::said(speaker, text(&mut chance)))
+                EntryKind::Message(Message::said(speaker, text(&mut rng)))
             }
         };
         let salt = Salt::derive(&[7; 32], id.as_str());
@@ -86,17 +85,17 @@ impl Batch {
     }
 }
 
-/// Most texts are short, some fill pages, few fill many.
-fn text(chance: &mut Chance) -> String {
-    let words = match chance.below(20) {
-        0 => chance.between(400, 2000),
-        1..=4 => chance.between(60, 400),
-        _ => chance.between(1, 30),
+/// Most texts are short, some fill pages, a few fill many.
+fn text(rng: &mut Rng) -> String {
+    let words = match rng.below(20) {
+        0 => rng.between(400, 2000),
+        1..=4 => rng.between(60, 400),
+        _ => rng.between(1, 30),
     };
     let mut text = String::new();
     for _ in 0..words {
-        // Hex digits: what can be made smaller, but not to nothing.
-        text.push_str(&format!("{:x} ", chance.next()));
+        // Hex digits: compressible, but not to nothing.
+        text.push_str(&format!("{:x} ", rng.next()));
     }
     text
 }
@@ -106,21 +105,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_is_known_by_the_ids_of_its_entries() {
+    fn a_batch_is_identified_by_the_ids_of_its_entries() {
         for number in 0..50 {
             let batch = Batch::new("r3-1", number);
             for (index, entry) in (0..).zip(batch.entries()) {
-                assert_eq!(Batch::of_id(entry.id.as_str()), Some((batch.clone(), index)));
+                assert_eq!(Batch::from_id(entry.id.as_str()), Some((batch.clone(), index)));
                 assert_eq!(batch.entry(index), entry);
             }
         }
     }
 
     #[test]
-    fn ids_of_others_are_no_batches() {
+    fn foreign_ids_are_no_batches() {
         let beyond = format!("w.1.{}", Batch::new("w", 1).size());
         for id in ["", "w", "w.1", "w.x.1", "w.1.x", "e-0123", &beyond] {
-            assert_eq!(Batch::of_id(id), None, "{id}");
+            assert_eq!(Batch::from_id(id), None, "{id}");
         }
     }
 

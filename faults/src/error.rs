@@ -1,4 +1,5 @@
-//! What keeps a role from being carried out. A broken promise is no error: it is in the report.
+//! Errors that prevent a role from running. A broken guarantee is not an error: it is in the
+//! report.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use tertulia_store::StoreError;
 
 use crate::options::USAGE;
 
-/// Why a role could not be carried out.
+/// A role that could not run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FaultsError {
     #[error("{0}\n\n{USAGE}")]
@@ -20,23 +21,23 @@ pub(crate) enum FaultsError {
     )]
     Missing(&'static str),
     #[error("{0}")]
-    Unfit(String),
+    Unexpected(String),
 }
 
 impl FaultsError {
-    /// An error of the system, with what was being done.
+    /// Returns an IO error, with a description of the operation.
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
         move |source| Self::Io { what, source }
     }
 
-    /// An error of the system at a file.
+    /// Returns an IO error at a file.
     pub(crate) fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         Self::io(path.display().to_string())
     }
 
-    /// Something that should have been otherwise.
-    pub(crate) fn unfit(what: impl Into<String>) -> Self {
-        Self::Unfit(what.into())
+    /// Creates an error for an unexpected condition.
+    pub(crate) fn unexpected(what: impl Into<String>) -> Self {
+        Self::Unexpected(what.into())
     }
 }

@@ -1,13 +1,13 @@
-//! The commands that write something whole or not at all, each as a job: how it is called, on what, and in
-//! a process of its own that may be killed. `judge` says what is left of it, `naive` does the same badly, as
-//! a control. Called by the roles `copies` and `cuts`.
+//! The commands that write atomically, each as a job: its command line, its input, and a separate
+//! process that can be killed. `judge` checks what is left of it, and `naive` does the same
+//! carelessly, as a control. Used by the roles `copies` and `cuts`.
 
 mod judge;
-mod lists;
 mod naive;
-mod place;
+mod run_folder;
+mod secret_text;
 mod template;
-mod texts;
+mod trust_list;
 
 use std::ffi::OsString;
 use std::io::{BufWriter, Write, stderr, stdout};
@@ -20,14 +20,14 @@ use tertulia_cli::{Streams, Zone, main_with};
 use crate::error::FaultsError;
 use crate::options::Options;
 use crate::tools;
-pub(crate) use judge::{Told, judge};
-pub(crate) use place::{Place, copy_folder};
+pub(crate) use judge::{Reported, judge};
+pub(crate) use run_folder::{RunFolder, copy_folder};
 pub(crate) use template::prepare;
 
-/// No job takes longer.
+/// Time limit of a job.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
-/// Something that is done whole or not at all.
+/// An operation that is atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Job {
     Backup,
@@ -42,12 +42,12 @@ pub(crate) enum Job {
     Init,
 }
 
-/// Who does it.
+/// The implementation that runs a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
-    /// The command.
+pub(crate) enum Executor {
+    /// The real command.
     Command,
-    /// The control, without what makes it safe.
+    /// The control, without the safety measures.
     Naive,
 }
 
@@ -80,8 +80,8 @@ impl Job {
         }
     }
 
-    /// All jobs, or the one that an option names.
-    pub(crate) fn wanted(options: &Options) -> Result<Vec<Self>, FaultsError> {
+    /// Returns all jobs, or the one that an option selects.
+    pub(crate) fn selected(options: &Options) -> Result<Vec<Self>, FaultsError> {
         match options.text("job") {
             Some(name) => Ok(vec![Self::named(name)?]),
             None => Ok(Self::ALL.to_vec()),
@@ -93,8 +93,9 @@ impl Job {
         Self::ALL.into_iter().find(|job| job.name() == name).ok_or_else(unknown)
     }
 
-    /// The command line. Paths are whole, so that a trace names every file by its whole path.
-    fn command_line(self, place: &Place) -> Vec<OsString> {
+    /// Returns the command line. Paths are absolute, so that a trace names every file by its
+    /// absolute path.
+    fn command_line(self, run: &RunFolder) -> Vec<OsString> {
         let words = |text: &str| -> Vec<OsString> { text.split(' ').map(Into::into).collect() };
         let mut line = match self {
             Self::Backup => words("tertulia sessions backup"),
@@ -105,15 +106,15 @@ impl Job {
             Self::Branch => words("tertulia sessions branch s0"),
             Self::Delete => words("tertulia sessions delete secret --yes"),
             Self::Redact => words("tertulia sessions redact secret"),
-            // Only the list of trusted files is of interest, so the conversation is not stored.
+            // Only the list of trusted files matters here, so the conversation is not stored.
             Self::Trust => words("tertulia run --trust --store memory hello"),
             Self::Init => words("tertulia init"),
         };
         match self {
-            Self::Backup => line.push(place.backup().into()),
-            Self::Restore => line.push(place.made().into()),
-            Self::Import => line.push(place.import().into()),
-            Self::Export => line.push(place.export().into()),
+            Self::Backup => line.push(run.backup().into()),
+            Self::Restore => line.push(run.made().into()),
+            Self::Import => line.push(run.import().into()),
+            Self::Export => line.push(run.export().into()),
             Self::Branch => {
                 line.push(template::branched_from().as_str().into());
                 line.extend(words("--into new"));
@@ -124,15 +125,15 @@ impl Job {
         line
     }
 
-    /// What the command says once it has done all that it promises; `None` if it says nothing then.
-    pub(crate) fn words_at_end(self) -> Option<&'static str> {
+    /// Returns what the command prints once all guarantees hold; `None` if it prints nothing.
+    pub(crate) fn success_text(self) -> Option<&'static str> {
         match self {
             Self::Backup => Some(" copied to "),
             Self::Restore => Some(" copied from "),
             Self::Import => Some("session new"),
             Self::Branch => Some("holds a copy"),
             Self::Delete => Some("is deleted"),
-            // It says "is redacted" while it still takes the text out of other files.
+            // It prints "is redacted" while it still removes the text from other files.
             Self::Redact => Some("out of reach"),
             Self::Trust => Some("is trusted as it is now"),
             Self::Init => Some("created "),
@@ -140,35 +141,35 @@ impl Job {
         }
     }
 
-    /// What a process needs that does the job: this program, or one that starts this program.
-    pub(crate) fn set_up(self, how: How, root: &Path, command: &mut Command) {
-        let place = Place::new(root);
+    /// Prepares the process that runs the job: this program, or one that starts it.
+    pub(crate) fn set_up(self, executor: Executor, root: &Path, command: &mut Command) {
+        let run = RunFolder::new(root);
         command.args(["copier", "--job", self.name(), "--folder"]).arg(root);
-        if how == How::Naive {
+        if executor == Executor::Naive {
             command.args(["--naive", "yes"]);
         }
-        place.set_environment(command);
+        run.set_environment(command);
     }
 
-    /// Does it in a process whose disk is sound; says whether it succeeded.
-    pub(crate) fn run(self, how: How, root: &Path) -> Result<bool, FaultsError> {
+    /// Runs it in a process without faults. Returns whether it succeeded.
+    pub(crate) fn run(self, executor: Executor, root: &Path) -> Result<bool, FaultsError> {
         let mut command = Command::new(tools::own_path()?);
-        self.set_up(how, root, &mut command);
-        tools::run_quietly(&mut command, &Place::new(root).said(), LIMIT)
+        self.set_up(executor, root, &mut command);
+        tools::run_quietly(&mut command, &RunFolder::new(root).said(), LIMIT)
     }
 }
 
-/// The inner half of the roles: does a job in this process.
+/// The inner part of the roles: runs a job in this process.
 pub(crate) fn copier(arguments: &[String]) -> Result<bool, FaultsError> {
     let options = Options::parse("copier", arguments, &["job", "folder", "naive"])?;
     let job = Job::named(options.needed("job")?)?;
-    let place = Place::new(Path::new(options.needed("folder")?));
-    // Started by hand it would work on the sessions of whoever does so.
-    if !place.is_in_environment() {
-        return Err(FaultsError::unfit("`copier` is started by other roles only"));
+    let run = RunFolder::new(Path::new(options.needed("folder")?));
+    // Started by hand, it would work on the sessions of the user.
+    if !run.is_in_environment() {
+        return Err(FaultsError::unexpected("`copier` is started by other roles only"));
     }
     if options.text("naive").is_some() {
-        naive::run(job, &place)?;
+        naive::run(job, &run)?;
         return Ok(true);
     }
     let mut out = BufWriter::new(stdout().lock());
@@ -183,7 +184,7 @@ pub(crate) fn copier(arguments: &[String]) -> Result<bool, FaultsError> {
         is_quiet: false,
         zone: Zone::Utc,
     };
-    let code = main_with(job.command_line(&place), &mut streams);
+    let code = main_with(job.command_line(&run), &mut streams);
     let is_said = out.flush().is_ok();
     Ok(code == ExitCode::SUCCESS && is_said)
 }

@@ -1,5 +1,5 @@
-//! The judge: what a store holds, against what was acknowledged. Every role ends here. It asks the
-//! store as anybody would, and knows nothing of how it keeps things.
+//! The judge: compares the content of a store with what was acknowledged. Every role ends here. It
+//! uses the store's public API, and knows nothing about its internals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,26 +8,26 @@ use tertulia_store::{
     ListFilter, Range, SessionId, SessionStore, StoreError, StoredEntry, Verified,
 };
 
+use crate::ack_log::AckLog;
 use crate::batch::Batch;
-use crate::ledger::Ledger;
 
-/// How often a session is read that changes meanwhile.
+/// Maximum number of reads of a session that changes meanwhile.
 const READS_MAX: u32 = 20;
 
-/// What a judge found.
+/// Findings of a judge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {
-    /// Entries that are there.
+    /// Stored entries.
     pub(crate) entries: u64,
-    /// Entries that were acknowledged.
+    /// Acknowledged entries.
     pub(crate) acknowledged: u64,
-    /// Acknowledged entries that are not there.
+    /// Acknowledged entries that are missing.
     pub(crate) lost: u64,
-    /// Batches of which only a part is there, or that do not lie together.
+    /// Batches that are incomplete, or not contiguous.
     pub(crate) half: u64,
-    /// Entries that are there although nobody was told.
+    /// Stored entries that were not acknowledged.
     pub(crate) unknown: u64,
-    /// Whatever else is not as it must be, in words.
+    /// All other problems, as text.
     pub(crate) wrong: Vec<String>,
 }
 
@@ -37,19 +37,19 @@ impl Verdict {
     }
 }
 
-/// Holds a store against what was acknowledged.
-pub(crate) fn judge(store: &SessionStore, ledger: &Ledger) -> Result<Verdict, StoreError> {
-    let mut verdict = Verdict { acknowledged: ledger.entries(), ..Verdict::default() };
+/// Compares a store with what was acknowledged.
+pub(crate) fn judge(store: &SessionStore, acks: &AckLog) -> Result<Verdict, StoreError> {
+    let mut verdict = Verdict { acknowledged: acks.entries(), ..Verdict::default() };
     verdict.wrong.extend(store.check()?.into_iter().map(|line| format!("check: {line}")));
     let listed = store.list(&ListFilter::default())?;
     let mut there: BTreeMap<String, SessionId> =
         listed.into_iter().map(|info| (info.id.to_string(), info.id)).collect();
-    for made in &ledger.made {
+    for made in &acks.made {
         if !there.contains_key(made) {
             verdict.wrong.push(format!("session {made} is lost"));
         }
     }
-    for (name, batches) in &ledger.sessions {
+    for (name, batches) in &acks.sessions {
         match there.remove(name) {
             Some(id) => judge_session(store, &id, batches, &mut verdict)?,
             None => verdict.lost += batches.iter().map(Batch::size).sum::<u64>(),
@@ -61,8 +61,8 @@ pub(crate) fn judge(store: &SessionStore, ledger: &Ledger) -> Result<Verdict, St
     Ok(verdict)
 }
 
-/// A session and what verifying says. A server may still store what a writer had asked for that is gone by
-/// now; then it is read again.
+/// Reads and verifies a session. A server may still store an append of a writer that is gone; then
+/// it is read again.
 fn read(store: &SessionStore, id: &SessionId) -> Result<(Vec<StoredEntry>, Verified), StoreError> {
     let mut tries = 0;
     loop {
@@ -82,32 +82,32 @@ fn judge_session(
 ) -> Result<(), StoreError> {
     let (log, verified) = read(store, id)?;
     verdict.entries += log.len() as u64;
-    // A session begins with its header; one without was made by half.
+    // A session starts with its header; one without was created incompletely.
     verdict.half += u64::from(log.is_empty());
     if let Some(damage) = &verified.damage {
         let reason = &damage.reason;
-        verdict.wrong.push(format!("verify of {id}: entry {}: {reason}", damage.place));
+        verdict.wrong.push(format!("verify of {id}: entry {}: {reason}", damage.seq));
     } else if verified.entries != log.len() as u64 {
         verdict.wrong.push(format!("{id}: verify saw {} of {}", verified.entries, log.len()));
     }
-    let found = take_in(id, &log, &mut verdict.wrong);
-    for (batch, places) in &found {
-        let first = places.first().copied().unwrap_or(0);
+    let found = collect_batches(id, &log, &mut verdict.wrong);
+    for (batch, numbers) in &found {
+        let first = numbers.first().copied().unwrap_or(0);
         let whole: Vec<u64> = (first..first + batch.size()).collect();
-        verdict.half += u64::from(*places != whole);
+        verdict.half += u64::from(*numbers != whole);
         if !acknowledged.contains(batch) {
-            verdict.unknown += places.len() as u64;
+            verdict.unknown += numbers.len() as u64;
         }
     }
     for batch in acknowledged {
-        let there = found.get(batch).map_or(0, |places| places.len() as u64);
+        let there = found.get(batch).map_or(0, |numbers| numbers.len() as u64);
         verdict.lost += batch.size().saturating_sub(there);
     }
     Ok(())
 }
 
-/// The numbers of the entries of every batch; what is out of order goes into the complaints.
-fn take_in(
+/// Collects the numbers of the entries of every batch; entries out of order are reported.
+fn collect_batches(
     session: &SessionId,
     log: &[StoredEntry],
     wrong: &mut Vec<String>,
@@ -115,19 +115,19 @@ fn take_in(
     let mut found: BTreeMap<Batch, Vec<u64>> = BTreeMap::new();
     let redacted: BTreeSet<_> = log.iter().filter_map(target).collect();
     let mut seen = BTreeSet::new();
-    for (place, stored) in (1..).zip(log) {
+    for (position, stored) in (1..).zip(log) {
         let entry = &stored.entry;
-        if stored.seq != place {
-            wrong.push(format!("{session}: {} stands at place {place}", stored.seq));
+        if stored.seq != position {
+            wrong.push(format!("{session}: {} is at position {position}", stored.seq));
         }
         if !seen.insert(&entry.id) {
             wrong.push(format!("{session}: {} is there twice", entry.id));
         }
         let is_header = matches!(entry.kind, EntryKind::SessionHeader(_));
-        if is_header != (place == 1) {
-            wrong.push(format!("{session}: place {place} is no place for {}", entry.id));
+        if is_header != (position == 1) {
+            wrong.push(format!("{session}: position {position} must not hold {}", entry.id));
         }
-        let Some((batch, index)) = Batch::of_id(entry.id.as_str()) else {
+        let Some((batch, index)) = Batch::from_id(entry.id.as_str()) else {
             if !is_header {
                 wrong.push(format!("{session}: nobody wrote {}", entry.id));
             }
@@ -167,11 +167,11 @@ mod tests {
         store
     }
 
-    fn ledger_of(batches: &[Batch]) -> Ledger {
-        let mut ledger = Ledger::default();
+    fn acks_of(batches: &[Batch]) -> AckLog {
+        let mut acks = AckLog::default();
         let set = batches.iter().cloned().collect();
-        ledger.sessions.insert("s0".to_owned(), set);
-        ledger
+        acks.sessions.insert("s0".to_owned(), set);
+        acks
     }
 
     fn batches(count: u64) -> Vec<Batch> {
@@ -179,46 +179,46 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_and_is_there_is_fine() {
+    fn stored_acknowledged_entries_pass() {
         let all = batches(8);
-        let verdict = judge(&store_with(&all), &ledger_of(&all)).unwrap();
+        let verdict = judge(&store_with(&all), &acks_of(&all)).unwrap();
         assert!(verdict.is_clean(), "{verdict:?}");
         assert_eq!(verdict.acknowledged, verdict.entries - 1);
     }
 
     #[test]
-    fn an_acknowledged_batch_that_is_not_there_is_lost() {
+    fn a_missing_acknowledged_batch_is_lost() {
         let all = batches(3);
-        let verdict = judge(&store_with(&all[..2]), &ledger_of(&all)).unwrap();
+        let verdict = judge(&store_with(&all[..2]), &acks_of(&all)).unwrap();
         assert_eq!(verdict.lost, all[2].size());
     }
 
     #[test]
-    fn a_part_of_a_batch_is_half() {
+    fn a_partial_batch_is_half() {
         let large = (0..).map(|n| Batch::new("w", n)).find(|batch| batch.size() > 1).unwrap();
         let store = store_with(&[]);
         let id = "s0".parse::<SessionId>().unwrap();
         store.append(&id, Append::new([large.entry(0)])).unwrap();
-        let verdict = judge(&store, &Ledger::default()).unwrap();
+        let verdict = judge(&store, &AckLog::default()).unwrap();
         assert_eq!((verdict.half, verdict.unknown, verdict.lost), (1, 1, 0));
     }
 
     #[test]
-    fn what_nobody_was_told_of_is_unknown() {
+    fn unacknowledged_entries_are_unknown() {
         let all = batches(2);
-        let verdict = judge(&store_with(&all), &ledger_of(&all[..1])).unwrap();
+        let verdict = judge(&store_with(&all), &acks_of(&all[..1])).unwrap();
         assert!(verdict.is_clean());
         assert_eq!(verdict.unknown, all[1].size());
     }
 
     #[test]
-    fn another_text_under_an_id_is_found() {
+    fn changed_text_under_an_id_is_detected() {
         let store = store_with(&[]);
         let id = "s0".parse::<SessionId>().unwrap();
         let mut entry = Batch::new("w", 0).entry(0);
         entry.timestamp = None;
         store.append(&id, Append::new([entry])).unwrap();
-        let verdict = judge(&store, &Ledger::default()).unwrap();
+        let verdict = judge(&store, &AckLog::default()).unwrap();
         assert!(verdict.wrong.iter().any(|line| line.contains("was changed")), "{verdict:?}");
     }
 }

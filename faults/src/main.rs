@@ -1,6 +1,7 @@
-//! `tertulia-faults`: what the store promises under kills, power cuts, broken disks and damaged files,
-//! what commands and turns promise, and the proof. One binary: the roles that cause faults and judge, and
-//! the writers that they start as processes of their own. `cargo xtask faults` runs it in full, its tests in small.
+//! `tertulia-faults`: tests the guarantees of the store under kills, power cuts, disk errors and
+//! damaged files, and those of commands and turns. One binary contains the roles that cause faults
+//! and judge, and the writers that they start as separate processes. `cargo xtask faults` runs
+//! everything; its tests run smaller counts.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,15 +10,15 @@
     reason = "a tool for developers: it starts processes, breaks files and prints figures"
 )]
 
+mod ack_log;
 mod batch;
-mod chance;
 mod error;
 mod jobs;
 mod judge;
-mod ledger;
 mod options;
 mod power;
 mod report;
+mod rng;
 mod roles;
 mod scratch;
 mod tools;
@@ -28,7 +29,7 @@ use std::process::ExitCode;
 use error::FaultsError;
 
 fn main() -> ExitCode {
-    // The turns of `trees` are supervised by this program.
+    // This program supervises the turns of `trees`.
     if let Some(code) = tertulia_agent::supervisor_main() {
         return code;
     }
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all promises were kept.
+/// Returns whether all guarantees held.
 fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     match arguments.split_first() {
         None => Err(FaultsError::Usage("name a role".to_owned())),

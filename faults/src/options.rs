@@ -1,34 +1,34 @@
-//! The command line of a role: `--name value`, nothing else.
+//! The command line of a role: only `--name value` pairs.
 
 use std::collections::BTreeMap;
 
-use crate::chance::Chance;
 use crate::error::FaultsError;
+use crate::rng::Rng;
 
-/// How the program is called.
+/// The usage text.
 pub(crate) const USAGE: &str = "\
 Usage: tertulia-faults <role> [--seed N] [--option value]...
 
-Roles, and their options with the values that are taken otherwise:
-  kills --kills 500                    SIGKILL for 4 processes that append to one file
-  images --images 20000                power cuts: the states that a disk may be left in; --trace FILE
-                                       takes a trace that an earlier run kept because it was bad
-  errors --stride 1                    errors of the disk at every call, once and for good
+Roles, and their options with default values:
+  kills --kills 500                    kill 4 processes that append to one file
+  images --images 20000                power cuts: possible states of a disk; --trace FILE replays
+                                       a bad trace that an earlier run kept
+  errors --stride 1                    disk errors at every call, once and persistent
   copies --stride 1                    kills and errors at every call of backup, restore, import, export,
                                        migration, branch, delete, redact, trust and init; --job NAME for
                                        one of them
   cuts --images 1000                   power cuts under each of these commands; --job NAME for one of them
-  disk-full --rounds 20                no room left, and room again
+  disk-full --rounds 20                no space left, and space again
   read-only                            a file, and a file system, that cannot be written to
-  locked                               a writer that stands still and holds the lock
-  damage --stride 61 --cuts 500        changed bits and cut files
-  clock --jumps 12                     a clock that goes backwards
+  locked                               a writer that hangs and holds the lock
+  damage --stride 61 --cuts 500        changed bits and truncated files
+  clock --jumps 12                     a clock that runs backwards
   race --rounds 10000                  two processes that expect the same tail
-  trees --count 200                    hostile trees of processes, as root and as an ordinary user
-  postgres-kills --kills 500           a PostgreSQL server that is killed under 4 processes
+  trees --count 200                    hostile process trees, as root and as an ordinary user
+  postgres-kills --kills 500           kill a PostgreSQL server that 4 processes use
   all --kills 500 --images 20000       all of them in turn
 
-A role prints its figures on one line and exits with 1 if a promise was broken or no fault came about.
+A role prints its figures on one line and exits with 1 if a guarantee was broken or no fault occurred.
 ";
 
 /// The options of one call.
@@ -39,7 +39,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Reads pairs of names and values; only these names are known.
+    /// Parses pairs of names and values; only these names are known.
     pub(crate) fn parse(
         role: &str,
         arguments: &[String],
@@ -51,7 +51,7 @@ impl Options {
             let name = argument.strip_prefix("--").filter(|name| names.contains(name));
             let unknown = || FaultsError::Usage(format!("`{role}` takes no `{argument}`"));
             let name = name.ok_or_else(unknown)?;
-            let missing = || FaultsError::Usage(format!("`{argument}` is missing its value"));
+            let missing = || FaultsError::Usage(format!("`{argument}` needs a value"));
             values.insert(name.to_owned(), arguments.next().ok_or_else(missing)?.clone());
         }
         Ok(Self { role: role.to_owned(), values })
@@ -61,7 +61,7 @@ impl Options {
         self.values.get(name).map(String::as_str)
     }
 
-    /// A text that must be there.
+    /// Returns a required text.
     pub(crate) fn needed(&self, name: &str) -> Result<&str, FaultsError> {
         let missing = || FaultsError::Usage(format!("`{}` needs `--{name}`", self.role));
         self.text(name).ok_or_else(missing)
@@ -73,14 +73,14 @@ impl Options {
         text.parse().map_err(|_| wrong())
     }
 
-    /// The seed; made, and remembered, if none was given.
+    /// Returns the seed; generates and keeps one if none was given.
     pub(crate) fn seed(&mut self) -> Result<u64, FaultsError> {
-        let seed = self.number("seed", Chance::seed())?;
+        let seed = self.number("seed", Rng::seed())?;
         self.values.insert("seed".to_owned(), seed.to_string());
         Ok(seed)
     }
 
-    /// The command that does the same again.
+    /// Returns the command that repeats the run.
     pub(crate) fn command(&self) -> String {
         let mut command = format!("tertulia-faults {}", self.role);
         for (name, value) in &self.values {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_values_are_read_and_can_be_repeated() {
+    fn names_and_values_are_parsed_and_repeatable() {
         let mut options = parse("--kills 20 --seed 7").unwrap();
         assert_eq!(options.number("kills", 500).unwrap(), 20);
         assert_eq!(options.seed().unwrap(), 7);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_that_was_made_is_in_the_command() {
+    fn a_generated_seed_is_in_the_command() {
         let mut options = parse("").unwrap();
         let seed = options.seed().unwrap();
         assert_eq!(options.command(), format!("tertulia-faults kills --seed {seed}"));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_and_odd_values_are_refused() {
+    fn unknown_names_and_invalid_values_are_refused() {
         assert!(parse("--cycles 3").is_err());
         assert!(parse("kills").is_err());
         assert!(parse("--kills").is_err());

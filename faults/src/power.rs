@@ -1,10 +1,10 @@
-//! Power cuts, as a model: [`trace`] reads what a process did to a folder from the log of strace, and
-//! [`disk`] holds the states in which a disk may be left meanwhile. Used by the roles `images` and `cuts`.
+//! Simulated power cuts: [`trace`] reads what a process did to a folder from a strace log, and
+//! [`disk`] models the possible states of the disk. Used by the roles `images` and `cuts`.
 
 mod call;
 pub(crate) mod disk;
 pub(crate) mod trace;
 pub(crate) mod watch;
 
-/// How much of a string strace writes down: more than any process here writes at once.
+/// Maximum string length in the strace log: longer than any write here.
 pub(crate) const STRING_BYTES: &str = "4000000";

@@ -1,4 +1,5 @@
-//! The report of a role: one line of figures, what was broken, and how to repeat it.
+//! The report of a role: one line of figures, the broken guarantees, and the command that repeats
+//! the run.
 
 use std::time::Instant;
 
@@ -6,20 +7,20 @@ use crate::error::FaultsError;
 use crate::judge::Verdict;
 use crate::options::Options;
 
-/// How many broken promises are told in full.
-const TOLD_MAX: usize = 12;
+/// Maximum number of broken guarantees that are printed in full.
+const PRINTED_MAX: usize = 12;
 
-/// What a role counted and found.
+/// Counts and findings of a role.
 pub(crate) struct Report {
     role: String,
     command: String,
     started: Instant,
     figures: Vec<(String, u64)>,
     faults: u64,
-    /// Entries that were acknowledged, lost and so on, added up.
+    /// Totals of acknowledged, lost and other entries.
     verdict: Verdict,
     broken: Vec<String>,
-    /// What was wrong at several places: what, the first place, and how often.
+    /// Problems found at several locations: the problem, the first location, and the count.
     repeated: Vec<(String, String, u64)>,
 }
 
@@ -38,12 +39,12 @@ impl Report {
         })
     }
 
-    /// Faults that came about. Without any, nothing was proved.
+    /// Counts faults that occurred. Without any, nothing was tested.
     pub(crate) fn faults(&mut self, count: u64) {
         self.faults += count;
     }
 
-    /// Adds to a figure; figures are told in the order in which they came up.
+    /// Adds to a figure; figures are printed in order of first use.
     pub(crate) fn add(&mut self, name: &str, count: u64) {
         match self.figures.iter_mut().find(|(known, _)| known == name) {
             Some((_, sum)) => *sum += count,
@@ -51,33 +52,33 @@ impl Report {
         }
     }
 
-    /// A figure as it stands.
+    /// Returns the current value of a figure.
     pub(crate) fn figure(&self, name: &str) -> u64 {
         self.figures.iter().find(|(known, _)| known == name).map_or(0, |(_, sum)| *sum)
     }
 
-    /// A promise that was not kept.
+    /// Records a broken guarantee.
     pub(crate) fn broken(&mut self, what: impl Into<String>) {
         self.broken.push(what.into());
     }
 
-    /// A promise that was not kept at this place, and perhaps at others in the same way.
-    pub(crate) fn broken_at(&mut self, what: &str, place: &str) {
+    /// Records a guarantee that was broken at this location, and perhaps at others in the same way.
+    pub(crate) fn broken_at(&mut self, what: &str, location: &str) {
         match self.repeated.iter_mut().find(|(known, ..)| known == what) {
             Some((_, _, times)) => *times += 1,
-            None => self.repeated.push((what.to_owned(), place.to_owned(), 1)),
+            None => self.repeated.push((what.to_owned(), location.to_owned(), 1)),
         }
     }
 
-    /// Notes a broken promise unless this is so.
+    /// Records a broken guarantee unless the condition holds.
     pub(crate) fn claim(&mut self, is_so: bool, what: impl Into<String>) {
         if !is_so {
             self.broken(what);
         }
     }
 
-    /// Adds what a judge found. `place` says where, should it be bad.
-    pub(crate) fn judged(&mut self, verdict: &Verdict, place: &str) {
+    /// Adds the findings of a judge. `location` is the location, for problems.
+    pub(crate) fn judged(&mut self, verdict: &Verdict, location: &str) {
         let sum = &mut self.verdict;
         sum.entries += verdict.entries;
         sum.acknowledged += verdict.acknowledged;
@@ -86,18 +87,18 @@ impl Report {
         sum.unknown += verdict.unknown;
         if !verdict.is_clean() {
             let Verdict { lost, half, wrong, .. } = verdict;
-            self.broken(format!("{place}: {lost} entries lost, {half} batches half, {wrong:?}"));
+            self.broken(format!("{location}: {lost} entries lost, {half} batches half, {wrong:?}"));
         }
     }
 
-    /// Prints the figures; says whether all promises were kept.
+    /// Prints the figures. Returns whether all guarantees held.
     pub(crate) fn finish(mut self) -> bool {
         if self.faults == 0 {
             self.broken("no fault came about, so nothing was proved");
         }
-        let times = |(what, place, times): &(String, String, u64)| match times {
-            1 => format!("{what}: at {place}"),
-            times => format!("{what}: {times} times, first at {place}"),
+        let times = |(what, location, times): &(String, String, u64)| match times {
+            1 => format!("{what}: at {location}"),
+            times => format!("{what}: {times} times, first at {location}"),
         };
         self.broken.extend(self.repeated.iter().map(times));
         let mut figures = vec![("faults injected".to_owned(), self.faults)];
@@ -113,10 +114,10 @@ impl Report {
         let end = if self.broken.is_empty() { "kept" } else { "BROKEN" };
         println!("{}: {}, {seconds:.1} s: {end}", self.role, words.join(", "));
         println!("  again: {}", self.command);
-        for what in self.broken.iter().take(TOLD_MAX) {
+        for what in self.broken.iter().take(PRINTED_MAX) {
             println!("  broken: {what}");
         }
-        if let Some(more) = self.broken.len().checked_sub(TOLD_MAX).filter(|more| *more > 0) {
+        if let Some(more) = self.broken.len().checked_sub(PRINTED_MAX).filter(|more| *more > 0) {
             println!("  and {more} more");
         }
         self.broken.is_empty()
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_in_one_way_is_a_failure_however_often() {
+    fn repeated_problems_are_one_failure() {
         let mut broken = report();
         broken.faults(1);
         broken.broken_at("half a file", "call 1");

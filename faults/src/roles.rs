@@ -1,5 +1,5 @@
-//! The roles: one file each. `all` runs them in turn; some are the inner half of another one and run
-//! as a process of their own.
+//! The roles: one file each. `all` runs them in turn; some are the inner part of another one and
+//! run as a separate process.
 
 mod clock;
 mod copies;
@@ -22,10 +22,10 @@ use crate::{jobs, writer};
 
 type Role = fn(&[String]) -> Result<bool, FaultsError>;
 
-/// How many power cuts `all` makes under each command, at most.
+/// Maximum number of power cuts per command in `all`.
 const CUTS_MAX: u64 = 1000;
 
-/// What `all` runs, the quick ones first.
+/// The roles of `all`, quick ones first.
 const ALL: [&str; 12] = [
     "locked",
     "clock",
@@ -41,7 +41,7 @@ const ALL: [&str; 12] = [
     "images",
 ];
 
-/// Carries out a role; says whether all promises were kept.
+/// Runs a role. Returns whether all guarantees held.
 pub(crate) fn run(role: &str, arguments: &[String]) -> Result<bool, FaultsError> {
     let unknown = || FaultsError::Usage(format!("there is no role `{role}`"));
     find(role).ok_or_else(unknown)?(arguments)
@@ -75,7 +75,7 @@ fn find(role: &str) -> Option<Role> {
     })
 }
 
-/// All roles in turn; one that fails does not keep the others from running.
+/// Runs all roles in turn; a failing role does not stop the others.
 fn all(arguments: &[String]) -> Result<bool, FaultsError> {
     let options = Options::parse("all", arguments, &["kills", "images", "seed"])?;
     let mut roles = ALL.to_vec();
@@ -95,7 +95,7 @@ fn all(arguments: &[String]) -> Result<bool, FaultsError> {
         let given = given.flat_map(|(name, value)| [format!("--{name}"), value.to_owned()]);
         let mut given: Vec<String> = given.collect();
         if role == "cuts" {
-            // So many of each command; what is asked for otherwise is the sum of `images`.
+            // Per command; otherwise the option is the total for `images`.
             let images = options.number("images", CUTS_MAX)?.min(CUTS_MAX);
             given.extend(["--images".to_owned(), images.to_string()]);
         }

@@ -1,5 +1,5 @@
-//! Folders that are gone with the role: on the disk where syncs must be real, in memory where only
-//! speed counts.
+//! Temporary folders of a role: on disk where syncs must be real, in memory where only speed
+//! matters.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::error::FaultsError;
 
 const MEMORY: &str = "/dev/shm";
 
-/// A folder for files, for its owner alone.
+/// A private folder for files.
 pub(crate) struct Scratch {
     folder: TempDir,
 }
@@ -24,7 +24,7 @@ impl Scratch {
         Ok(Self { folder })
     }
 
-    /// In memory where the machine has a folder for that.
+    /// Uses memory if the machine has a folder for that.
     pub(crate) fn in_memory() -> Result<Self, FaultsError> {
         match TempDir::new_in(MEMORY) {
             Ok(folder) => Ok(Self { folder }),
@@ -40,7 +40,7 @@ impl Scratch {
         self.path().join(name)
     }
 
-    /// A folder in it.
+    /// Creates a folder in it.
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, FaultsError> {
         let folder = self.file(name);
         fs::create_dir_all(&folder).map_err(FaultsError::at(&folder))?;
@@ -48,17 +48,17 @@ impl Scratch {
     }
 }
 
-/// Where the store is in a folder.
+/// Returns the path of the store in a folder.
 pub(crate) fn database(folder: &Path) -> PathBuf {
     folder.join("sessions.db")
 }
 
-/// Opens a file as anybody would.
+/// Opens a store file.
 pub(crate) fn open(file: &Path) -> Result<SessionStore, StoreError> {
     SessionStore::open(&StoreUrl::Sqlite(file.to_owned()))
 }
 
-/// Takes all files of a folder away.
+/// Removes all files of a folder.
 pub(crate) fn clear(folder: &Path) -> Result<(), FaultsError> {
     for file in fs::read_dir(folder).map_err(FaultsError::at(folder))? {
         let file = file.map_err(FaultsError::at(folder))?.path();
@@ -67,7 +67,7 @@ pub(crate) fn clear(folder: &Path) -> Result<(), FaultsError> {
     Ok(())
 }
 
-/// Writes a file as the store would make it: for its owner alone.
+/// Writes a file as the store would create it: private to its owner.
 pub(crate) fn put(file: &Path, bytes: &[u8]) -> Result<(), FaultsError> {
     let made = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file);
     made.and_then(|mut made| made.write_all(bytes)).map_err(FaultsError::at(file))

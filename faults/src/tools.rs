@@ -1,5 +1,5 @@
-//! Other programs, and this one again as a process of its own. Every role starts its processes here,
-//! and ends only those that it started.
+//! Starts other programs, and this one as a separate process. Every role starts its processes here,
+//! and kills only those.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::error::FaultsError;
 
-/// How often is looked whether something has come about.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// This program, in a role.
+/// Returns a command that runs this program in a role.
 pub(crate) fn own(role: &str) -> Result<Command, FaultsError> {
     let mut command = Command::new(own_path()?);
     command.arg(role);
@@ -23,13 +23,14 @@ pub(crate) fn own_path() -> Result<PathBuf, FaultsError> {
     std::env::current_exe().map_err(FaultsError::io("the path of this program"))
 }
 
-/// Where a program is.
+/// Finds a program.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Makes sure that a program is here. Nothing is installed: `cargo xtask faults` and `cargo xtask test` do that.
+/// Checks that a program is available. Nothing is installed: `cargo xtask faults` and `cargo xtask
+/// test` do that.
 pub(crate) fn need(name: &'static str) -> Result<(), FaultsError> {
     find(name).map(|_| ()).ok_or(FaultsError::Missing(name))
 }
@@ -38,8 +39,8 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Starts a process that writes into a file; nothing of it is buffered here, so what a process said
-/// before it was killed is all in the file.
+/// Starts a process that writes to a file. Nothing is buffered here, so all output before a kill is
+/// in the file.
 pub(crate) fn start_into(command: &mut Command, output: &Path) -> Result<Child, FaultsError> {
     let file = File::create(output).map_err(FaultsError::at(output))?;
     command.stdin(Stdio::null()).stdout(file).stderr(Stdio::inherit());
@@ -47,7 +48,7 @@ pub(crate) fn start_into(command: &mut Command, output: &Path) -> Result<Child, 
     command.spawn().map_err(FaultsError::io(format!("starting {name}")))
 }
 
-/// Runs a process to its end; it is ended if it takes longer than this. Says whether it ended well.
+/// Runs a process to its end, or kills it after this time. Returns whether it succeeded.
 pub(crate) fn run_into(
     command: &mut Command,
     output: &Path,
@@ -57,7 +58,7 @@ pub(crate) fn run_into(
     finish(child, limit)
 }
 
-/// The same for a process that is expected to fail: what it says about that goes into the file too.
+/// Like `run_into`, for a process that is expected to fail: its error output goes to the file too.
 pub(crate) fn run_quietly(
     command: &mut Command,
     output: &Path,
@@ -76,12 +77,15 @@ fn finish(mut child: Child, limit: Duration) -> Result<bool, FaultsError> {
         Some(success) => Ok(success),
         None => {
             end(&mut child);
-            Err(FaultsError::unfit(format!("a process took longer than {} s", limit.as_secs())))
+            Err(FaultsError::unexpected(format!(
+                "a process took longer than {} s",
+                limit.as_secs()
+            )))
         }
     }
 }
 
-/// Waits for a process of ours; nothing if it still runs then.
+/// Waits for a child process; `None` if it is still running after this time.
 pub(crate) fn wait(child: &mut Child, limit: Duration) -> Result<Option<bool>, FaultsError> {
     let deadline = Instant::now() + limit;
     loop {
@@ -96,13 +100,13 @@ pub(crate) fn wait(child: &mut Child, limit: Duration) -> Result<Option<bool>, F
     }
 }
 
-/// Ends a process of ours, if it has not ended.
+/// Kills a child process if it is still running.
 pub(crate) fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// Waits until something is so; says whether it came to be.
+/// Waits until a condition holds; returns whether it did.
 pub(crate) fn until(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + limit;
     while !is_so() {

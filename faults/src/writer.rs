@@ -1,6 +1,6 @@
-//! The writer: a process that appends batches from some threads and says on its standard output what
-//! came of each, in one write, only after the append returned. It is what is killed, stopped, traced
-//! and lied to.
+//! The writer: a process that appends batches from several threads and prints the result of each,
+//! in one write, only after the append returned. This is the process that is killed, stopped,
+//! traced and given faults.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,29 +10,29 @@ use std::time::{Duration, Instant};
 
 use tertulia_store::{Append, NewSession, SessionId, SessionStore, StoreError, StoreUrl};
 
+use crate::ack_log::{Failed, Line};
 use crate::batch::Batch;
 use crate::error::FaultsError;
-use crate::ledger::{Failed, Line};
 use crate::options::Options;
 use crate::tools;
 
-/// A writer that nobody ends ends itself.
+/// Time after which a writer ends by itself.
 const LIFE: Duration = Duration::from_secs(120);
-/// So many appends are tried on a store that has stopped, before it is opened anew.
+/// Number of appends tried on a stopped store before it is reopened.
 const TRIES_WHEN_STOPPED: u32 = 2;
 
-/// What a writer is to do.
+/// The task of a writer.
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) url: String,
-    /// The first letter says whether it redacts, see [`Batch`].
+    /// The first letter determines whether it redacts, see [`Batch`].
     pub(crate) name: String,
     pub(crate) threads: u64,
-    /// How many sessions there are; they are made if they are not there.
+    /// Number of sessions; created if they do not exist.
     pub(crate) sessions: u64,
-    /// How many appends every thread makes, in every phase.
+    /// Number of appends per thread and phase.
     pub(crate) batches: u64,
-    /// How often the store is closed and opened again.
+    /// Number of times the store is opened.
     pub(crate) phases: u64,
 }
 
@@ -46,14 +46,14 @@ impl Task {
         Self { url, name, threads: 1, sessions: 3, batches: 1_000_000, phases: 1 }
     }
 
-    /// The process that does it.
+    /// Returns the command that runs it.
     pub(crate) fn command(&self) -> Result<Command, FaultsError> {
         let mut command = tools::own("writer")?;
         command.args(self.arguments());
         Ok(command)
     }
 
-    /// The arguments behind the word `writer`.
+    /// Returns the arguments after the word `writer`.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let Self { url, name, threads, sessions, batches, phases } = self;
         let numbers = [("threads", threads), ("sessions", sessions), ("batches", batches)];
@@ -75,19 +75,19 @@ impl Task {
     }
 }
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let task = Task::parse(arguments)?;
     let url =
         task.url.parse::<StoreUrl>().map_err(|error| FaultsError::Usage(error.to_string()))?;
-    say(&Line::Runs(std::process::id()))?;
+    say(&Line::Started(std::process::id()))?;
     let deadline = Instant::now() + LIFE;
     for phase in 0..task.phases {
         say(&Line::Phase)?;
         let store = match SessionStore::open(&url) {
             Ok(store) => store,
             Err(error) => {
-                say_failed("open", &error)?;
+                print_failed("open", &error)?;
                 continue;
             }
         };
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
             };
             let threads: Vec<_> = (0..task.threads).map(start).collect();
             threads.into_iter().try_for_each(|thread| {
-                let died = |_| Err(FaultsError::unfit("a thread of the writer died"));
+                let died = |_| Err(FaultsError::unexpected("a thread of the writer died"));
                 thread.join().unwrap_or_else(died)
             })
         })?;
@@ -118,9 +118,9 @@ fn make_sessions(store: &SessionStore, sessions: u64) -> Result<(), FaultsError>
             .map_err(StoreError::from)
             .and_then(|id| if store.has(&id)? { Ok(None) } else { make(store, id) });
         match made {
-            Ok(Some(())) => say(&Line::Made(name))?,
+            Ok(Some(())) => say(&Line::Created(name))?,
             Ok(None) => {}
-            Err(error) => say_failed("create", &error)?,
+            Err(error) => print_failed("create", &error)?,
         }
     }
     Ok(())
@@ -139,7 +139,7 @@ pub(crate) fn session_name(number: u64) -> String {
     format!("s{number}")
 }
 
-/// The appends of one thread.
+/// Runs the appends of one thread.
 fn append(
     store: &SessionStore,
     thread: &str,
@@ -158,7 +158,7 @@ fn append(
         match store.append(&id, Append::new(batch.entries())) {
             Ok(_) => say(&Line::Stored { session, batch })?,
             Err(error) => {
-                let failed = Failed::of("append", &error);
+                let failed = Failed::from_error("append", &error);
                 stopped += u32::from(failed.is_stopped());
                 say(&Line::Failed(failed))?;
             }
@@ -167,18 +167,18 @@ fn append(
             stopped = 0;
             match store.reopen() {
                 Ok(()) => say(&Line::Reopened)?,
-                Err(error) => say_failed("reopen", &error)?,
+                Err(error) => print_failed("reopen", &error)?,
             }
         }
     }
     Ok(())
 }
 
-fn say_failed(call: &str, error: &StoreError) -> Result<(), FaultsError> {
-    say(&Line::Failed(Failed::of(call, error)))
+fn print_failed(call: &str, error: &StoreError) -> Result<(), FaultsError> {
+    say(&Line::Failed(Failed::from_error(call, error)))
 }
 
-/// One write for one line, so that a kill leaves no half of it.
+/// Writes each line in one call, so that a kill leaves no partial line.
 fn say(line: &Line) -> Result<(), FaultsError> {
     let mut output = std::io::stdout().lock();
     let written = output.write_all(line.write().as_bytes()).and_then(|()| output.flush());
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_comes_back_from_its_arguments() {
+    fn a_task_round_trips_through_its_arguments() {
         let task = Task { threads: 4, phases: 2, ..Task::new(Path::new("a b.db"), "w0") };
         let again = Task::parse(&task.arguments()).unwrap();
         assert_eq!(again.arguments(), task.arguments());

@@ -23,7 +23,7 @@ fuzz_target!(|case: (u16, &str)| {
     }
 });
 
-/// What the command prints for an input; `None` where it refuses it.
+/// Returns what the command prints for an input; `None` where it refuses it.
 fn build(flags: &[&str], text: &str) -> Option<String> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let mut streams = Streams {

@@ -1,4 +1,4 @@
-//! Any lines to the rpc door: every line that comes out is JSON, and nothing panics.
+//! Any lines as input of `tertulia rpc`: every line that comes out is JSON, and nothing panics.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

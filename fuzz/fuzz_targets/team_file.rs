@@ -7,7 +7,7 @@ use tertulia_team::file::TeamFile;
 fuzz_target!(|text: &str| {
     for text in [text.to_owned(), format!("{{{text}")] {
         match TeamFile::parse(&text, "team.toml") {
-            Ok(team) => assert!(team.table().is_ok()),
+            Ok(team) => assert!(team.roster().is_ok()),
             Err(errors) => assert!(!errors.to_string().is_empty()),
         }
     }

@@ -40,7 +40,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// Its name in [`REQUIRED`]; for what can be installed, the name of Debian's package.
+    /// Returns its name in [`REQUIRED`]; for what can be installed, the name of Debian's package.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {

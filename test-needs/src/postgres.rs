@@ -17,7 +17,7 @@ pub struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// The folder with `initdb` and `pg_ctl`: in `PATH`, or where Debian puts them.
+    /// Returns the folder with `initdb` and `pg_ctl`: in `PATH`, or where Debian puts them.
     #[must_use]
     pub fn find_programs() -> Option<PathBuf> {
         let in_path = std::env::var_os("PATH").unwrap_or_default();
@@ -51,7 +51,7 @@ impl PostgresServer {
         }
     }
 
-    /// The folder of its socket.
+    /// Returns the folder of its socket.
     #[must_use]
     pub fn folder(&self) -> &str {
         &self.folder

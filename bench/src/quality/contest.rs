@@ -66,7 +66,7 @@ impl Contestant {
 
     /// The builder as it is set if nobody sets it otherwise: the limits are for that.
     pub(crate) fn default_at(budget: u64) -> Self {
-        Self::Ours(ours::Config::product(budget))
+        Self::Ours(ours::Config::default_at(budget))
     }
 
     pub(crate) fn is_default(&self) -> bool {

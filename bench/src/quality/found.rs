@@ -38,7 +38,7 @@ pub(crate) fn holds(pieces: &[Piece], text: &str) -> bool {
     })
 }
 
-/// The text without blanks, a number and an arrow at the start of its lines.
+/// The text without spaces, a number and an arrow at the start of its lines.
 fn without_line_numbers(text: &str) -> Cow<'_, str> {
     if !text.contains('→') {
         return Cow::Borrowed(text);

@@ -41,7 +41,7 @@ impl Log {
             if line.role == "assistant" {
                 answer.push(part(line));
             } else {
-                let message = Message::of_role(role(line), Parts::from_iter([part(line)]));
+                let message = Message::with_role(role(line), Parts::from_iter([part(line)]));
                 log.append(message, line.time.as_deref());
             }
         }
@@ -55,7 +55,8 @@ impl Log {
         let mut log = Self::new(&session.key);
         for line in &session.lines {
             log.places.push(Some(log.entries.len()));
-            let message = Message::of_role(role(line), Parts::from_iter([Part::text(turn(line))]));
+            let message =
+                Message::with_role(role(line), Parts::from_iter([Part::text(turn(line))]));
             log.append(message, line.time.as_deref());
         }
         log
@@ -72,7 +73,7 @@ impl Log {
         let before = session.lines.get(..line)?.iter().zip(&self.places);
         let of_answer = before.filter(|(_, place)| **place == Some(answer));
         let parts: Parts = of_answer.map(|(line, _)| part(line)).collect();
-        (!parts.is_empty()).then(|| Message::of_role(Role::Assistant, parts))
+        (!parts.is_empty()).then(|| Message::with_role(Role::Assistant, parts))
     }
 
     fn new(key: &str) -> Self {
@@ -89,7 +90,7 @@ impl Log {
         if self.entries.len() > 1 {
             self.steps.push(self.entries.len());
         }
-        self.append(Message::of_role(Role::Assistant, std::mem::take(answer)), None);
+        self.append(Message::with_role(Role::Assistant, std::mem::take(answer)), None);
     }
 
     fn append(&mut self, message: Message, time: Option<&str>) {

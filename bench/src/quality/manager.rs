@@ -160,7 +160,7 @@ mod tests {
             Part::text("I edit"),
             Part::new(call),
         ]);
-        Message::of_role(Role::Assistant, parts)
+        Message::with_role(Role::Assistant, parts)
     }
 
     #[test]
@@ -180,13 +180,13 @@ mod tests {
             is_error: false,
             content: Json::text("one\ntwo"),
         }));
-        let message = Message::of_role(Role::Tool, Parts::from_iter([Part::new(result)]));
+        let message = Message::with_role(Role::Tool, Parts::from_iter([Part::new(result)]));
         assert_eq!(render(&message), "tool\n\none\ntwo");
     }
 
     #[test]
     fn a_piece_costs_what_its_message_does() {
-        let message = Message::of_role(Role::User, Parts::from_iter([Part::text("12345678")]));
+        let message = Message::with_role(Role::User, Parts::from_iter([Part::text("12345678")]));
         // Two for the words, three for the wrapper.
         assert_eq!(Piece::of(&message).tokens, 5);
     }

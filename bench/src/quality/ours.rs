@@ -7,7 +7,6 @@ use tertulia_context::builder::{
     ContextBuildInput, ContextBuilder, ContextConfig, ContextError, ContextIndex,
     DEFAULT_TARGET_PERMILLE, ModelMessage, Source, Strategy,
 };
-use tertulia_context::compact::Compactor;
 use tertulia_session::{Entry, Message};
 
 use crate::report::grouped;
@@ -20,8 +19,8 @@ pub(crate) struct Config {
     pub(crate) budget: u64,
     /// Down to which share of the budget a cut goes.
     pub(crate) target_permille: u64,
-    /// What may be recalled at each step; 0 for nothing.
-    pub(crate) recall_tokens: u64,
+    /// What may be recalled at each step; 0 for nothing, `None` for the usual.
+    pub(crate) recall_tokens: Option<u64>,
     /// What a summary may have; `None` for the usual.
     pub(crate) summary_tokens: Option<u64>,
     pub(crate) ways: Ways,
@@ -44,39 +43,40 @@ struct Ours {
 }
 
 impl Config {
-    /// As the library sets it: nothing is recalled, and all that is sent may be cached.
-    pub(crate) fn lean(budget: u64) -> Self {
+    /// The default of every interface.
+    pub(crate) fn default_at(budget: u64) -> Self {
         Self {
             budget,
             target_permille: DEFAULT_TARGET_PERMILLE,
-            recall_tokens: 0,
+            recall_tokens: None,
             summary_tokens: None,
             ways: Ways::ElideThenSummarize,
         }
     }
 
-    /// As the command and the server set it: a little is recalled.
-    pub(crate) fn product(budget: u64) -> Self {
-        Self { recall_tokens: (budget / 8).min(2_048), ..Self::lean(budget) }
+    /// Nothing is recalled, and all that is sent may be cached.
+    pub(crate) fn lean(budget: u64) -> Self {
+        Self { recall_tokens: Some(0), ..Self::default_at(budget) }
     }
 
     /// For finding again: as much is recalled as helps, and the summary gives way to it.
     pub(crate) fn finding(budget: u64) -> Self {
         Self {
-            recall_tokens: (budget / 2 + budget / 20).min(4_400),
+            recall_tokens: Some((budget / 2 + budget / 20).min(4_400)),
             summary_tokens: Some((budget / 16).max(1)),
-            ..Self::lean(budget)
+            ..Self::default_at(budget)
         }
     }
 
     /// How it is called in the report.
     pub(crate) fn name(&self) -> String {
         let target = self.target_permille as f64 / 1000.0;
-        let (ways, recall) = (self.ways.as_str(), grouped(self.recall_tokens as usize));
+        let recall = grouped(self.context_config().recall_cap() as usize);
+        let ways = self.ways.as_str();
         format!("ours, {ways}, target {target}, recall {recall}")
     }
 
-    fn builder(&self) -> Result<ContextBuilder, ContextError> {
+    fn context_config(&self) -> ContextConfig {
         let mut config = ContextConfig::new(self.budget);
         config.target_permille = self.target_permille;
         config.recall_tokens = self.recall_tokens;
@@ -88,8 +88,11 @@ impl Config {
             Ways::Summarize => vec![Strategy::Summarize, Strategy::Drop],
             Ways::Drop => vec![Strategy::Drop],
         };
-        let builder = ContextBuilder::new(config)?.with_counter(counter());
-        Ok(builder.with_compactor(Compactor::Extractive))
+        config
+    }
+
+    fn builder(&self) -> Result<ContextBuilder, ContextError> {
+        Ok(ContextBuilder::new(self.context_config())?.with_counter(counter()))
     }
 }
 
@@ -188,5 +191,17 @@ fn piece(message: &ModelMessage<'_>) -> Piece {
         text: render(&message.message).into(),
         tokens: message.tokens,
         volatile: matches!(message.source, Source::Recall | Source::RuntimeHints),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_that_is_judged_is_the_default_of_the_library() {
+        for budget in [2_000, 8_000, 32_000] {
+            assert_eq!(Config::default_at(budget).context_config(), ContextConfig::new(budget));
+        }
     }
 }

@@ -64,7 +64,7 @@ impl<'a> Exam<'a> {
     pub(crate) fn is_sent(&self, manager: &mut dyn Manager) -> Result<bool, Box<dyn Error>> {
         let mut entries = self.log.entries.get(..self.end).unwrap_or_default().to_vec();
         let parts = Parts::from_iter([Part::text(self.question)]);
-        let question = follow(entries.last(), Message::of_role(Role::User, parts), None);
+        let question = follow(entries.last(), Message::with_role(Role::User, parts), None);
         entries.push(question);
         let sent = manager
             .step(&entries)

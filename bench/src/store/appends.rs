@@ -89,7 +89,7 @@ fn turn(ground: &Ground) -> Result<Figure, Box<dyn Error>> {
     Ok(Figure::new(name, best[1] / best[0], Unit::Times).at_most(2.0).of(detail))
 }
 
-/// The best of several rounds of each: ours, SQLite, the file.
+/// Returns the best of several rounds of each: ours, SQLite, the file.
 fn in_turns(ground: &Ground, writers: usize, time: Duration) -> Result<[Run; 3], Box<dyn Error>> {
     let (store, _) = ground.store("ours")?;
     let session = begin(&store)?;

@@ -112,7 +112,7 @@ pub(super) fn measure(ground: &Ground, scale: &Scale) -> Result<[Figure; 3], Box
     ])
 }
 
-/// The middle of what the rounds show.
+/// Returns the middle of what the rounds show.
 fn against(name: &str, rounds: &[[Duration; 2]], turns: usize) -> Figure {
     let ratio = middle(rounds.iter().map(|[ours, other]| other.div_duration_f64(*ours)));
     let times = [0, 1].map(|side| middle(rounds.iter().map(|times| times[side].as_secs_f64())));

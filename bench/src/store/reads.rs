@@ -31,7 +31,7 @@ pub(crate) fn measure(
     Ok(Theme { title: "Opening a store and loading the last 50 entries", figures: vec![figure] })
 }
 
-/// The last 50 of 6,400 entries, in microseconds, the store being open.
+/// Returns the last 50 of 6,400 entries, in microseconds, the store being open.
 pub(crate) fn tail_alone(ground: &Ground) -> Result<f64, Box<dyn Error>> {
     let file = ground.filled("tail", 6400)?;
     let store = SessionStore::open(&StoreUrl::Sqlite(file))?;

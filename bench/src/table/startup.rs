@@ -62,7 +62,7 @@ fn add_short(file: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How long a program takes from its start to its end, in nanoseconds.
+/// Returns how long a program takes from its start to its end, in nanoseconds.
 fn start(program: &Path, arguments: &[&str]) -> Result<f64, Box<dyn Error>> {
     let mut command = Command::new(program);
     command.args(arguments.iter().map(OsStr::new)).stdin(Stdio::null()).stdout(Stdio::null());

@@ -94,7 +94,7 @@ pub(crate) fn measure() -> Result<Theme, String> {
 }
 
 impl Recorded {
-    /// The stream with its middle repeated.
+    /// Returns the stream with its middle repeated.
     fn repeated(&self, lines: &str) -> String {
         let lines: Vec<&str> = lines.split_inclusive('\n').collect();
         let (first, last) = self.once;

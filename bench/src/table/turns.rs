@@ -17,7 +17,7 @@ use crate::store::Ground;
 
 /// Turns that are measured; the middle one counts.
 const TURNS: usize = 40;
-/// What the table may add, in milliseconds.
+/// What Tertulia may add, in milliseconds.
 const LIMIT_MS: f64 = 20.0;
 /// How long a session may take from being opened until the first prompt is ready, in milliseconds.
 const OPENING_LIMIT_MS: f64 = 300.0;
@@ -51,28 +51,28 @@ pub(crate) fn measure(ground: &Ground, scale: &Scale) -> Result<Theme, Box<dyn E
         let opening = duration(run.opening_ms * 1e6);
         figures.push(figure.of(format!("{opening} until it is open")));
     }
-    Ok(Theme { title: "What the table adds to a turn", figures })
+    Ok(Theme { title: "What Tertulia adds to a turn", figures })
 }
 
 fn run(ground: &Ground, stored: usize) -> Result<Run, Box<dyn Error>> {
     let file = ground.filled("table", stored)?;
     let store = SessionStore::open(&StoreUrl::Sqlite(file))?;
     let session = "large".parse::<SessionId>()?;
-    let mut ear = Ear::default();
+    let mut sink = TimingSink::default();
     let start = Instant::now();
-    let mut driver = Driver::reopen(&store, &session, team()?, false, &mut ear)?.driver;
+    let mut driver = Driver::reopen(&store, &session, team()?, false, &mut sink)?.driver;
     let opening_ms = start.elapsed().as_secs_f64() * 1e3;
     driver.prompt_for("max").ok_or("there is no prompt")?;
     let first_prompt_ms = start.elapsed().as_secs_f64() * 1e3;
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for number in 0..TURNS {
-        ear = Ear::default();
+        sink = TimingSink::default();
         let start = Instant::now();
-        driver.say(None, &format!("What do we know of w{number}?"), &mut ear)?;
-        driver.run(&mut ear)?;
-        let fed = ear.fed.ok_or("the agent was not started")?;
+        driver.say(None, &format!("What do we know of w{number}?"), &mut sink)?;
+        driver.run(&mut sink)?;
+        let fed = sink.fed.ok_or("the agent was not started")?;
         before.push(fed.duration_since(start).as_secs_f64() * 1e3);
-        let (stored, said) = ear.answer.ok_or("the agent did not answer")?;
+        let (stored, said) = sink.answer.ok_or("the agent did not answer")?;
         after.push((stored.saturating_sub(said)) as f64 / 1e6);
     }
     Ok(Run { opening_ms, first_prompt_ms, before_ms: median(before), after_ms: median(after) })
@@ -101,13 +101,13 @@ fn team() -> Result<Team, Box<dyn Error>> {
 }
 
 #[derive(Default)]
-struct Ear {
+struct TimingSink {
     fed: Option<Instant>,
     /// When the answer was stored, and when it was said, in nanoseconds since 1970.
     answer: Option<(u128, u128)>,
 }
 
-impl EventSink for Ear {
+impl EventSink for TimingSink {
     fn on_event(&mut self, event: SessionEvent) {
         match event {
             SessionEvent::Fed { .. } => self.fed = Some(Instant::now()),

@@ -7,7 +7,7 @@ pub(super) enum Kind {
     Prose,
     Code,
     Japanese,
-    /// Letters as the dice fall, without a blank.
+    /// Random letters without a space.
     Letters,
     /// One piece, again and again.
     Repeated(&'static str),
@@ -35,7 +35,7 @@ impl Kind {
 struct Dice(u64);
 
 impl Dice {
-    /// A number below this one.
+    /// Returns a number below this one.
     fn below(&mut self, end: usize) -> usize {
         const FACTOR: u64 = 6_364_136_223_846_793_005;
         self.0 = self.0.wrapping_mul(FACTOR).wrapping_add(1_442_695_040_888_963_407);

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_ends_the_pair_and_is_told() {
+    fn a_compaction_ends_the_pair_and_is_reported() {
         let cut = r#"{"type":"system","subtype":"compact_boundary"}"#;
         let lines = [answer("1", 10, ""), cut.into(), answer("2", 25, ""), answer("3", 5, "")];
         let mut skipped = Skipped::default();

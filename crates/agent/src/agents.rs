@@ -1,6 +1,7 @@
-//! The agents. What is specific to one of them (its word in a team file, its program, flags, stream, sign-in,
-//! settings and limits) stands in its own file here, as an [`AgentDefinition`]. To add an agent, write such a
-//! file and list it in [`AGENTS`]; one with a stream of its own also gets a parser in `dialect`.
+//! The supported agents. Everything specific to one agent (its name in a team file, program, flags,
+//! stream, sign-in, settings and limits) is in its own file here, as an [`AgentDefinition`]. To add
+//! an agent, write such a file and list it in [`AGENTS`]; an agent with its own stream format also
+//! needs a parser in `dialect`.
 
 pub(crate) mod acp;
 mod claude;
@@ -29,7 +30,7 @@ use std::path::Path;
 
 use tertulia_dialect::stream::{AgentStream, TurnOutput};
 
-use crate::process::neutral::Reader;
+use crate::process::escape::PromptSyntax;
 use crate::process::{CommandLine, Prepared, StartError};
 use crate::{AgentSpec, Permissions, TurnRequest};
 
@@ -37,25 +38,26 @@ use crate::{AgentSpec, Permissions, TurnRequest};
 pub const AGENTS: &[&AgentDefinition] =
     &[CLAUDE, CODEX, GEMINI, OPENCODE, COPILOT, PI, ACP, COMMAND, OPENAI, SCRIPT];
 
-/// What is specific to one agent. Two definitions are equal if their words are.
+/// Everything that is specific to one agent. Two definitions are equal if their words are equal.
 #[derive(Debug)]
 pub struct AgentDefinition {
     pub word: &'static str,
     pub earlier_words: &'static [&'static str],
     pub title: &'static str,
-    /// The fields of a team file that it takes, in groups, besides those that every member has.
+    /// Fields that it accepts in a team file, in groups, besides those that every member has.
     fields: &'static [&'static [&'static str]],
-    /// The fields that it cannot do without, each with the complaint about its absence.
+    /// Required fields, each with the error text for its absence.
     pub required: &'static [(&'static str, &'static str)],
     pub prompt_format: &'static str,
-    /// How many tokens the model behind it reads, as far as that is known.
+    /// Context window of its model in tokens, as far as known.
     pub window_tokens: u64,
-    /// Whether it may report what a turn cost, so that a spending limit can hold it.
+    /// Whether it may report the cost of a turn, so that a spending limit can apply to it.
     pub reports_cost: bool,
     pub settings: ProjectSettings,
-    pub(crate) reader: Reader,
+    pub(crate) prompt_syntax: PromptSyntax,
     pub(crate) system_text: SystemText,
-    /// The program of a coding agent; `None` for those whose program the team file names, and for those that have none.
+    /// Program of a coding agent; `None` for agents whose program the team file names, and for
+    /// agents without one.
     pub cli: Option<Cli>,
 }
 
@@ -69,65 +71,67 @@ const GENERIC: AgentDefinition = AgentDefinition {
     window_tokens: 128_000,
     reports_cost: true,
     settings: ProjectSettings { folders: &[], files: &[], skipped: &[] },
-    reader: Reader::Plain,
+    prompt_syntax: PromptSyntax::Plain,
     system_text: SystemText::Separate,
     cli: None,
 };
 
-/// The program of a coding agent that is known by name.
+/// Program of a coding agent that is known by name.
 #[derive(Debug)]
 pub struct Cli {
     pub program: &'static str,
     pub package: &'static str,
-    /// The variables of our own environment that it inherits besides the common ones and those that it is signed in
-    /// with; a name that ends in `*` stands for all that begin with it.
+    /// Variables of our own environment that it inherits besides the common ones and those for its
+    /// sign-in; a name that ends in `*` is a prefix.
     pub(crate) variables: &'static [&'static str],
-    /// The variables by which it tells the programs that it starts that they run inside of it.
+    /// Variables that tell the programs it starts that they run inside it.
     pub(crate) nested_variables: &'static [&'static str],
-    /// The word by which its adapters for the Agent Client Protocol are known, and what they interpret in a prompt.
-    pub(crate) adapter: Option<(&'static str, Reader)>,
+    /// Word that identifies its adapters for the Agent Client Protocol, and the prompt syntax of
+    /// these.
+    pub(crate) adapter: Option<(&'static str, PromptSyntax)>,
     pub(crate) sign_in: SignInSources,
     pub(crate) stream: AgentStream,
     pub(crate) prepare: fn(&AgentSpec, &TurnRequest<'_>) -> Result<Prepared, StartError>,
-    /// Corrects the final text of a turn that succeeded, where the stream does not state it exactly.
+    /// Corrects the final text of a successful turn, where the stream does not state it exactly.
     pub(crate) correct: Option<fn(&mut TurnOutput, &CommandLine)>,
 }
 
-/// What a coding agent can be signed in with. Only names are looked at; the variables are handed on to the agent.
+/// Possible ways to sign in to a coding agent. Only names are checked; the agent gets the
+/// variables.
 #[derive(Debug)]
 pub(crate) struct SignInSources {
     pub(crate) variables: &'static [&'static str],
     pub(crate) files: &'static [HomeFile],
-    /// Variables that point to another service, of which nothing is known.
+    /// Variables that point to another service, whose sign-in is unknown.
     pub(crate) other_services: &'static [&'static str],
     pub(crate) settings: &'static [HomeFile],
     pub(crate) is_in_keychain: bool,
-    /// How to sign in; `{}` stands for the program.
+    /// Advice on how to sign in; `{}` is replaced by the program.
     pub(crate) advice: &'static str,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HomeFile {
-    /// The variable that names the folder, and what is below it.
+    /// Variable that names the folder, and a path below it.
     pub(crate) variable: (&'static str, &'static str),
-    /// The folder without that variable, in the home folder.
+    /// Folder in the home folder, if that variable is not set.
     pub(crate) folder: &'static str,
     pub(crate) name: &'static str,
 }
 
-/// The settings of a project that an agent obeys: hooks, MCP servers, plugins, variables.
+/// Settings of a project that an agent obeys: hooks, MCP servers, plugins, variables.
 #[derive(Debug)]
 pub struct ProjectSettings {
-    /// Folders, all of which is read.
+    /// Folders that are read completely.
     pub folders: &'static [&'static str],
     pub files: &'static [&'static str],
-    /// Folders below the former that hold no settings, such as checkouts of the project.
+    /// Folders below these without settings, such as checkouts of the project.
     pub skipped: &'static [&'static str],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SystemText {
-    /// Its own way, by a flag or a file.
+    /// Passed separately, by a flag or a file.
     Separate,
     InFront,
     /// In front of the prompt, in `<instructions>`.
@@ -162,7 +166,7 @@ impl HomeFile {
 }
 
 impl AgentDefinition {
-    /// A member that is built in: it is no program, costs nothing, and this crate does not run it.
+    /// Defines a built-in member: it has no program, costs nothing, and this crate does not run it.
     pub const fn built_in(
         word: &'static str,
         title: &'static str,
@@ -171,27 +175,29 @@ impl AgentDefinition {
         Self { word, title, fields, ..GENERIC }
     }
 
-    /// The fields of a team file that it takes, besides those that every member has.
+    /// Returns the fields that it accepts in a team file, besides those that every member has.
     pub fn fields(&self) -> impl Iterator<Item = &'static str> {
         self.fields.iter().copied().flatten().copied()
     }
 
-    /// Whether it takes this field.
+    /// Returns whether it accepts this field.
     pub fn takes(&self, field: &str) -> bool {
         self.fields().any(|own| own == field)
     }
 
-    /// The coding agent that a program belongs to by its name, as adapters for the Agent Client Protocol do.
-    pub(crate) fn of_adapter(program: &str) -> Option<&'static Self> {
+    /// Returns the coding agent whose name is part of a program's name, as with adapters for the
+    /// Agent Client Protocol.
+    pub(crate) fn for_adapter(program: &str) -> Option<&'static Self> {
         let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
         let adapter = |agent: &Self| agent.cli.as_ref().and_then(|cli| cli.adapter);
         let is_named = |agent: &&&Self| adapter(agent).is_some_and(|(word, _)| name.contains(word));
         AGENTS.iter().find(is_named).copied()
     }
 
-    /// Whether it takes `@name` in a prompt for a file, so that members are better addressed by a marker.
+    /// Returns whether it reads `@name` in a prompt as a file, so that members are better addressed
+    /// by a marker.
     pub fn takes_mentions_for_files(&self) -> bool {
-        self.reader == Reader::Gemini
+        self.prompt_syntax == PromptSyntax::Gemini
     }
 }
 
@@ -228,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_program_s_name_says_whose_adapter_it_is() {
-        let program = |name| AgentDefinition::of_adapter(name).map(|agent| agent.word);
+        let program = |name| AgentDefinition::for_adapter(name).map(|agent| agent.word);
         assert_eq!(program("/opt/bin/claude-agent-acp"), Some("claude"));
         assert_eq!(program("codex-acp"), Some("codex"));
         assert_eq!(program("gemini"), Some("gemini"));

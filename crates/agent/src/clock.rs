@@ -1,5 +1,5 @@
-//! How long a turn may be silent, how long it may take, and how much it may say before it is ended, and the words for
-//! that. Used by every kind of agent; whoever runs a turn asks [`must_end`] several times a second.
+//! Timeouts and output limits of a turn, and their error texts. Used by every kind of agent; the
+//! code that runs a turn calls [`reason_to_end`] several times a second.
 
 use std::time::{Duration, Instant};
 
@@ -8,18 +8,19 @@ use tertulia_dialect::stream::{ErrorClass, Limits, StreamEvent, TurnError, TurnO
 use crate::{CancelToken, Ended, Overuse, Resource, Timeout, Timeouts, TurnReport};
 
 pub(crate) const POLL: Duration = Duration::from_millis(50);
-/// All output may have this many times the answer's limit, since it also holds thinking and tools.
+/// All output may be this many times as long as an answer may be, because it also contains thinking
+/// and tools.
 const FACTOR: u64 = 16;
 
 #[derive(Debug)]
 pub(crate) struct Clock {
     pub(crate) timeouts: Timeouts,
     started: Instant,
-    heard: Option<Instant>,
+    last_output: Option<Instant>,
     answered: Option<Instant>,
-    /// How long they stood still, all in all, and since the last byte.
-    stood: Duration,
-    stood_since_heard: Duration,
+    /// Time for which the clocks were paused: in total, and since the last byte.
+    paused: Duration,
+    paused_since_output: Duration,
 }
 
 impl Clock {
@@ -27,61 +28,61 @@ impl Clock {
         Self {
             timeouts,
             started: Instant::now(),
-            heard: None,
+            last_output: None,
             answered: None,
-            stood: Duration::ZERO,
-            stood_since_heard: Duration::ZERO,
+            paused: Duration::ZERO,
+            paused_since_output: Duration::ZERO,
         }
     }
 
-    pub(crate) fn hear(&mut self) {
-        self.heard = Some(Instant::now());
-        self.stood_since_heard = Duration::ZERO;
+    pub(crate) fn note_output(&mut self) {
+        self.last_output = Some(Instant::now());
+        self.paused_since_output = Duration::ZERO;
     }
 
-    /// The final event came. Said again, it changes nothing.
-    pub(crate) fn answer(&mut self) {
+    /// Records the final event. Further calls change nothing.
+    pub(crate) fn note_final(&mut self) {
         self.answered.get_or_insert_with(Instant::now);
     }
 
-    /// Does something while the clocks stand still: a person is asked.
-    pub(crate) fn stand_still<T>(&mut self, work: impl FnOnce() -> T) -> T {
+    /// Pauses the clocks during a call, while a person is asked.
+    pub(crate) fn pause_during<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let before = Instant::now();
         let done = work();
-        self.stood += before.elapsed();
-        self.stood_since_heard += before.elapsed();
+        self.paused += before.elapsed();
+        self.paused_since_output += before.elapsed();
         done
     }
 
     pub(crate) fn expired(&self) -> Option<Timeout> {
-        let ran = |since: Instant, stood: Duration| since.elapsed().saturating_sub(stood);
+        let ran = |since: Instant, paused: Duration| since.elapsed().saturating_sub(paused);
         let Timeouts { first_byte, silence, total, after_final, .. } = self.timeouts;
-        if self.answered.is_none() && ran(self.started, self.stood) >= total {
+        if self.answered.is_none() && ran(self.started, self.paused) >= total {
             return Some(Timeout::Total);
         }
-        let (since, limit, which) = match (self.answered, self.heard) {
+        let (since, limit, which) = match (self.answered, self.last_output) {
             (Some(answered), _) => (answered, after_final, Timeout::AfterFinal),
-            (None, Some(heard)) => (heard, silence, Timeout::Silence),
+            (None, Some(running)) => (running, silence, Timeout::Silence),
             (None, None) => (self.started, first_byte, Timeout::FirstByte),
         };
-        (ran(since, self.stood_since_heard) >= limit).then_some(which)
+        (ran(since, self.paused_since_output) >= limit).then_some(which)
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Flood {
+pub(crate) struct OutputLimit {
     limits: Limits,
-    heard: u64,
+    output_bytes: u64,
     answer: usize,
 }
 
-impl Flood {
+impl OutputLimit {
     pub(crate) fn new(limits: Limits) -> Self {
-        Self { limits, heard: 0, answer: 0 }
+        Self { limits, output_bytes: 0, answer: 0 }
     }
 
     pub(crate) fn note(&mut self, bytes: usize, events: &[StreamEvent]) {
-        self.heard = self.heard.saturating_add(bytes as u64);
+        self.output_bytes = self.output_bytes.saturating_add(bytes as u64);
         for event in events {
             match event {
                 StreamEvent::TextDelta { text } => self.answer += text.len(),
@@ -92,22 +93,27 @@ impl Flood {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        let heard_max = FACTOR.saturating_mul(self.limits.text_bytes_max as u64);
-        self.answer > self.limits.text_bytes_max || self.heard > heard_max
+        let output_bytes_max = FACTOR.saturating_mul(self.limits.text_bytes_max as u64);
+        self.answer > self.limits.text_bytes_max || self.output_bytes > output_bytes_max
     }
 }
 
-pub(crate) fn must_end(cancel: &CancelToken, flood: &Flood, clock: &Clock) -> Option<Ended> {
+pub(crate) fn reason_to_end(
+    cancel: &CancelToken,
+    output_limit: &OutputLimit,
+    clock: &Clock,
+) -> Option<Ended> {
     if cancel.is_cancelled() {
         return Some(Ended::Cancelled);
     }
-    if flood.is_over() {
+    if output_limit.is_over() {
         return Some(Ended::OverLimit);
     }
     clock.expired().map(Ended::TimedOut)
 }
 
-/// Why a turn failed that had to end. Silence is the service's; how long all may take was set for it.
+/// Returns the error of a turn that had to end. Silence counts as a failure of the service; the
+/// total time is a limit that was set.
 pub(crate) fn failure(ended: Ended, timeouts: &Timeouts) -> TurnError {
     match ended {
         Ended::TimedOut(timeout @ (Timeout::FirstByte | Timeout::Silence)) => {
@@ -122,7 +128,7 @@ pub(crate) fn failure(ended: Ended, timeouts: &Timeouts) -> TurnError {
     }
 }
 
-/// The report of a turn that was cancelled before it said anything.
+/// Returns the report of a turn that was cancelled before it produced anything.
 pub(crate) fn cancelled(timeouts: &Timeouts) -> TurnReport {
     not_started(failure(Ended::Cancelled, timeouts), Ended::Cancelled)
 }
@@ -174,26 +180,26 @@ mod tests {
     }
 
     #[test]
-    fn each_time_is_told_apart() {
+    fn each_time_is_distinguished() {
         assert_eq!(clock(60_000, 60_000, 60_000).expired(), None);
         assert_eq!(clock(0, 60_000, 60_000).expired(), Some(Timeout::FirstByte));
         assert_eq!(clock(60_000, 60_000, 0).expired(), Some(Timeout::Total));
-        let mut heard = clock(0, 0, 60_000);
-        heard.hear();
-        assert_eq!(heard.expired(), Some(Timeout::Silence));
-        heard.answer();
-        assert_eq!(heard.expired(), None);
+        let mut running = clock(0, 0, 60_000);
+        running.note_output();
+        assert_eq!(running.expired(), Some(Timeout::Silence));
+        running.note_final();
+        assert_eq!(running.expired(), None);
     }
 
     #[test]
     fn the_clocks_stand_still_while_a_person_is_asked() {
         let mut clock = clock(1, 60_000, 1);
         let time = Duration::from_millis(20);
-        clock.stand_still(|| std::thread::sleep(time));
-        assert!(clock.stood >= time && clock.stood_since_heard >= time);
-        // However long this machine takes for it, the person took longer.
-        clock.stood += Duration::from_secs(3600);
-        clock.stood_since_heard += Duration::from_secs(3600);
+        clock.pause_during(|| std::thread::sleep(time));
+        assert!(clock.paused >= time && clock.paused_since_output >= time);
+        // Longer than this machine can possibly take.
+        clock.paused += Duration::from_secs(3600);
+        clock.paused_since_output += Duration::from_secs(3600);
         assert_eq!(clock.expired(), None);
     }
 }

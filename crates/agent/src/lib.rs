@@ -1,9 +1,11 @@
-//! Who answers: an agent is started for one turn, fed its prompt, read to its end and taken away with all its processes.
-//! Blocking, one thread per pipe; no runtime. Called by the driver in `team`.
+//! Runs agents: starts one for a turn, passes it the prompt, reads its output to the end and
+//! removes all its processes. Blocking, with one thread per pipe and no async runtime. Called by
+//! the driver in `team`.
 //!
-//! [`run`] is one turn: an [`AgentSpec`] says who, a [`TurnRequest`] what it is given, a [`Listener`] hears it work, a
-//! [`CancelToken`] ends it early, and the [`TurnReport`] says what became of it. [`probe()`] looks whether an agent is
-//! there and signed in.
+//! [`run`] runs one turn: an [`AgentSpec`] describes the agent, a [`TurnRequest`] holds its input,
+//! a [`Listener`] receives events, a [`CancelToken`] ends the turn early, and the [`TurnReport`]
+//! holds the result. [`probe()`] checks whether an agent is installed and signed in.
+//!
 //!
 //! ```
 //! use std::time::Duration;
@@ -56,21 +58,21 @@ mod probe;
 mod process;
 mod spec;
 
-pub use probe::{Probe, SignIn, Unusable, Whereabouts, look_for, probe};
+pub use probe::{AuthState, Probe, ProgramLocation, Unusable, locate_program, probe};
 pub use process::supervisor::{set_supervisor, supervisor_main};
 pub use process::{
-    Edit, Mentions, PromptText, apply, containment, end_all_now, end_strays, is_held, limit_keeper,
-    prompt_edits, sent_prompt,
+    Edit, Mentions, PromptText, apply, containment, end_all_now, is_turn_alive, kill_orphans,
+    limit_enforcer, prompt_edits, sent_prompt,
 };
 pub(crate) use spec::Job;
 pub use spec::{
-    AgentKind, AgentSpec, CancelToken, CommandOutput, Containment, Ended, Endpoint, LimitKeeper,
+    AgentKind, AgentSpec, CancelToken, CommandOutput, Containment, Ended, Endpoint, LimitEnforcer,
     Listener, Overuse, PermissionAnswer, PermissionChoice, PermissionRequest, Permissions,
     Resource, ResourceLimits, ScriptLine, Timeout, Timeouts, TurnReport, TurnRequest,
 };
 
-/// Runs one turn of an agent. Returns when the turn and all its processes have ended. The report holds a failure, with its
-/// class and how to fix it.
+/// Runs one turn of an agent. Returns when the turn and all its processes have ended. A failure is
+/// in the report, with its class and advice.
 pub fn run(
     spec: &AgentSpec,
     request: &TurnRequest<'_>,
@@ -86,9 +88,10 @@ pub fn run(
     }
 }
 
-/// [`run`] for an agent that is a program, in a weaker containment than this machine allows. For tests.
+/// Like [`run`], in a weaker containment than this machine allows. For tests; only for agents that
+/// are programs.
 #[doc(hidden)]
-pub fn run_held_by(
+pub fn run_in_containment(
     containment: Containment,
     spec: &AgentSpec,
     request: &TurnRequest<'_>,

@@ -1,6 +1,6 @@
-//! What is on this machine: which agents are installed, which versions, and whether they seem to be signed
-//! in. For `init` and `doctor`. Nothing is asked of a service, and no credential is read: only whether a
-//! documented variable is set or a documented file is there.
+//! Finds the installed agents, their versions, and whether they seem to be signed in. For `init`
+//! and `doctor`. Contacts no service and reads no credential: it only checks whether a documented
+//! variable is set or a documented file exists.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,37 +13,38 @@ use crate::process::{CommandLine, StartError, pipes, program, start};
 use crate::{AgentSpec, ResourceLimits};
 
 const VERSION_TIME: Duration = Duration::from_secs(10);
-/// Much more than any version has.
+/// Much more than any version text.
 const VERSION_BYTES_MAX: usize = 4 * 1024;
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What was found of an agent.
+/// Result of probing an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     pub program: Box<str>,
     pub path: Option<PathBuf>,
-    /// Whether there is such a program, also one that cannot be started.
+    /// Whether the program exists, even if it cannot be started.
     pub is_installed: bool,
     pub version: Option<String>,
-    pub sign_in: SignIn,
+    pub sign_in: AuthState,
     pub advice: Option<String>,
 }
 
-/// Whether an agent seems to be signed in, and how one knows. No credential was tried.
+/// Whether an agent seems to be signed in, with the reason. No credential was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SignIn {
+pub enum AuthState {
     Yes(Box<str>),
     No(Box<str>),
     Unknown(Box<str>),
 }
 
-/// Looks at an agent; at another program than its own where one is named. Takes as long as the program needs to say its
-/// version, and no more than some ten seconds. `None` for an agent that is not known by a program of its own.
+/// Probes an agent, or another program of its kind if one is named. Waits until the program has
+/// printed its version, for about ten seconds at most. Returns `None` for an agent without a
+/// program of its own.
 pub fn probe(agent: &AgentDefinition, program: Option<&str>) -> Option<Probe> {
     let cli = agent.cli.as_ref()?;
     let name = program.unwrap_or(cli.program);
-    let environment = Environment::of_agent(Some(agent), &std::collections::BTreeMap::new());
-    // As a turn would look for it: nothing that the project brings is started.
+    let environment = Environment::for_agent(Some(agent), &std::collections::BTreeMap::new());
+    // Searched as for a turn: nothing inside the project is started.
     let cwd = std::env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned());
     let found = program::resolve(name, &environment, &cwd);
     let sign_in = sign_in(&cli.sign_in, &environment);
@@ -56,41 +57,42 @@ pub fn probe(agent: &AgentDefinition, program: Option<&str>) -> Option<Probe> {
     Some(Probe { program: name.into(), path, is_installed, version, sign_in, advice })
 }
 
-/// Where a member's own program is, and whether it seems to be signed in.
+/// Location of a member's own program, and whether it seems to be signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whereabouts {
+pub struct ProgramLocation {
     pub path: PathBuf,
-    /// Whether it seems to be signed in; `None` where nobody can tell.
-    pub sign_in: Option<SignIn>,
+    /// `None` if that cannot be known.
+    pub sign_in: Option<AuthState>,
 }
 
 /// A program that cannot be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unusable {
-    /// Whether there is no such program. Else it is there and cannot be used.
+    /// Whether the program does not exist; otherwise it exists and cannot be used.
     pub is_missing: bool,
     pub reason: String,
 }
 
-/// Looks for the program of an agent as a turn would, with its own settings. Nothing is started: a team file
-/// may name a program that nobody has trusted yet. `None` for an agent that has no program.
-pub fn look_for(spec: &AgentSpec) -> Option<Result<Whereabouts, Unusable>> {
+/// Locates the program of an agent as a turn would, with its own settings. Starts nothing, because
+/// a team file may name a program that nobody has trusted yet. Returns `None` for an agent without
+/// a program.
+pub fn locate_program(spec: &AgentSpec) -> Option<Result<ProgramLocation, Unusable>> {
     let agent = spec.kind.definition();
     let known = agent.cli.as_ref();
     let name = spec.program.as_deref().or(known.map(|cli| cli.program))?;
-    let keys = if known.is_some() { Some(agent) } else { AgentDefinition::of_adapter(name) };
-    let environment = Environment::of_agent(keys, &spec.env);
+    let keys = if known.is_some() { Some(agent) } else { AgentDefinition::for_adapter(name) };
+    let environment = Environment::for_agent(keys, &spec.env);
     let found = program::resolve(name, &environment, &spec.cwd)
         .map_err(|error| Unusable { is_missing: error.is_missing(), reason: error.to_string() });
     let sign_in = known.map(|cli| sign_in(&cli.sign_in, &environment));
-    Some(found.map(|path| Whereabouts { path, sign_in }))
+    Some(found.map(|path| ProgramLocation { path, sign_in }))
 }
 
-fn advice(cli: &Cli, name: &str, has_version: bool, sign_in: &SignIn) -> Option<String> {
+fn advice(cli: &Cli, name: &str, has_version: bool, sign_in: &AuthState) -> Option<String> {
     if !has_version {
         return Some(format!("{name} did not say its version; run `{name} --version` to see why"));
     }
-    let SignIn::No(_) = sign_in else { return None };
+    let AuthState::No(_) = sign_in else { return None };
     Some(cli.sign_in.advice.replace("{}", name))
 }
 
@@ -117,7 +119,7 @@ fn collect(chunks: &Receiver<Vec<u8>>, until: Instant) -> Vec<u8> {
     said
 }
 
-/// The first word that looks like a version: digits, a dot, digits.
+/// Returns the first word that looks like a version: digits, a dot, digits.
 fn version_in(said: &str) -> Option<String> {
     let is_version = |word: &&str| {
         let (major, rest) = word.split_once('.').unwrap_or_default();
@@ -128,34 +130,35 @@ fn version_in(said: &str) -> Option<String> {
     words.into_iter().find(is_version).map(str::to_owned)
 }
 
-fn sign_in(sources: &SignInSources, environment: &Environment) -> SignIn {
+fn sign_in(sources: &SignInSources, environment: &Environment) -> AuthState {
     let is_set = |name: &&&str| environment.get(name).is_some();
     let files: Vec<_> = sources.files.iter().map(|file| path_of(file, environment)).collect();
     if let Some(name) = sources.variables.iter().find(is_set) {
-        return SignIn::Yes(format!("{name} is set").into());
+        return AuthState::Yes(format!("{name} is set").into());
     }
     if let Some(file) = files.iter().find(|file| file.is_file()) {
-        return SignIn::Yes(format!("{} is there", file.display()).into());
+        return AuthState::Yes(format!("{} is there", file.display()).into());
     }
     if let Some(name) = sources.other_services.iter().find(is_set) {
-        return SignIn::Unknown(format!("{name} is set: another service is asked").into());
+        return AuthState::Unknown(format!("{name} is set: another service is asked").into());
     }
     let mut settings = sources.settings.iter().map(|file| path_of(file, environment));
     if let Some(file) = settings.find(|file| file.is_file()) {
-        return SignIn::Unknown(
-            format!("{} may name a provider or hold a sign-in", file.display()).into(),
+        return AuthState::Unknown(
+            format!("{} may name a provider or track a sign-in", file.display()).into(),
         );
     }
     if sources.is_in_keychain && cfg!(target_os = "macos") {
-        return SignIn::Unknown("the keychain is not looked into".into());
+        return AuthState::Unknown("the keychain is not refreshed into".into());
     }
-    let places: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
-    let (variables, places) = (sources.variables.join(", "), places.join(", "));
-    let reason = format!("none of these is set: {variables}; not found: {places}");
-    SignIn::No(reason.into())
+    let paths: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+    let (variables, paths) = (sources.variables.join(", "), paths.join(", "));
+    let reason = format!("none of these is set: {variables}; not found: {paths}");
+    AuthState::No(reason.into())
 }
 
-/// A file in an agent's own folder: by its variable and what is below, else by a name in the home folder.
+/// Returns the path of a file in an agent's own folder: below its variable if set, otherwise in the
+/// home folder.
 fn path_of(file: &HomeFile, environment: &Environment) -> PathBuf {
     let folder = |name: &str| environment.get(name).map(PathBuf::from);
     let (variable, below) = file.variable;
@@ -187,15 +190,15 @@ mod tests {
             environment.set(name, value);
         }
         let said = match sign_in(&agent.cli.as_ref().unwrap().sign_in, &environment) {
-            SignIn::Yes(reason) => format!("yes: {reason}"),
-            SignIn::No(reason) => format!("no: {reason}"),
-            SignIn::Unknown(reason) => format!("unknown: {reason}"),
+            AuthState::Yes(reason) => format!("yes: {reason}"),
+            AuthState::No(reason) => format!("no: {reason}"),
+            AuthState::Unknown(reason) => format!("unknown: {reason}"),
         };
         assert!(said.starts_with(expected), "{said}");
     }
 
     #[test]
-    fn a_key_or_a_file_signs_in_and_its_value_is_never_told() {
+    fn a_key_or_a_file_signs_in_and_its_value_is_never_shown() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path();
         let key = Path::new("invented-key");

@@ -1,5 +1,5 @@
-//! The data of a turn: the settings of the agent, the request, who receives events and may cancel, and the report. The driver
-//! creates it from the team file.
+//! The data of a turn: the agent's settings, the request, the listener, cancellation, and the
+//! report. The driver creates it from the team file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ pub use tertulia_dialect::stream::{PermissionChoice, PermissionRequest};
 use crate::Mentions;
 use crate::agents::{self, AgentDefinition};
 
-/// How an agent is started and spoken to.
+/// How to start an agent and talk to it.
 #[derive(Clone, Debug)]
 pub struct AgentSpec {
     pub kind: AgentKind,
-    /// The program; by default the one of its kind, found in `PATH`.
+    /// The program; by default that of its kind, found in `PATH`.
     pub program: Option<Box<str>>,
     /// Arguments before ours.
     pub args: Vec<Box<str>>,
@@ -31,22 +31,22 @@ pub struct AgentSpec {
     pub resources: ResourceLimits,
 }
 
-/// How an agent is run, with what is needed for that.
+/// How an agent is run, with the data needed for that.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AgentKind {
-    /// A coding agent with a program of its own: one of [`crate::agents`] that has a `cli`.
+    /// A coding agent with its own program: one of [`crate::agents`] that has a `cli`.
     Cli(&'static AgentDefinition),
     /// Any program: prompt on stdin, answer on stdout.
     Command(CommandOutput),
     Acp,
     OpenAi(Endpoint),
-    /// Written answers, one per turn, from the first on; the last one again and again.
+    /// Prewritten answers, one per turn in order; the last one repeats.
     Script(Vec<ScriptLine>),
 }
 
 impl AgentKind {
-    /// What is specific to the agent.
+    /// Returns what is specific to the agent.
     pub fn definition(&self) -> &'static AgentDefinition {
         match self {
             Self::Cli(definition) => definition,
@@ -57,7 +57,7 @@ impl AgentKind {
         }
     }
 
-    /// Whether a program is started for it.
+    /// Returns whether a program is started for it.
     pub fn is_program(&self) -> bool {
         !matches!(self, Self::OpenAi(_) | Self::Script(_))
     }
@@ -75,25 +75,25 @@ impl AgentKind {
     }
 }
 
-/// What a program writes.
+/// Output format of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CommandOutput {
     #[default]
     Text,
-    /// Our JSON lines; docs/agent-streams.md.
+    /// Our JSON lines; see docs/agent-streams.md.
     Jsonl,
 }
 
-/// Where model messages go.
+/// Destination of model messages.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// Up to and without `/chat/completions`.
+    /// The URL up to and without `/chat/completions`.
     pub base_url: Box<str>,
-    /// The variable of our environment that holds the key; none is sent where it is `None`.
+    /// Variable of our environment that holds the key; no key is sent if it is `None`.
     pub key_variable: Option<Box<str>>,
 }
 
-/// One written answer.
+/// One prewritten answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptLine {
     pub text: Box<str>,
@@ -103,16 +103,16 @@ pub struct ScriptLine {
 /// What an agent may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Permissions {
-    /// Look, and change nothing.
+    /// May read, and change nothing.
     #[default]
     Read,
-    /// Change files in its folder.
+    /// May change files in its folder.
     Edit,
-    /// Whatever its user may.
+    /// May do whatever its user may.
     Full,
 }
 
-/// How long a turn may take, and its parts.
+/// Timeouts of a turn and its phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// Until the first byte of output.
@@ -120,9 +120,9 @@ pub struct Timeouts {
     /// Between two bytes of output.
     pub silence: Duration,
     pub total: Duration,
-    /// From the final event to the end of the process.
+    /// From the final event to the exit of the process.
     pub after_final: Duration,
-    /// From the polite word to end until everything is killed.
+    /// Time between SIGTERM and SIGKILL.
     pub grace: Duration,
 }
 
@@ -139,7 +139,8 @@ impl Default for Timeouts {
 }
 
 impl AgentSpec {
-    /// An agent that works in this folder and may look at everything there, with the usual limits.
+    /// Creates an agent that works in this folder and may read everything there, with the default
+    /// limits.
     pub fn new(kind: AgentKind, cwd: impl Into<PathBuf>) -> Self {
         Self {
             kind,
@@ -156,7 +157,7 @@ impl AgentSpec {
     }
 }
 
-/// What all processes of a turn together may use.
+/// Resources that all processes of a turn together may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceLimits {
     pub processes: u32,
@@ -170,16 +171,16 @@ impl Default for ResourceLimits {
     }
 }
 
-/// What a turn used too much of.
+/// A resource that a turn used too much of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overuse {
     pub resource: Resource,
-    /// How much it was: processes, or bytes.
+    /// Processes, or bytes.
     pub used: u64,
     pub limit: u64,
 }
 
-/// What is limited.
+/// A limited resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Resource {
@@ -187,30 +188,32 @@ pub enum Resource {
     Memory,
 }
 
-/// Who sees to it that turns stay within their limits.
+/// What enforces the resource limits of turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LimitKeeper {
+pub enum LimitEnforcer {
     Kernel,
     Supervisor,
-    /// Nobody: there is no supervisor, and control groups have no limits here.
+    /// There is no supervisor, and control groups cannot limit resources here.
     Nobody,
 }
 
-/// What an agent is given for one turn.
+/// Input of an agent for one turn.
 #[derive(Clone, Copy, Debug)]
 pub struct TurnRequest<'a> {
-    /// The turn; marks its processes.
+    /// Id of the turn; marks its processes.
     pub turn: &'a str,
-    /// Which turn of this member in the session it is, from 0; a script answers by it.
+    /// 0-based number of this turn among the member's turns in the session; selects a scripted
+    /// answer.
     pub number: usize,
     pub prompt: &'a str,
     pub mentions: &'a Mentions,
     pub system: Option<&'a str>,
-    /// For an endpoint: the body's fields that hold the messages, as a JSON object.
+    /// For an endpoint: the fields of the body that hold the messages, as a JSON object.
     pub body: Option<&'a str>,
 }
 
-/// One turn of one agent; in this containment where a test asks for one, else in the strongest that there is.
+/// One turn of one agent; `forced` is the containment that a test requests, otherwise the strongest
+/// is used.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     pub(crate) spec: &'a AgentSpec,
@@ -219,21 +222,22 @@ pub(crate) struct Job<'a> {
     pub(crate) forced: Option<Containment>,
 }
 
-/// What became of a turn.
+/// Result of a turn.
 #[derive(Clone, Debug)]
 pub struct TurnReport {
     pub output: TurnOutput,
     pub ended: Ended,
     pub containment: Containment,
-    /// How many of its processes still lived when the program itself had ended: a moment later where it ended
-    /// by itself, after `grace` where it was asked to. All are ended now. 0 where it had to be killed itself.
-    pub left_behind: usize,
+    /// Number of its processes that were still alive after the program itself had exited: a moment
+    /// later if it exited by itself, after `grace` if it was asked to. All were killed. 0 if the
+    /// program itself had to be killed.
+    pub orphans_killed: usize,
 }
 
 impl TurnReport {
-    /// Of a turn without a process.
+    /// Creates the report of a turn without a process.
     pub fn without_process(output: TurnOutput, ended: Ended) -> Self {
-        Self { output, ended, containment: Containment::None, left_behind: 0 }
+        Self { output, ended, containment: Containment::None, orphans_killed: 0 }
     }
 }
 
@@ -246,11 +250,11 @@ pub enum Ended {
     TimedOut(Timeout),
     OverLimit,
     OverResources(Overuse),
-    /// It asked to be allowed something, and nobody was there to answer: ended with the class `refused`.
+    /// It asked for a permission, and nobody could answer: ended with the class `refused`.
     NeedsPerson,
 }
 
-/// Which time was up.
+/// The timeout that expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {
     FirstByte,
@@ -259,62 +263,65 @@ pub enum Timeout {
     AfterFinal,
 }
 
-/// What holds the processes of a turn together; the strongest that this machine allows is used.
+/// How the processes of a turn are kept together; the strongest mechanism that this machine allows
+/// is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Containment {
-    /// A control group of its own: nothing gets out.
+    /// A control group per turn: nothing escapes.
     ControlGroup,
-    /// All orphans of the turn come to a supervisor: nothing gets out, unless it kills the supervisor and us at once.
+    /// All orphans of the turn are adopted by a supervisor: nothing escapes, unless it kills the
+    /// supervisor and us at once.
     Supervisor,
-    /// Descendants are looked for, orphans come to us, and a variable marks them. What clears its
-    /// environment and leaves its parents in one moment may get out.
+    /// Descendants are found by scanning, we adopt orphans, and a variable marks them. A process
+    /// that clears its environment and leaves its parents at once may escape.
     Descendants,
     None,
 }
 
-/// Hears one turn, from the thread that called [`crate::run`].
+/// Receives the events of one turn, on the thread that called [`crate::run`].
 pub trait Listener {
-    /// The agent was started, and the first byte of its prompt is on the way.
+    /// Called when the agent has started and the first byte of its prompt is being written.
     fn fed(&mut self) {}
 
     fn event(&mut self, event: StreamEvent);
 
-    /// The agent asks whether it may do something, and waits; the clocks of the turn stand still meanwhile.
+    /// Called when the agent asks for a permission and waits; the clocks of the turn are paused
+    /// meanwhile.
     fn permit(&mut self, request: &PermissionRequest) -> PermissionAnswer;
 }
 
-pub(crate) fn tell(events: &mut Vec<StreamEvent>, listener: &mut dyn Listener) {
+pub(crate) fn deliver(events: &mut Vec<StreamEvent>, listener: &mut dyn Listener) {
     for event in events.drain(..) {
         listener.event(event);
     }
 }
 
-/// The person's answer.
+/// The person's answer to a permission request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermissionAnswer {
     Choose(Box<str>),
-    /// No; the agent may go on without it.
+    /// Denied; the agent may continue without it.
     Deny,
-    /// No, and the turn is to end: nobody is there to be asked.
+    /// Denied, and the turn ends: nobody can be asked.
     EndTurn,
 }
 
-/// A word from outside that a turn is to end, looked at several times a second. Every clone is the same word.
+/// A cancellation token shared between the caller and a turn, checked several times a second.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
 impl CancelToken {
-    /// A word that was not said yet.
+    /// Creates a token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says it.
+    /// Cancels the turn.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether it was said.
+    /// Returns whether the turn was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

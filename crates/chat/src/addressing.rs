@@ -1,6 +1,5 @@
-//! Names of members as a person writes them behind `/next` and `/drop`: with or without `@`, apart by
-//! commas or blanks, as markers take them; and a message that begins with `@name` where nobody has that name and no
-//! file does, so that somebody else answers it and whoever wrote it is told.
+//! Parses member names after `/next` and `/drop`: with or without `@`, separated by commas or spaces. Also notes when a
+//! message begins with an `@name` that is neither a member nor a file, because another member answers it then.
 
 use std::path::Path;
 
@@ -10,10 +9,10 @@ use tertulia_team::{Driver, PersonMessage, Team, TeamMember, UnknownMember};
 use crate::error::Refusal;
 use crate::terminal::excerpt;
 
-/// How much of a name that nobody has is said again.
+/// Maximum width of an unknown name in a note.
 const NAME_COLUMNS: usize = 40;
 
-/// A name has no more words than this.
+/// Maximum number of words of a name.
 const WORDS_MAX: usize = 4;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -23,8 +22,8 @@ pub(crate) struct Addressed<'t> {
     pub(crate) text: &'t str,
 }
 
-/// Reads names at the beginning, and the text behind them. A word that has to be a name and is none is
-/// an error, which says what to do. Where names end and words begin, a colon makes it clear.
+/// Parses names at the beginning, and the text after them. A word that must be a name and is not is an error that says
+/// what to do. A colon can mark the end of the names.
 pub(crate) fn read<'t>(given: &'t str, team: &Team) -> Result<Addressed<'t>, Refusal> {
     let (mut names, mut rest) = (Vec::new(), given.trim().trim_start_matches(is_separator).trim());
     let mut is_listed = false;
@@ -49,7 +48,7 @@ pub(crate) fn read<'t>(given: &'t str, team: &Team) -> Result<Addressed<'t>, Ref
     Ok(Addressed { names, text: rest })
 }
 
-/// Reads names and nothing else; an intent behind one does not count.
+/// Parses names only; an intent after a name is ignored.
 pub(crate) fn names(given: &str, team: &Team) -> Result<Vec<String>, Refusal> {
     let is_between = |c: char| c.is_whitespace() || is_separator(c);
     let (mut names, mut rest) = (Vec::new(), given.trim_matches(is_between));
@@ -63,25 +62,25 @@ pub(crate) fn names(given: &str, team: &Team) -> Result<Vec<String>, Refusal> {
     Ok(names)
 }
 
-/// The member at the beginning, and what follows.
+/// Returns the member at the beginning, and the rest.
 fn member<'t>(rest: &'t str, team: &Team) -> Option<(String, &'t str)> {
     word_ends(rest).iter().enumerate().rev().find_map(|(number, end)| {
         let (written, after) = rest.split_at_checked(*end)?;
         let (bare, intent) = without_intent(written);
         let found = team.named(bare).ok()?;
-        // Blanks do not count in a name; two words are one only if they are written as two.
-        (number == 0 || has_blank(found)).then(|| (format!("{}{intent}", found.member.name), after))
+        // Spaces are ignored in names; two words match only a name that is written as two words.
+        (number == 0 || has_space(found)).then(|| (format!("{}{intent}", found.member.name), after))
     })
 }
 
-/// Where the first words end, shortest first. A comma or a colon ends the last one.
+/// Returns the ends of the first words, shortest first. A comma or a colon ends the last one.
 fn word_ends(rest: &str) -> Vec<usize> {
     let (mut ends, mut is_inside) = (Vec::new(), false);
-    for (place, c) in rest.char_indices().chain([(rest.len(), '\n')]) {
+    for (index, c) in rest.char_indices().chain([(rest.len(), '\n')]) {
         let is_last = is_separator(c) || c == '\n';
         let is_end = is_last || c.is_whitespace();
         if is_end && is_inside {
-            ends.push(place);
+            ends.push(index);
         }
         if is_last || ends.len() == WORDS_MAX {
             break;
@@ -95,21 +94,21 @@ fn is_separator(c: char) -> bool {
     matches!(c, ',' | ':')
 }
 
-fn has_blank(one: &TeamMember) -> bool {
+fn has_space(one: &TeamMember) -> bool {
     let has = |name: &str| name.contains(char::is_whitespace);
     has(&one.member.name) || one.member.display_name.as_deref().is_some_and(has)
 }
 
-/// A name without the `!P1` behind it, and that.
+/// Splits an intent such as `!P1` from a name.
 fn without_intent(written: &str) -> (&str, &str) {
-    let place = written.len().saturating_sub(3);
-    match written.split_at_checked(place) {
+    let index = written.len().saturating_sub(3);
+    match written.split_at_checked(index) {
         Some((name, intent @ ("!P1" | "!P2" | "!P3" | "!p1" | "!p2" | "!p3"))) => (name, intent),
         _ => (written, ""),
     }
 }
 
-/// What is wrong with a word that is no member's name; `None` if it is the beginning of a text.
+/// Returns the error for a word that is not a member's name; `None` if the text begins there.
 fn not_a_name(rest: &str, is_first: bool, is_listed: bool, team: &Team) -> Option<UnknownMember> {
     let word = word(rest);
     let after = rest.get(word.len()..).unwrap_or_default().trim_start();
@@ -136,24 +135,24 @@ fn unknown(word: &str, team: &Team) -> UnknownMember {
     })
 }
 
-/// The name at the beginning that is nobody's, not even nearly, and no file's of this folder.
-pub(crate) fn stranger<'m>(message: &'m PersonMessage, folder: &Path) -> Option<&'m str> {
+/// Returns the name at the beginning if it is neither similar to a member's name nor a file of this folder.
+pub(crate) fn unknown_name<'m>(message: &'m PersonMessage, folder: &Path) -> Option<&'m str> {
     let name = message.unknown_name()?;
-    // `@Makefile` is what the reader is to look at.
+    // `@Makefile` refers to a file.
     folder.join(name).symlink_metadata().is_err().then_some(name)
 }
 
-/// What is to be told of a message that was said.
-pub fn nobody_called(
+/// Returns a note if a message begins with an unknown name.
+pub fn unknown_name_note(
     driver: &Driver,
     said: &EntryId,
     message: &PersonMessage,
     folder: &Path,
 ) -> Option<String> {
-    let name = stranger(message, folder)?;
-    let told = format!("nobody in the team is called {}", excerpt(name, NAME_COLUMNS));
+    let name = unknown_name(message, folder)?;
+    let reported = format!("nobody in the team is called {}", excerpt(name, NAME_COLUMNS));
     let names = addressees(driver, said).join(", ");
-    Some(if names.is_empty() { told } else { format!("{told}; it goes to {names}") })
+    Some(if names.is_empty() { reported } else { format!("{reported}; it goes to {names}") })
 }
 
 fn addressees<'d>(driver: &'d Driver, said: &EntryId) -> Vec<&'d str> {
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn names_may_be_apart_by_commas_or_blanks_and_have_a_sign() {
+    fn names_may_be_apart_by_commas_or_spaces_and_have_a_sign() {
         for given in ["max eva", "max,eva", "@max, @eva", "@max @eva", "max , eva", ", max eva"] {
             check(given, &["max", "eva"], "");
         }
@@ -218,7 +217,7 @@ mod tests {
             ("@nobody", "'nobody' is not in the team; there are: ann, max, eva, code-reviewer"),
             ("max, evva", "did you mean eva?"),
             ("max, zoe", "'zoe' is not in the team"),
-            ("max maxx", "before words put a colon: /next max: …"),
+            ("max maxx", "to add a message, put a colon before it: /next max: …"),
             ("max @zoe look", "'zoe' is not in the team"),
         ] {
             let error = read(given, &team()).unwrap_err().to_string();

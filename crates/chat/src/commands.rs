@@ -1,5 +1,4 @@
-//! What a person types at the table: words, or a `/command`. Pure: reads the text and says what is
-//! meant; an unknown command is answered with the nearest known one.
+//! Parses a typed line: a message, or a `/command`. For an unknown command it finds the nearest known one.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Typed<'t> {
@@ -28,27 +27,27 @@ pub(crate) enum Slash {
     Quit,
 }
 
-/// All commands: the name, what may follow it, what it does.
+/// All commands: name, arguments, description.
 #[rustfmt::skip]
 pub(crate) const COMMANDS: [(Slash, &str, &str, &str); 15] = [
-    (Slash::Next, "next", "NAME… [TEXT]", "say something to these members, or let them speak"),
+    (Slash::Next, "next", "NAME… [TEXT]", "send a message to these members, or give them a turn"),
     (Slash::Drop, "drop", "NAME…|all", "cancel queued turns"),
     (Slash::Task, "task", "[TEXT]", "set the team's task; without a text, clear it"),
-    (Slash::Context, "context", "[NAME]", "what a member would get now"),
-    (Slash::Why, "why", "[ENTRY]", "why the newest message, or this entry, led where it did"),
+    (Slash::Context, "context", "[NAME]", "show what a member would get now"),
+    (Slash::Why, "why", "[ENTRY]", "explain the routing of the newest message, or of an entry"),
     (Slash::Compact, "compact", "", "summarise the conversation so far, so that prompts get shorter"),
     (Slash::Resume, "resume", "[TURN|NAME]", "resume what is paused, or retry a turn"),
     (Slash::Fork, "fork", "[ENTRY]", "continue in a new session, from here or from an earlier entry"),
     (Slash::Export, "export", "FILE", "write the session to a file, one entry per line"),
-    (Slash::Cancel, "cancel", "", "stop the turn that runs"),
-    (Slash::Members, "members", "", "who is in the team"),
-    (Slash::Queue, "queue", "", "who speaks, who waits, and why"),
-    (Slash::Cost, "cost", "", "tokens and dollars of every member and of all"),
-    (Slash::Help, "help", "", "these commands and the keys"),
-    (Slash::Quit, "quit", "", "leave; the session is kept"),
+    (Slash::Cancel, "cancel", "", "stop the running turn"),
+    (Slash::Members, "members", "", "list the team"),
+    (Slash::Queue, "queue", "", "show who is answering, who is queued, and why"),
+    (Slash::Cost, "cost", "", "show tokens and cost per member and in total"),
+    (Slash::Help, "help", "", "show commands and keys"),
+    (Slash::Quit, "quit", "", "leave the chat; the session is saved"),
 ];
 
-/// What these are called elsewhere.
+/// Names that other programs use.
 const ALIASES: [(&str, Slash); 5] = [
     ("exit", Slash::Quit),
     ("q", Slash::Quit),
@@ -64,7 +63,7 @@ pub(crate) fn read(text: &str) -> Typed<'_> {
     }
     let Some(rest) = text.strip_prefix('/') else { return Typed::Words(text) };
     let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    // A path is no command, and neither is a text that only begins with a slash.
+    // A path is not a command, nor is a text that begins with a lone slash.
     if name.contains('/') || (name.is_empty() && !rest.is_empty()) {
         return Typed::Words(text);
     }
@@ -83,8 +82,7 @@ fn named(name: &str) -> Option<Slash> {
     known.map(|(slash, ..)| *slash).or_else(|| alias().map(|(_, slash)| *slash))
 }
 
-/// What a line means that is only the name of a command, as other programs take it: nobody says `exit` to
-/// a table. The name with its slash.
+/// Returns the command, with its slash, for a line such as `exit` that is a command in other programs.
 pub(crate) fn without_slash(words: &str) -> Option<String> {
     let is_elsewhere = |name: &&&str| words.eq_ignore_ascii_case(name);
     let name = ["help", "?", "quit", "exit", ":q"].iter().find(is_elsewhere)?;
@@ -97,7 +95,7 @@ const KEYS: [&str; 4] = [
     "",
     "@name asks a member; Tab completes @names, @files and /commands.",
     "For a new line, end the line with \\ or press Alt-Enter.",
-    "Esc or Ctrl-C stops the turn that runs; Ctrl-C twice, or Ctrl-D, leaves.",
+    "Esc or Ctrl-C stops the running turn; Ctrl-C twice, or Ctrl-D, leaves the chat.",
 ];
 
 pub(crate) fn help() -> Vec<String> {
@@ -112,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_commands_are_told_apart() {
+    fn words_and_commands_are_distinguished() {
         assert_eq!(read("  hello "), Typed::Words("hello"));
         assert_eq!(read("/queue"), Typed::Command(Slash::Queue, ""));
         assert_eq!(read("/Next max  go "), Typed::Command(Slash::Next, "max  go"));
@@ -126,10 +124,10 @@ mod tests {
     fn names_that_other_programs_have_are_known() {
         assert_eq!(read("/exit"), Typed::Command(Slash::Quit, ""));
         assert_eq!(read("/?"), Typed::Command(Slash::Help, ""));
-        for (words, meant) in
+        for (words, suggestion) in
             [("exit", "/quit"), ("Quit", "/quit"), (":q", "/quit"), ("?", "/help")]
         {
-            assert_eq!(without_slash(words).as_deref(), Some(meant), "{words}");
+            assert_eq!(without_slash(words).as_deref(), Some(suggestion), "{words}");
         }
         for words in ["exit now", "cost", "", "help me"] {
             assert_eq!(without_slash(words), None, "{words}");

@@ -1,24 +1,24 @@
-//! What a word that was begun can become: members and files behind an `@`, commands behind a `/`.
-//! Reads folders below the working folder and nothing else; called when a person presses Tab.
+//! Tab completion in the chat: members and files after `@`, commands after `/`. Reads only folders below the working
+//! folder.
 
 use std::path::{Component, Path};
 
 use super::commands::COMMANDS;
 
-/// So many candidates are looked at or offered.
+/// Maximum number of candidates.
 const CANDIDATES_MAX: usize = 200;
-/// So many files of one folder are looked at.
+/// Maximum number of files read of one folder.
 const FILES_MAX: usize = 10_000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Completion {
-    /// Where the word begins, in bytes.
+    /// Byte index of the start of the word.
     pub(crate) from: usize,
-    /// What it can become; a folder ends with a slash.
+    /// The candidates; a folder ends with a slash.
     pub(crate) candidates: Vec<String>,
 }
 
-/// What the word before the cursor can become.
+/// Returns the completions of the word before the cursor.
 pub(crate) fn complete(before: &str, names: &[String], folder: &Path) -> Completion {
     let word = before.rsplit(char::is_whitespace).next().unwrap_or(before);
     let from = before.len() - word.len();
@@ -41,7 +41,7 @@ pub(crate) fn complete(before: &str, names: &[String], folder: &Path) -> Complet
     Completion { from, candidates }
 }
 
-/// Whether a command stands before the cursor that takes names.
+/// Returns whether the line begins with a command that takes names.
 fn is_name_wanted(before: &str) -> bool {
     ["/next ", "/drop ", "/context "].iter().any(|command| before.starts_with(command))
 }
@@ -52,7 +52,8 @@ fn members(begun: &str, members: &[String], sign: &str) -> Vec<String> {
     members.iter().filter(fits).map(|name| format!("{sign}{name}")).collect()
 }
 
-/// Files below the folder whose relative path begins so. Hidden ones and what no line can hold are left out.
+/// Returns files below the folder whose relative path has this prefix. Hidden files and names with spaces or control
+/// characters are left out.
 fn files(begun: &str, folder: &Path) -> Vec<String> {
     let (above, start) = begun.rsplit_once('/').unwrap_or(("", begun));
     let inside = Path::new(above).components().all(|part| match part {
@@ -84,7 +85,7 @@ pub(crate) fn common_beginning(candidates: &[String]) -> &str {
     let shared = |length: usize, other: &String| {
         let pairs = first.char_indices().zip(other.chars());
         let differs = pairs.into_iter().find(|((_, a), b)| a != b);
-        differs.map_or(first.len().min(other.len()), |((place, _), _)| place).min(length)
+        differs.map_or(first.len().min(other.len()), |((index, _), _)| index).min(length)
     };
     let length = others.iter().fold(first.len(), shared);
     first.get(..length).unwrap_or_default()
@@ -110,7 +111,7 @@ mod tests {
         assert_eq!(at("ask @m"), ["@max", "@Mia", "@main.rs"]);
         assert_eq!(at("@s"), ["@src/"]);
         assert_eq!(at("@src/"), ["@src/mod.rs"]);
-        for outside in ["@../", "@/etc/", "@.", "@src/../", "@src/.git/", "mail@m", "@./"] {
+        for outside in ["@../", "@/etc/", "@.", "@src/../", "@src/.git/", "ann@m", "@./"] {
             assert!(at(outside).is_empty(), "{outside}");
         }
     }
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_word_begins_behind_the_last_blank_of_any_kind() {
+    fn the_word_begins_behind_the_last_space_of_any_kind() {
         let folder = tempfile::tempdir().unwrap();
         let members = ["max".to_owned()];
         let completion = complete("安\u{3000}@m", &members, folder.path());

@@ -1,10 +1,9 @@
-//! The line that is being typed: text, cursor, history. Pure: keys come in, what follows comes out. Drawn
-//! by whoever has a screen, today by lines, later on a full one.
+//! The input line: text, cursor, history. Pure: takes keys and returns what to do; the caller draws it.
 
 use super::keys::Key;
 
 pub(crate) const HISTORY_MAX: usize = 1000;
-/// A longer text is no line that a person types.
+/// Maximum length of the input.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
 #[derive(Debug, Default)]
@@ -13,8 +12,8 @@ pub(crate) struct Editor {
     /// In bytes.
     cursor: usize,
     history: Vec<String>,
-    /// Which line of the history is shown; its length for the new one.
-    place: usize,
+    /// Index of the history line that is shown; its length means the new line.
+    index: usize,
     /// The new line, while an old one is shown.
     aside: String,
 }
@@ -33,10 +32,10 @@ pub(crate) enum Done {
 }
 
 impl Editor {
-    /// An editor that remembers these lines, oldest first.
+    /// Creates an editor with this history, oldest line first.
     pub(crate) fn new(history: Vec<String>) -> Self {
-        let place = history.len();
-        Self { history, place, ..Self::default() }
+        let index = history.len();
+        Self { history, index, ..Self::default() }
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -57,10 +56,10 @@ impl Editor {
 
     pub(crate) fn clear(&mut self) {
         self.set(String::new());
-        self.place = self.history.len();
+        self.index = self.history.len();
     }
 
-    /// Puts a text in place of what stands between `from` and the cursor.
+    /// Replaces the text between `from` and the cursor.
     pub(crate) fn replace_from(&mut self, from: usize, text: &str) {
         let from = self.text.floor_char_boundary(from.min(self.cursor));
         self.text.replace_range(from..self.cursor, text);
@@ -104,7 +103,7 @@ impl Editor {
     }
 
     fn enter(&mut self) -> Done {
-        // A backslash at the end: the text goes on in the next line.
+        // A backslash at the end continues the text on the next line.
         if self.after().is_empty() && self.text.ends_with('\\') {
             self.remove_to(self.left());
             self.insert("\n");
@@ -142,15 +141,15 @@ impl Editor {
         self.text = text;
     }
 
-    /// The place before the character at the left, with the marks that stand on it.
+    /// Returns the index before the character at the left, with its combining marks.
     fn left(&self) -> usize {
         let mut chars = self.before().char_indices().rev();
-        chars.find(|(_, c)| !is_mark(*c)).map_or(0, |(place, _)| place)
+        chars.find(|(_, c)| !is_mark(*c)).map_or(0, |(index, _)| index)
     }
 
     fn right(&self) -> usize {
         let mut chars = self.after().char_indices().skip(1);
-        let next = chars.find(|(_, c)| !is_mark(*c)).map(|(place, _)| place);
+        let next = chars.find(|(_, c)| !is_mark(*c)).map(|(index, _)| index);
         self.cursor + next.unwrap_or(self.after().len())
     }
 
@@ -168,7 +167,7 @@ impl Editor {
     }
 
     fn line_start(&self) -> usize {
-        self.before().rfind('\n').map_or(0, |place| place + 1)
+        self.before().rfind('\n').map_or(0, |index| index + 1)
     }
 
     fn line_end(&self) -> usize {
@@ -176,21 +175,21 @@ impl Editor {
     }
 
     fn older(&mut self) {
-        let Some(place) = self.place.checked_sub(1) else { return };
-        if self.place >= self.history.len() {
+        let Some(index) = self.index.checked_sub(1) else { return };
+        if self.index >= self.history.len() {
             self.aside.clone_from(&self.text);
         }
-        self.place = place;
-        let text = self.history.get(place).cloned().unwrap_or_default();
+        self.index = index;
+        let text = self.history.get(index).cloned().unwrap_or_default();
         self.set(text);
     }
 
     fn newer(&mut self) {
-        if self.place >= self.history.len() {
+        if self.index >= self.history.len() {
             return;
         }
-        self.place += 1;
-        let text = match self.history.get(self.place) {
+        self.index += 1;
+        let text = match self.history.get(self.index) {
             Some(text) => text.clone(),
             None => std::mem::take(&mut self.aside),
         };
@@ -198,7 +197,7 @@ impl Editor {
     }
 }
 
-/// Stands on the character before it.
+/// Returns whether a character combines with the one before it.
 fn is_mark(c: char) -> bool {
     unicode_width::UnicodeWidthChar::width(c) == Some(0)
 }
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_edited_as_people_are_used_to() {
+    fn the_usual_keys_edit_the_line() {
         check("helo\x1b[Dl", "hello", 4);
         check("one two\x17", "one ", 4);
         check("one two\x1b[H\x0b", "", 0);
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_entered_comes_back_with_the_arrows_and_the_new_line_is_kept() {
+    fn the_arrows_walk_the_history_and_keep_the_new_line() {
         let mut editor = typed("one\rtwo\rtwo\rnew");
         let mut seen = Vec::new();
         for key in [Key::Up, Key::Up, Key::Up, Key::Down, Key::Down, Key::Down] {

@@ -1,5 +1,5 @@
-//! The table in a thread of its own. What happens at it arrives as owned events in a channel; what people
-//! want goes in by the door. Knows no screen: one by lines shows it today, a full one can tomorrow.
+//! Runs the session in its own thread. Events arrive in a channel; commands go in through a handle. Independent of how
+//! events are shown.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,95 +12,96 @@ use tertulia_operations::names::short;
 use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 use tertulia_team::{
-    Command, Door, DriveError, Driver, EventSink, Question, SessionEvent, SpeakerError, Visit, Why,
+    Call, Command, DriveError, Driver, DriverHandle, EventSink, PauseReason, Question,
+    SessionEvent, SpeakerError,
 };
 
 use super::style::{Line, Look};
 use crate::error::ChatError;
 
-/// What a chat waits for: what happens in its session, and answers to what was typed.
+/// An event of the chat: something that happened in the session, or the answer to a command.
 pub(crate) enum ChatEvent {
     Session(SessionEvent),
     Text(String),
     Lines(Vec<Line>),
-    /// What somebody wanted was not done, for this reason.
+    /// A command was refused, with the reason.
     Refused(String),
-    /// A line was not said; a chat without a terminal ends with this.
+    /// A line was not sent. A chat without a terminal ends with this error.
     NotSaid(ChatError),
-    /// Whether something runs; the answer to [`Table::ask_status`] of this number.
+    /// Whether a turn is running: the answer to the [`LiveSession::ask_status`] with this number.
     Status {
         number: u64,
         runs: bool,
     },
-    /// A new session was made of this one; the conversation continues there.
+    /// The session was forked; the conversation continues in the new one.
     Forked(SessionId),
-    /// It was not, for this reason.
+    /// The session could not be forked, with the reason.
     NotForked(String),
-    /// The table was left, or cannot go on.
+    /// The session was closed, or cannot continue.
     Ended(Result<(), DriveError>),
 }
 
-/// Tells what happens; may be cloned into visits.
+/// Sends chat events. Commands that run in the driver's thread get a clone.
 #[derive(Clone)]
-pub(crate) struct Voice {
+pub(crate) struct EventSender {
     sender: Sender<ChatEvent>,
-    bell: Option<Arc<Bell>>,
+    waker: Option<Arc<Waker>>,
 }
 
-/// Wakes a screen that waits for several things at once.
-pub(crate) struct Bell {
-    has_rung: AtomicBool,
+/// Wakes the terminal loop, which polls several file descriptors at once.
+pub(crate) struct Waker {
+    is_set: AtomicBool,
     pipe: PipeWriter,
 }
 
-pub(crate) struct BellEnd {
+pub(crate) struct WakeReceiver {
     pub(crate) pipe: PipeReader,
-    bell: Arc<Bell>,
+    waker: Arc<Waker>,
 }
 
-pub(crate) struct Table {
-    /// Where people come in.
-    pub(crate) door: Door,
-    pub(crate) session: SessionId,
+pub(crate) struct LiveSession {
+    /// Takes the commands of people.
+    pub(crate) handle: DriverHandle,
+    pub(crate) id: SessionId,
     thread: JoinHandle<()>,
 }
 
-pub(crate) fn with_bell() -> std::io::Result<(Voice, Receiver<ChatEvent>, BellEnd)> {
+pub(crate) fn with_waker() -> std::io::Result<(EventSender, Receiver<ChatEvent>, WakeReceiver)> {
     let (reader, writer) = std::io::pipe()?;
-    let bell = Arc::new(Bell { has_rung: AtomicBool::new(false), pipe: writer });
-    let (mut voice, heard) = without_bell();
-    voice.bell = Some(Arc::clone(&bell));
-    Ok((voice, heard, BellEnd { pipe: reader, bell }))
+    let waker = Arc::new(Waker { is_set: AtomicBool::new(false), pipe: writer });
+    let (mut sender, events) = without_waker();
+    sender.waker = Some(Arc::clone(&waker));
+    Ok((sender, events, WakeReceiver { pipe: reader, waker }))
 }
 
-pub(crate) fn without_bell() -> (Voice, Receiver<ChatEvent>) {
-    let (sender, heard) = mpsc::channel();
-    (Voice { sender, bell: None }, heard)
+pub(crate) fn without_waker() -> (EventSender, Receiver<ChatEvent>) {
+    let (sender, events) = mpsc::channel();
+    (EventSender { sender, waker: None }, events)
 }
 
-impl Voice {
-    /// Says something. With nobody there it is lost.
-    pub(crate) fn say(&self, heard: ChatEvent) {
-        let _ = self.sender.send(heard);
-        if let Some(bell) = &self.bell
-            && !bell.has_rung.swap(true, Ordering::SeqCst)
+impl EventSender {
+    /// Sends an event. Without a receiver it is lost.
+    pub(crate) fn send(&self, event: ChatEvent) {
+        let _ = self.sender.send(event);
+        if let Some(waker) = &self.waker
+            && !waker.is_set.swap(true, Ordering::SeqCst)
         {
-            let _ = (&bell.pipe).write_all(b"!");
+            let _ = (&waker.pipe).write_all(b"!");
         }
     }
 
-    pub(crate) fn complain(&self, error: &dyn std::fmt::Display) {
-        self.say(ChatEvent::Lines(Line::all_of(&error.to_string(), Look::Alarm)));
+    pub(crate) fn send_error(&self, error: &dyn std::fmt::Display) {
+        self.send(ChatEvent::Lines(Line::split(&error.to_string(), Look::Error)));
     }
 
-    pub(crate) fn remark(&self, text: &str) {
-        self.say(ChatEvent::Lines(Line::all_of(&short(text), Look::Dim)));
+    pub(crate) fn send_note(&self, text: &str) {
+        self.send(ChatEvent::Lines(Line::split(&short(text), Look::Dim)));
     }
 }
 
-/// Hears how a table is opened, and whether that asks about a turn that was cut off.
+/// Forwards the events of opening a session, and remembers whether they ask about an interrupted turn.
 pub(crate) struct Opening {
-    pub(crate) voice: Voice,
+    pub(crate) sender: EventSender,
     pub(crate) is_asked: bool,
 }
 
@@ -108,48 +109,51 @@ impl EventSink for Opening {
     fn on_event(&mut self, event: SessionEvent) {
         self.is_asked |= matches!(
             &event,
-            SessionEvent::Asked(Question { why: Why::Resumed { interrupted: Some(_), .. }, .. })
+            SessionEvent::Asked(Question {
+                why: PauseReason::Resumed { interrupted: Some(_), .. },
+                ..
+            })
         );
-        self.voice.on_event(event);
+        self.sender.on_event(event);
     }
 }
 
-impl BellEnd {
-    /// Makes the bell ready to ring again. What was said before is to be read after this.
+impl WakeReceiver {
+    /// Resets the waker. Events that were sent before must be read after this.
     pub(crate) fn reset(&mut self) {
         // At most one byte is in it.
         let _ = self.pipe.read(&mut [0; 8]);
-        self.bell.has_rung.store(false, Ordering::SeqCst);
+        self.waker.is_set.store(false, Ordering::SeqCst);
     }
 }
 
-impl EventSink for Voice {
+impl EventSink for EventSender {
     fn on_event(&mut self, event: SessionEvent) {
-        self.say(match event {
+        self.send(match event {
             SessionEvent::Refused(error) => refused(&error),
             event => ChatEvent::Session(event),
         });
     }
 
     fn on_text(&mut self, _: &EntryId, _: &str, text: String) {
-        self.say(ChatEvent::Text(text));
+        self.send(ChatEvent::Text(text));
     }
 }
 
-/// The event for a command that was refused. It says how to fix that in the chat and has the exit code that `run` uses.
+/// Returns the event for a refused command. It says what to do in the chat and has the same exit code as in `run`.
 fn refused(error: &DriveError) -> ChatEvent {
     ChatEvent::NotSaid(match error {
         DriveError::Speaker(SpeakerError::Several { people }) => {
             several_people("begin the line with [FROM: name], or open", people)
         }
         DriveError::Speaker(why) => DriveError::Speaker(why.clone()).into(),
-        DriveError::SomebodyElse => DriveError::SomebodyElse.into(),
-        // A turn was to be stopped, or the table ends anyway.
+        DriveError::SessionInUse => DriveError::SessionInUse.into(),
+        // A turn is being stopped, or the session ends anyway.
         other => return ChatEvent::Refused(other.to_string()),
     })
 }
 
-/// The error for a team with several people where nobody said who is typing; `fix` says what to do.
+/// Returns the error for a team with several people if it is unknown who types; `fix` says what to do.
 pub(crate) fn several_people(fix: &str, people: &[Box<str>]) -> ChatError {
     let people = people.join(", ");
     ChatError::NeedsPerson(format!(
@@ -157,39 +161,41 @@ pub(crate) fn several_people(fix: &str, people: &[Box<str>]) -> ChatError {
     ))
 }
 
-impl Table {
-    pub(crate) fn start(mut driver: Driver, voice: &Voice) -> std::io::Result<Self> {
-        let (door, session) = (driver.door(), driver.session().clone());
-        let voice = voice.clone();
-        let thread = thread::Builder::new().name("tertulia-table".to_owned()).spawn(move || {
-            let mut hearing = voice.clone();
-            let attend = move || {
-                let ended = driver.attend(&mut hearing);
-                drop(driver);
-                ended
-            };
-            // Whoever sits at the screen hears of the end, however sudden it is: else they would wait for ever.
-            let ended = catch_unwind(AssertUnwindSafe(attend)).unwrap_or(Err(DriveError::Broken));
-            voice.say(ChatEvent::Ended(ended));
-        })?;
-        Ok(Self { door, session, thread })
+impl LiveSession {
+    pub(crate) fn start(mut driver: Driver, sender: &EventSender) -> std::io::Result<Self> {
+        let (handle, id) = (driver.handle(), driver.session().clone());
+        let sender = sender.clone();
+        let thread =
+            thread::Builder::new().name("tertulia-session".to_owned()).spawn(move || {
+                let mut sink = sender.clone();
+                let run_until_closed = move || {
+                    let ended = driver.attend(&mut sink);
+                    drop(driver);
+                    ended
+                };
+                // The end is always reported, even after a panic; otherwise the screen would wait forever.
+                let ended = catch_unwind(AssertUnwindSafe(run_until_closed))
+                    .unwrap_or(Err(DriveError::Broken));
+                sender.send(ChatEvent::Ended(ended));
+            })?;
+        Ok(Self { handle, id, thread })
     }
 
-    /// Hands something in. A table that is gone has said so.
+    /// Sends a command. A session that has ended has reported it.
     pub(crate) fn send(&self, command: Command) {
-        let _ = self.door.send(command);
+        let _ = self.handle.send(command);
     }
 
-    /// Asks whether something runs. The number tells the answer from those to earlier questions.
-    pub(crate) fn ask_status(&self, voice: &Voice, number: u64) {
-        let voice = voice.clone();
-        self.send(Command::Visit(Visit::new(move |driver, _| {
-            voice.say(ChatEvent::Status { number, runs: driver.is_running() });
+    /// Asks whether a turn is running. The number distinguishes the answer from earlier ones.
+    pub(crate) fn ask_status(&self, sender: &EventSender, number: u64) {
+        let sender = sender.clone();
+        self.send(Command::Call(Call::new(move |driver, _| {
+            sender.send(ChatEvent::Status { number, runs: driver.is_running() });
             Ok(())
         })));
     }
 
-    /// Waits for the thread of a table that has ended.
+    /// Waits for the thread of a session that has ended.
     pub(crate) fn join(self) {
         let _ = self.thread.join();
     }

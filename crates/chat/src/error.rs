@@ -1,5 +1,5 @@
-//! What ends a chat before its time, and why a command of it cannot be done: with a cure that can be typed here, for
-//! the advice of the command line would name options that a chat does not have.
+//! Errors that end a chat, and reasons why a chat command fails. Their advice can be followed in the chat; the advice of
+//! the command line would name options that a chat does not have.
 
 use std::io;
 
@@ -10,10 +10,10 @@ use tertulia_team::{DriveError, UnknownMember};
 
 use crate::terminal::excerpt;
 
-/// How much of what was typed is said again.
+/// Maximum width of typed text in an error.
 const GIVEN_COLUMNS: usize = 50;
 
-/// Why a chat cannot go on, or why a line was not said.
+/// Why a chat cannot continue, or why a line was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
     #[error("cannot read standard input: {0}")]
@@ -38,7 +38,7 @@ pub enum ChatError {
 pub(crate) enum Refusal {
     #[error(transparent)]
     Unknown(#[from] UnknownMember),
-    #[error("{source}; before words put a colon: /next {}: …", .names.join(", "))]
+    #[error("{source}; to add a message, put a colon before it: /next {}: …", .names.join(", "))]
     NotAName { source: UnknownMember, names: Vec<String> },
     #[error("the team has only people, and people get no prompt")]
     OnlyPeople,
@@ -46,11 +46,11 @@ pub(crate) enum Refusal {
     Entry(#[from] NameError),
     #[error("this entry is not a turn; /queue and /why list turns")]
     NoTurn,
-    #[error("{member} had no turn yet; /next {member} lets it speak")]
+    #[error("{member} has had no turn yet; /next {member} gives it one")]
     NoTurnYet { member: Box<str> },
-    #[error("a turn runs; wait for it, or /cancel it, then fork")]
+    #[error("a turn is running; wait for it or /cancel it, then fork")]
     TurnRuns,
-    #[error("nothing was said yet; there is nothing to fork")]
+    #[error("nothing to fork: the session has no messages yet")]
     NothingSaid,
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -62,7 +62,7 @@ fn not_found(error: &NameError) -> String {
     let NameError::UnknownEntry { given, nearest, .. } = error else { return error.to_string() };
     let hint = match nearest {
         Some(nearest) => format!("did you mean {}?", short(nearest)),
-        None => "/why and /queue show some".to_owned(),
+        None => "/why and /queue show entry IDs".to_owned(),
     };
     format!("there is no entry {} in this session; {hint}", excerpt(given, GIVEN_COLUMNS))
 }

@@ -1,6 +1,6 @@
-//! The lines that were typed before in the same project, in a file of the data folder that only its owner can
-//! read. A line break is written as `\n`, a backslash as `\\`; `\p`, the beginning of a hash and a blank before
-//! a line say which project it was typed in. Without the file the chat works as well.
+//! The input history of each project, in a file of the data folder that only its owner can read. A line break is
+//! written as `\n`, a backslash as `\\`. Each line starts with `\p`, a prefix of the project's hash and a space. The
+//! chat also works without the file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -15,28 +15,28 @@ use super::editor::HISTORY_MAX;
 const FILE: &str = "chat_history";
 /// Only the end of a longer file is read.
 const BYTES_READ: u64 = 256 * 1024;
-/// A longer text is not worth keeping.
+/// Longer lines are not stored.
 const LINE_BYTES_MAX: usize = 16 * 1024;
 
-/// How many digits of a project's hash stand before its lines.
+/// Number of digits of the project's hash before each line.
 const TAG_DIGITS: usize = 16;
 
-/// Where the lines are.
+/// The input history of a project.
 pub struct History {
     path: Option<PathBuf>,
-    /// What the lines of this project begin with.
+    /// Prefix of this project's lines in the file.
     tag: String,
 }
 
 impl History {
-    /// The history of a project in this folder; without a folder, none is kept.
+    /// Returns the history of a project in this folder; without a folder, nothing is stored.
     pub fn in_folder(folder: Option<PathBuf>, project: &str) -> Self {
         let hash = ContentHash::new(project.as_bytes()).to_string();
         let tag = format!("\\p{} ", hash.get(..TAG_DIGITS).unwrap_or_default());
         Self { path: folder.map(|folder| folder.join(FILE)), tag }
     }
 
-    /// The newest lines, oldest first.
+    /// Reads the newest lines, oldest first.
     pub fn load(&self) -> Vec<String> {
         let text = self.path.as_ref().and_then(|path| read_end(path).ok()).unwrap_or_default();
         let own = text.lines().filter_map(|line| line.strip_prefix(self.tag.as_str()));
@@ -45,7 +45,7 @@ impl History {
         lines.into_iter().skip(from).map(unescaped).collect()
     }
 
-    /// Adds a line. What cannot be kept is not worth a word to somebody who talks.
+    /// Adds a line. Errors are ignored, so that they do not disturb the chat.
     pub fn add(&self, line: &str) {
         let Some(path) = self.path.as_ref().filter(|_| line.len() <= LINE_BYTES_MAX) else {
             return;
@@ -60,11 +60,11 @@ impl History {
         let _ = open_locked(path, &to_add).and_then(|mut file| file.write_all(written.as_bytes()));
     }
 
-    /// Removes every line, of whatever project, of which this is true; says how many. The file is replaced as a
-    /// whole. Where there is no room for another one, the lines are overwritten with blanks.
+    /// Removes all matching lines, of any project; returns their number. Replaces the file, or overwrites the lines with
+    /// spaces if the disk has no room for another file.
     pub fn forget(
         folder: Option<PathBuf>,
-        is_wanted_gone: impl Fn(&str) -> bool,
+        should_remove: impl Fn(&str) -> bool,
     ) -> std::io::Result<usize> {
         let Some(path) = &folder.map(|folder| folder.join(FILE)) else { return Ok(0) };
         let file = match open_locked(path, OpenOptions::new().read(true)) {
@@ -76,7 +76,7 @@ impl History {
         let holds = |line: &&[u8]| {
             let line = String::from_utf8_lossy(line);
             let tagged = line.strip_prefix("\\p").and_then(|rest| rest.split_once(' '));
-            is_wanted_gone(&unescaped(tagged.map_or(&*line, |(_, line)| line)))
+            should_remove(&unescaped(tagged.map_or(&*line, |(_, line)| line)))
         };
         let (gone, kept): (Vec<&[u8]>, Vec<&[u8]>) =
             bytes.split_inclusive(|byte| *byte == b'\n').partition(holds);
@@ -86,15 +86,19 @@ impl History {
         };
         match replaced {
             // It may have been replaced, and only the sync of its folder failed.
-            Err(_) if NewFile::is_at(&file, path) => blank(path, &bytes, holds)?,
+            Err(_) if NewFile::is_at(&file, path) => overwrite(path, &bytes, holds)?,
             replaced => replaced?,
         }
         Ok(gone.len())
     }
 }
 
-/// Overwrites lines of a file in place, which needs no room on the disk.
-fn blank(path: &Path, bytes: &[u8], mut holds: impl FnMut(&&[u8]) -> bool) -> std::io::Result<()> {
+/// Overwrites lines of a file in place, which needs no disk space.
+fn overwrite(
+    path: &Path,
+    bytes: &[u8],
+    mut holds: impl FnMut(&&[u8]) -> bool,
+) -> std::io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
     let mut at = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -107,8 +111,7 @@ fn blank(path: &Path, bytes: &[u8], mut holds: impl FnMut(&&[u8]) -> bool) -> st
     file.sync_all()
 }
 
-/// Opens the file and locks it. Whoever adds or removes lines waits for this; a file that was replaced meanwhile is
-/// opened again.
+/// Opens the file and locks it against other writers. A file that was replaced meanwhile is opened again.
 fn open_locked(path: &Path, how: &OpenOptions) -> std::io::Result<File> {
     loop {
         let file = how.open(path)?;
@@ -210,7 +213,7 @@ mod tests {
         let text = "one\nthe key is sk-1\ntwo\nsk-1";
         std::fs::write(&path, text).unwrap();
         let holds = |line: &&[u8]| String::from_utf8_lossy(line).contains("sk-1");
-        blank(&path, text.as_bytes(), holds).unwrap();
+        overwrite(&path, text.as_bytes(), holds).unwrap();
         let left = std::fs::read_to_string(&path).unwrap();
         assert_eq!(left, format!("one\n{}\ntwo\n    ", " ".repeat(15)));
     }

@@ -1,5 +1,5 @@
-//! The chat on a terminal: one loop that waits for keys, the table and signals at once. The line can be
-//! edited while an answer streams in above it.
+//! The chat on a terminal: one loop that waits for keys, session events and signals. The input line can be edited while
+//! an answer streams in above it.
 
 use std::os::fd::AsFd;
 use std::sync::mpsc::Receiver;
@@ -10,40 +10,40 @@ use rustix::process::{Signal, kill_current_process_group};
 use tertulia_store::SessionId;
 use tertulia_team::{Command, DriveError, PermissionAnswer};
 
-use super::Room;
-use super::act::{Act, Place, act};
+use super::ChatSession;
 use super::commands::{self, Slash, Typed};
 use super::complete::{Completion, common_beginning, complete};
+use super::dispatch::{Action, CommandContext, dispatch};
 use super::editor::{Done, Editor};
-use super::engine::{BellEnd, ChatEvent, Table, Voice};
+use super::engine::{ChatEvent, EventSender, LiveSession, WakeReceiver};
 use super::history::History;
 use super::keys::Keys;
+use super::presenter::{self, PENDING_ROWS, Presenter, Reply};
 use super::screen::{Live, RawMode, Screen, is_foreground};
-use super::signals::{Signals, drain, watch_stall};
+use super::signals::{Signals, drain, start_watchdog};
 use super::style::{Line, Look};
-use super::teller::{self, Meant, PENDING_ROWS, Teller};
 use crate::error::ChatError;
 use crate::terminal::excerpt;
 
-/// So long after an Esc the rest of a longer key would have come.
+/// Time after an Esc within which the rest of a longer key sequence arrives.
 const ESCAPE_WAIT: Duration = Duration::from_millis(50);
 const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-/// So long a stop may take to come.
+/// Maximum time until a stop signal arrives.
 const STOP_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 const CONTROL_C: u8 = 0x03;
 const CANDIDATES_SHOWN: usize = 30;
-/// How much of the name of a choice is said again.
+/// Maximum width of a choice's name.
 const CHOICE_COLUMNS: usize = 60;
 const PROMPT: &str = "> ";
 
 pub(crate) struct TerminalChat<'c> {
-    pub(crate) room: &'c Room,
-    pub(crate) table: Table,
+    pub(crate) chat: &'c ChatSession,
+    pub(crate) session: LiveSession,
     pub(crate) screen: Screen<'c>,
-    pub(crate) teller: Teller,
-    pub(crate) voice: Voice,
-    pub(crate) heard: Receiver<ChatEvent>,
-    pub(crate) bell: BellEnd,
+    pub(crate) presenter: Presenter,
+    pub(crate) sender: EventSender,
+    pub(crate) events: Receiver<ChatEvent>,
+    pub(crate) waker: WakeReceiver,
     pub(crate) history: History,
     pub(crate) state: State,
 }
@@ -53,28 +53,28 @@ pub(crate) struct State {
     editor: Editor,
     keys: Keys,
     typed_at: Option<Instant>,
-    /// What was said since the screen was drawn.
+    /// Lines to add with the next drawing.
     lines: Vec<Line>,
     candidates: Vec<String>,
-    /// Ctrl-C was the last key: once more leaves.
+    /// Ctrl-C was the last key; another one leaves.
     is_armed: bool,
     is_leaving: bool,
     is_suspending: bool,
-    /// A fork was asked for and is not there yet: what is typed meanwhile is for the new session.
+    /// A fork was requested and is not ready; input goes to the new session.
     is_forking: bool,
-    held: Vec<Held>,
+    pending_input: Vec<Pending>,
     fork: Option<SessionId>,
     ended: Option<Result<(), DriveError>>,
 }
 
-/// What waits until a fork is there.
-enum Held {
+/// Input that waits until a fork is ready.
+enum Pending {
     Line(String),
     Leave,
 }
 
 impl State {
-    /// Somebody sits down; this is to be said first.
+    /// Creates the state with the first lines to show.
     pub(crate) fn new(editor: Editor, lines: Vec<Line>) -> Self {
         Self { editor, lines, ..Self::default() }
     }
@@ -84,14 +84,14 @@ impl TerminalChat<'_> {
     pub(crate) fn run(mut self) -> Result<SessionId, ChatError> {
         let mode = RawMode::enter().map_err(ChatError::Input)?;
         let signals = Signals::catch().map_err(ChatError::Input)?;
-        let _stall = watch_stall(mode.before.clone());
+        let _watchdog = start_watchdog(mode.before.clone());
         let outcome = loop {
-            match self.turn_of_loop(&mode, &signals) {
+            match self.step(&mode, &signals) {
                 Ok(None) => {}
                 Ok(Some(ended)) => break ended.map_err(ChatError::from),
                 Err(error) => {
-                    // A terminal that is gone: the table is left in good order.
-                    self.table.send(Command::Close);
+                    // The terminal is gone: close the session properly.
+                    self.session.send(Command::Close);
                     self.wait_for_end();
                     break Err(error);
                 }
@@ -100,13 +100,13 @@ impl TerminalChat<'_> {
         let lines = std::mem::take(&mut self.state.lines);
         let closed = self.screen.draw(&lines, &[]).map_err(ChatError::Output);
         drop(mode);
-        let session = self.table.session.clone();
-        self.table.join();
+        let session = self.session.id.clone();
+        self.session.join();
         outcome.and(closed).map(|()| session)
     }
 
-    /// Draws, waits, and does what follows.
-    fn turn_of_loop(
+    /// Draws, waits for input and handles it.
+    fn step(
         &mut self,
         mode: &RawMode,
         signals: &Signals,
@@ -115,9 +115,9 @@ impl TerminalChat<'_> {
         let ready = self.wait(signals).map_err(ChatError::Input)?;
         let [has_keys, has_news, is_resized, is_continued, is_ending] = ready;
         if has_news {
-            self.bell.reset();
-            while let Ok(heard) = self.heard.try_recv() {
-                self.hear(heard);
+            self.waker.reset();
+            while let Ok(event) = self.events.try_recv() {
+                self.on_chat_event(event);
             }
         }
         if is_resized || is_continued {
@@ -127,7 +127,7 @@ impl TerminalChat<'_> {
                 mode.set().map_err(ChatError::Input)?;
             }
             self.screen.measure();
-            self.teller.set_columns(self.screen.size().1);
+            self.presenter.set_columns(self.screen.size().1);
         }
         if is_ending {
             drain(&signals.ending);
@@ -146,8 +146,7 @@ impl TerminalChat<'_> {
         self.follow_fork()
     }
 
-    /// Stops this program and those of its group, as the shell's own key does, and takes the terminal again
-    /// when it goes on.
+    /// Stops this process group, as Ctrl-Z does in a shell, and restores raw mode when it continues.
     fn suspend(&mut self, mode: &RawMode, signals: &Signals) -> Result<(), ChatError> {
         let lines = std::mem::take(&mut self.state.lines);
         self.screen.draw(&lines, &[]).map_err(ChatError::Output)?;
@@ -165,13 +164,13 @@ impl TerminalChat<'_> {
         mode.set().map_err(ChatError::Input)
     }
 
-    /// Waits; which of keys, news of the table and signals are there.
+    /// Waits; returns which of keys, session events and signals are ready.
     fn wait(&self, signals: &Signals) -> std::io::Result<[bool; 5]> {
         let stdin = std::io::stdin();
         let watch = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
         let mut fds = [
             watch(stdin.as_fd()),
-            watch(self.bell.pipe.as_fd()),
+            watch(self.waker.pipe.as_fd()),
             watch(signals.resized.as_fd()),
             watch(signals.continued.as_fd()),
             watch(signals.ending.as_fd()),
@@ -189,13 +188,13 @@ impl TerminalChat<'_> {
         Ok(fds.each_ref().map(|fd| !fd.revents().is_empty()))
     }
 
-    fn hear(&mut self, heard: ChatEvent) {
-        match heard {
+    fn on_chat_event(&mut self, event: ChatEvent) {
+        match event {
             ChatEvent::Ended(how) => self.state.ended = Some(how),
             ChatEvent::Forked(session) => self.state.fork = Some(session),
-            heard => {
-                self.state.is_forking &= !matches!(heard, ChatEvent::NotForked(_));
-                let lines = self.teller.hear(heard, Instant::now());
+            event => {
+                self.state.is_forking &= !matches!(event, ChatEvent::NotForked(_));
+                let lines = self.presenter.on_chat_event(event, Instant::now());
                 self.state.lines.extend(lines);
             }
         }
@@ -203,33 +202,33 @@ impl TerminalChat<'_> {
 
     fn wait_for_end(&mut self) {
         while self.state.ended.is_none()
-            && let Ok(heard) = self.heard.recv()
+            && let Ok(event) = self.events.recv()
         {
-            self.hear(heard);
+            self.on_chat_event(event);
         }
     }
 
-    /// Moves to the session that was forked, or says that the table has ended.
+    /// Switches to the forked session; returns how the session ended, if it did.
     fn follow_fork(&mut self) -> Result<Option<Result<(), DriveError>>, ChatError> {
         if let Some(session) = self.state.fork.take() {
-            self.table.send(Command::Close);
+            self.session.send(Command::Close);
             self.wait_for_end();
             if let Some(Err(error)) = self.state.ended.take() {
                 return Ok(Some(Err(error)));
             }
-            // Should the new one not open, nothing is left to wait for.
+            // If the new session cannot be opened, there is nothing left to wait for.
             self.state.ended = Some(Ok(()));
-            let (new, lines) = self.room.reopen(&session, &self.voice)?;
-            self.state.lines.extend(self.teller.aside(&lines));
-            std::mem::replace(&mut self.table, new).join();
+            let (new, lines) = self.chat.reopen(&session, &self.sender)?;
+            self.state.lines.extend(self.presenter.aside(&lines));
+            std::mem::replace(&mut self.session, new).join();
             self.state.ended = None;
             self.state.is_forking = false;
         }
         if !self.state.is_forking {
-            for held in std::mem::take(&mut self.state.held) {
-                match held {
-                    Held::Line(text) => self.act_on(text),
-                    Held::Leave => self.leave(),
+            for pending_input in std::mem::take(&mut self.state.pending_input) {
+                match pending_input {
+                    Pending::Line(text) => self.act_on(text),
+                    Pending::Leave => self.leave(),
                 }
             }
         }
@@ -249,7 +248,7 @@ impl TerminalChat<'_> {
         }
         self.state.typed_at = Some(Instant::now());
         let bytes = bytes.get(..count).unwrap_or_default();
-        // Alone it was pressed and not pasted.
+        // A lone Ctrl-C was pressed, not pasted.
         if bytes.iter().all(|byte| *byte == CONTROL_C)
             && let Some(pasted) = self.state.keys.end_paste()
         {
@@ -279,7 +278,7 @@ impl TerminalChat<'_> {
             Done::Interrupt if was_armed => self.leave(),
             Done::Interrupt => {
                 self.state.is_armed = true;
-                if self.teller.running().is_some() {
+                if self.presenter.running().is_some() {
                     self.stop();
                 } else {
                     self.state.editor.clear();
@@ -289,26 +288,26 @@ impl TerminalChat<'_> {
         Ok(())
     }
 
-    /// Stops the turn that runs. What was typed stays.
+    /// Stops the running turn. The input stays.
     fn stop(&mut self) {
-        if self.teller.running().is_some() {
-            self.table.send(Command::CancelRunning);
+        if self.presenter.running().is_some() {
+            self.session.send(Command::CancelRunning);
         }
     }
 
     fn leave(&mut self) {
         if self.state.is_forking {
-            self.state.held.push(Held::Leave);
+            self.state.pending_input.push(Pending::Leave);
         } else if !self.state.is_leaving {
             self.state.is_leaving = true;
-            self.table.send(Command::Close);
+            self.session.send(Command::Close);
         }
     }
 
-    /// Does what a line says; while a fork is on its way, later.
+    /// Handles a line; during a fork, it waits.
     fn act_on(&mut self, text: String) {
         if self.state.is_forking {
-            self.state.held.push(Held::Line(text));
+            self.state.pending_input.push(Pending::Line(text));
         } else {
             self.entered(&text);
         }
@@ -320,54 +319,55 @@ impl TerminalChat<'_> {
         }
         let typed = commands::read(text);
         self.state.is_forking = matches!(typed, Typed::Command(Slash::Fork, _));
-        let act = match typed {
-            Typed::Words(words) if let Some(meant) = commands::without_slash(words) => {
-                Act::Tell(vec![not_said(words, &meant)])
+        let action = match typed {
+            Typed::Words(words) if let Some(suggestion) = commands::without_slash(words) => {
+                Action::Tell(vec![not_said(words, &suggestion)])
             }
-            typed => act(&typed, &Place { room: self.room, voice: &self.voice }),
+            typed => dispatch(&typed, &CommandContext { chat: self.chat, sender: &self.sender }),
         };
         if text.trim_start().starts_with('/') {
             self.say(&format!("{PROMPT}{}", text.trim()), Look::Dim);
         }
-        match act {
-            Act::Send(command) => self.table.send(command),
-            Act::Tell(lines) => self.state.lines.extend(self.teller.aside(&lines)),
-            Act::Leave => self.leave(),
+        match action {
+            Action::Send(command) => self.session.send(command),
+            Action::Tell(lines) => self.state.lines.extend(self.presenter.aside(&lines)),
+            Action::Leave => self.leave(),
         }
     }
 
-    /// Whether a line answers what an agent waits for, or tries to. Then it is not said.
+    /// Handles a line as an answer to a permission request. Returns whether it was one.
     fn is_answer(&mut self, text: &str) -> bool {
-        let Some((number, _, wish)) = &self.teller.wish else { return false };
+        let Some((number, _, request)) = &self.presenter.permission else { return false };
         let number = *number;
-        match teller::meant(wish, text) {
-            Meant::Else => return false,
-            Meant::Unclear => {
-                let count = wish.choices.len();
+        match presenter::parse_reply(request, text) {
+            Reply::Other => return false,
+            Reply::Unclear => {
+                let count = request.choices.len();
                 let typed = excerpt(text, CHOICE_COLUMNS);
-                let text = format!("{typed}? type a number from 0 to {count}; 0 says no");
-                self.say(&text, Look::Alarm);
+                let text =
+                    format!("'{typed}' is unclear; type a number from 0 to {count} (0 = no)");
+                self.say(&text, Look::Error);
             }
-            Meant::Answer(answer) => {
+            Reply::Answer(answer) => {
                 let said = match &answer {
                     PermissionAnswer::Choose(id) => {
-                        let chosen = wish.choices.iter().find(|choice| choice.id == *id);
+                        let chosen = request.choices.iter().find(|choice| choice.id == *id);
                         let name = chosen.map_or(text.trim(), |choice| &choice.name);
                         format!("({})", excerpt(name, CHOICE_COLUMNS))
                     }
                     _ => "(no)".to_owned(),
                 };
                 self.say(&said, Look::Dim);
-                self.teller.wish = None;
-                self.table.send(Command::Permit(number, answer));
+                self.presenter.permission = None;
+                self.session.send(Command::Permit(number, answer));
             }
         }
         true
     }
 
     fn complete(&mut self) {
-        let (before, names) = (self.state.editor.before(), self.room.names(""));
-        let Completion { from, candidates } = complete(before, &names, &self.room.folder);
+        let (before, names) = (self.state.editor.before(), self.chat.names(""));
+        let Completion { from, candidates } = complete(before, &names, &self.chat.folder);
         match candidates.as_slice() {
             [] => {}
             [one] => {
@@ -387,11 +387,11 @@ impl TerminalChat<'_> {
     }
 
     fn say(&mut self, text: &str, look: Look) {
-        self.state.lines.extend(self.teller.aside(&Line::all_of(text, look)));
+        self.state.lines.extend(self.presenter.aside(&Line::split(text, look)));
     }
 
     fn draw(&mut self) -> Result<(), ChatError> {
-        let mut above = self.teller.pending(PENDING_ROWS);
+        let mut above = self.presenter.pending(PENDING_ROWS);
         above.extend(self.status());
         if !self.state.candidates.is_empty() {
             above.push(self.offered());
@@ -402,15 +402,15 @@ impl TerminalChat<'_> {
         self.screen.show(&lines, &live).map_err(ChatError::Output)
     }
 
-    /// What the table does now, if that has to be known.
+    /// Returns the status line, if there is one.
     fn status(&self) -> Option<Line> {
-        let text = match (self.state.is_leaving, self.teller.running()) {
+        let text = match (self.state.is_leaving, self.presenter.running()) {
             (true, _) => "leaving…".to_owned(),
-            (false, Some((member, true))) => format!("{member} is being stopped…"),
-            (false, None) if self.state.is_armed => "Ctrl-C once more leaves".to_owned(),
-            (false, running) => match (self.teller.waits_for(), running) {
+            (false, Some((member, true))) => format!("stopping {member}…"),
+            (false, None) if self.state.is_armed => "Press Ctrl-C again to leave".to_owned(),
+            (false, running) => match (self.presenter.waits_for(), running) {
                 (Some(waits), _) => waits,
-                (None, Some((member, _))) => format!("{member} answers… Esc stops"),
+                (None, Some((member, _))) => format!("{member} is answering… Esc to stop"),
                 (None, None) => return None,
             },
         };
@@ -426,8 +426,8 @@ impl TerminalChat<'_> {
     }
 }
 
-/// What is said of a word that other programs take for a command.
-fn not_said(words: &str, meant: &str) -> Line {
-    let cure = format!("did you mean {meant}? To say it, address somebody: @name {words}");
-    Line::new(format!("'{words}' was not said; {cure}"), Look::Alarm)
+/// Returns the line for a word that is a command in other programs.
+fn not_said(words: &str, suggestion: &str) -> Line {
+    let advice = format!("did you mean {suggestion}? To send it, address somebody: @name {words}");
+    Line::new(format!("'{words}' was not sent; {advice}"), Look::Error)
 }

@@ -1,5 +1,5 @@
-//! Bytes of a keyboard as keys. Pure: bytes come in any pieces; what cannot be a key is dropped. The
-//! screen asks whether an Esc is waiting, since only time tells it from the beginning of another key.
+//! Parses keyboard bytes into keys. Pure: bytes arrive in any chunks; unknown sequences are dropped. The caller decides
+//! by time whether an Esc is a key of its own or the start of a sequence.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
@@ -23,12 +23,12 @@ pub(crate) enum Key {
     Control(char),
 }
 
-/// A longer sequence is nobody's key.
+/// Longer sequences are not keys.
 const SEQUENCE_MAX: usize = 32;
 const PASTE_END: &[u8] = b"\x1b[201~";
 const PASTE_MAX: usize = 1024 * 1024;
 
-/// What was typed and is no key yet.
+/// Bytes that are not a complete key yet.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     bytes: Vec<u8>,
@@ -36,7 +36,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Takes bytes in; gives the keys that are complete.
+    /// Adds bytes; returns the keys that are complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<Key> {
         self.bytes.extend_from_slice(bytes);
         let mut keys = Vec::new();
@@ -56,12 +56,12 @@ impl Keys {
         keys
     }
 
-    /// Whether an Esc waits that may be a key of its own.
+    /// Returns whether an Esc is pending that may be a key of its own.
     pub(crate) fn is_escape_waiting(&self) -> bool {
         self.paste.is_none() && self.bytes == b"\x1b"
     }
 
-    /// Nothing followed: it was a key of its own.
+    /// Takes a pending Esc as a key of its own.
     pub(crate) fn take_escape(&mut self) -> Option<Key> {
         let waits = self.is_escape_waiting();
         waits.then(|| {
@@ -79,7 +79,7 @@ impl Keys {
         Some(Key::Paste(pasted_text(&paste)))
     }
 
-    /// Adds to what is being pasted; all up to its end, or all but what may be the end's beginning.
+    /// Adds to a paste: everything up to its end marker, or all but a possible start of the marker.
     fn pasted(&mut self, rest: &[u8], keys: &mut Vec<Key>) -> Option<usize> {
         let paste = self.paste.as_mut()?;
         let end = rest.windows(PASTE_END.len()).position(|window| window == PASTE_END);
@@ -99,7 +99,7 @@ impl Keys {
         Some(until + PASTE_END.len())
     }
 
-    /// The key at the beginning; how many bytes it has, or `None` if it is not complete.
+    /// Parses the first key; returns its number of bytes, or `None` if it is incomplete.
     fn key(&mut self, rest: &[u8], keys: &mut Vec<Key>) -> Option<usize> {
         let first = *rest.first()?;
         let key = match first {
@@ -173,7 +173,7 @@ fn named(params: &[u8], last: u8) -> Option<Key> {
     })
 }
 
-/// A character of one to four bytes.
+/// Returns a character of one to four bytes.
 fn character(rest: &[u8], keys: &mut Vec<Key>) -> Option<usize> {
     let head = rest.get(..rest.len().min(4))?;
     let valid = match std::str::from_utf8(head) {

@@ -1,17 +1,17 @@
-//! The chat: people and agents at one table, by lines. `engine` lets the table run in its own thread and
-//! says what happens; `teller` makes lines of it; `interactive` shows them on a terminal, `plain` without
-//! one. What is typed goes through `keys`, `editor`, `commands` and `act` back to the engine. Called by
-//! the command `chat`; `run` shares the lines.
+//! The chat, line by line. `engine` runs the session in its own thread and sends events; `presenter` turns events into
+//! lines; `interactive` shows them on a terminal, `plain` without one. Input goes through `keys`, `editor`, `commands`
+//! and `dispatch` back to the engine. Used by the command `chat`; `run` shares the presenter.
 
 #![expect(
     clippy::disallowed_methods,
     reason = "an edge: the terminal, files, the clock and the environment of the process come in here"
 )]
 
-mod act;
 mod addressing;
 mod commands;
 mod complete;
+mod dispatch;
+mod display_names;
 mod editor;
 mod engine;
 mod error;
@@ -21,12 +21,11 @@ mod keys;
 mod markdown;
 pub mod narrate;
 mod plain;
+mod presenter;
 mod report;
 mod screen;
-mod shown;
 mod signals;
 mod style;
-mod teller;
 pub mod terminal;
 
 use std::io::{BufRead, Write};
@@ -39,119 +38,134 @@ use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::file::TeamFile;
 use tertulia_team::{Command, Driver, EventSink, Opened, Team, Undecided};
 
-pub use addressing::nobody_called;
+pub use addressing::unknown_name_note;
+pub use display_names::DisplayNames;
 use editor::Editor;
-use engine::{Opening, Table, Voice};
+use engine::{EventSender, LiveSession, Opening};
 pub use error::ChatError;
 pub use history::History;
 use interactive::{State, TerminalChat};
 use plain::PlainChat;
-pub use report::of_house;
+pub use presenter::{Figures, PENDING_ROWS, Presenter};
+pub use report::built_in_note;
 pub use screen::Screen;
-pub use shown::Shown;
 pub use signals::{Interrupt, stop_turn};
 pub use style::{Line, Look};
-pub use teller::{Figures, PENDING_ROWS, Teller};
 
-/// How many messages of a session that is gone on with are shown.
+/// Number of messages shown when a session is resumed.
 const RECAP: usize = 6;
-/// The width of lines without a terminal: that of whoever reads them.
+/// The width of lines without a terminal: effectively unlimited.
 const ANY_WIDTH: usize = usize::MAX / 4;
 
-/// What belongs to a chat as long as it lasts.
-pub struct Room {
+/// The settings and resources of one chat.
+pub struct ChatSession {
     pub store: SessionStore,
     pub team: Team,
     pub file: TeamFile,
-    /// Where the chat runs: files that messages name are looked for there.
+    /// The working folder. Files that messages mention are looked up there.
     pub folder: PathBuf,
-    /// Where the lines that were typed are kept.
+    /// The folder of the input history.
     pub home: Option<PathBuf>,
-    /// The person who types; `None` where nobody said so.
+    /// The person who types; `None` if `--as` was not given.
     pub speaker: Option<Box<str>>,
-    /// The flags that lead back here; `None` where nothing is kept.
+    /// The flags of the suggested resume command; `None` if the store is in memory.
     pub back: Option<String>,
-    /// Whether somebody can be asked.
+    /// Whether a person can answer permission requests.
     pub attended: bool,
 }
 
-/// A session that is open.
-pub struct OpenTable {
+/// An open session.
+pub struct OpenSession {
     pub opened: Opened,
     pub is_new: bool,
 }
 
-struct Begun {
-    table: Table,
-    /// The session, if it was begun just now.
+struct StartedChat {
+    session: LiveSession,
+    /// The session, if it was just created.
     new: Option<SessionId>,
-    voice: Voice,
+    sender: EventSender,
     lines: Vec<Line>,
 }
 
 /// How a chat without a terminal ended.
 pub enum Ended {
-    /// Nothing is left open.
-    Well,
+    /// No question or failure is left.
+    Normally,
     Interrupted,
-    /// A person is to decide what this says.
+    /// A person needs to decide this.
     NeedsPerson(String),
-    /// An agent could not answer, for this reason.
+    /// An agent could not answer, with the reason.
     AgentFailed(String),
     NotSaid(ChatError),
 }
 
-impl Room {
-    /// The names of the members, each behind this sign.
+impl ChatSession {
+    /// Returns the names of the members, each with this prefix.
     fn names(&self, sign: &str) -> Vec<String> {
         let members = self.team.members().iter();
         members.map(|one| format!("{sign}{}", one.member.name)).collect()
     }
 
-    /// Opens the session that was forked from this one, and says so.
-    fn reopen(&self, session: &SessionId, voice: &Voice) -> Result<(Table, Vec<Line>), ChatError> {
-        let mut voice = voice.clone();
+    /// Opens the session that was forked from this one; returns it with the lines to show.
+    fn reopen(
+        &self,
+        session: &SessionId,
+        sender: &EventSender,
+    ) -> Result<(LiveSession, Vec<Line>), ChatError> {
+        let mut sender = sender.clone();
         let team = self.team.clone();
         let Opened { driver, undecided, .. } =
-            Driver::reopen(&self.store, session, team, self.attended, &mut voice)?;
+            Driver::reopen(&self.store, session, team, self.attended, &mut sender)?;
         let text = format!("Forked. You are now in session {}.", short_session(session));
         let mut lines = vec![Line::new(&text, Look::Dim)];
         lines.extend(undecided.as_ref().map(not_asked));
-        Ok((Table::start(driver, &voice).map_err(ChatError::Input)?, lines))
+        Ok((LiveSession::start(driver, &sender).map_err(ChatError::Input)?, lines))
     }
 
     fn open<E: From<ChatError>>(
         &self,
-        voice: Voice,
-        teller: &mut Teller,
-        open: impl FnOnce(&mut dyn EventSink) -> Result<OpenTable, E>,
-    ) -> Result<Begun, E> {
-        let mut opening = Opening { voice, is_asked: false };
-        let table = open(&mut opening)?;
-        let Opening { voice, is_asked } = opening;
-        let lines = self.greeting(&table, is_asked, teller);
-        let OpenTable { opened: Opened { driver, .. }, is_new } = table;
+        sender: EventSender,
+        presenter: &mut Presenter,
+        open: impl FnOnce(&mut dyn EventSink) -> Result<OpenSession, E>,
+    ) -> Result<StartedChat, E> {
+        let mut opening = Opening { sender, is_asked: false };
+        let session = open(&mut opening)?;
+        let Opening { sender, is_asked } = opening;
+        let lines = self.greeting(&session, is_asked, presenter);
+        let OpenSession { opened: Opened { driver, .. }, is_new } = session;
         let new = is_new.then(|| driver.session().clone());
-        let table = Table::start(driver, &voice).map_err(ChatError::Input)?;
-        Ok(Begun { table, new, voice, lines })
+        let session = LiveSession::start(driver, &sender).map_err(ChatError::Input)?;
+        Ok(StartedChat { session, new, sender, lines })
     }
 
-    /// Chats on a terminal; what is left to say once the screen is free again.
+    /// Runs the chat on a terminal. Returns the line to print after the screen is restored.
     pub fn on_terminal<E: From<ChatError>>(
         &self,
         stdout: &mut dyn Write,
         colour: bool,
-        open: impl FnOnce(&mut dyn EventSink) -> Result<OpenTable, E>,
+        open: impl FnOnce(&mut dyn EventSink) -> Result<OpenSession, E>,
     ) -> Result<Option<String>, E> {
-        let (voice, heard, bell) = engine::with_bell().map_err(ChatError::Input)?;
+        let (sender, events, waker) = engine::with_waker().map_err(ChatError::Input)?;
         let screen = Screen::new(stdout, colour);
-        let mut teller = Teller::new(Shown::new(&self.team, &self.file), screen.size().1);
-        let Begun { table, new, voice, lines } = self.open(voice, &mut teller, open)?;
+        let mut presenter =
+            Presenter::new(DisplayNames::new(&self.team, &self.file), screen.size().1);
+        let StartedChat { session, new, sender, lines } =
+            self.open(sender, &mut presenter, open)?;
         let project = self.team.project.as_deref().unwrap_or_default();
         let history = History::in_folder(self.home.clone(), project);
         let state = State::new(Editor::new(history.load()), lines);
-        let chat =
-            TerminalChat { room: self, table, screen, teller, voice, heard, bell, history, state };
+        let chat = TerminalChat {
+            chat: self,
+            session,
+            screen,
+            presenter,
+            sender,
+            events,
+            waker,
+            history,
+            state,
+        };
         let ended = chat.run();
         let is_discarded = new.is_some_and(|new| self.discard_if_empty(&new));
         let session = ended?;
@@ -164,24 +178,25 @@ impl Room {
         })
     }
 
-    /// Chats without a terminal. `prompts`: a person types, and is shown where.
+    /// Runs the chat without a terminal. `prompts`: whether to print a prompt, because a person types.
     pub fn by_lines<E: From<ChatError>>(
         &self,
         stdin: &mut dyn BufRead,
         stdout: &mut dyn Write,
         prompts: bool,
-        open: impl FnOnce(&mut dyn EventSink) -> Result<OpenTable, E>,
+        open: impl FnOnce(&mut dyn EventSink) -> Result<OpenSession, E>,
     ) -> Result<Ended, E> {
-        let (voice, heard) = engine::without_bell();
-        let mut teller = Teller::new(Shown::new(&self.team, &self.file), ANY_WIDTH);
-        let Begun { table, new, voice, lines } = self.open(voice, &mut teller, open)?;
+        let (sender, events) = engine::without_waker();
+        let mut presenter = Presenter::new(DisplayNames::new(&self.team, &self.file), ANY_WIDTH);
+        let StartedChat { session, new, sender, lines } =
+            self.open(sender, &mut presenter, open)?;
         let lines_in = Lines::new(stdin, LINE_BYTES_MAX);
         let mut chat = PlainChat {
-            room: self,
-            table,
-            teller,
-            voice,
-            heard,
+            chat: self,
+            session,
+            presenter,
+            sender,
+            events,
             lines_in,
             stdout,
             prompts,
@@ -193,8 +208,8 @@ impl Room {
         let ended = match chat.print(&lines) {
             Ok(()) => chat.run(),
             Err(error) => {
-                chat.table.send(Command::Close);
-                chat.table.join();
+                chat.session.send(Command::Close);
+                chat.session.join();
                 Err(error)
             }
         };
@@ -204,10 +219,10 @@ impl Room {
         Ok(ended?)
     }
 
-    /// Deletes a session that was begun here, if nothing was said in it; whether it did.
+    /// Deletes a session that was created here, if it has no messages. Returns whether it was deleted.
     fn discard_if_empty(&self, session: &SessionId) -> bool {
-        // Somebody else may have opened it since.
-        let Ok(Some(_hold)) = self.store.hold(session) else { return false };
+        // Another process may have opened it since.
+        let Ok(Some(_hold)) = self.store.lock_session(session) else { return false };
         let was_said = |stored: &StoredEntry| stored.entry.message().is_some();
         let is_empty = self
             .store
@@ -216,8 +231,13 @@ impl Room {
         is_empty && self.store.delete(session).is_ok()
     }
 
-    fn greeting(&self, table: &OpenTable, is_asked: bool, teller: &mut Teller) -> Vec<Line> {
-        let OpenTable { opened: Opened { driver, differences, undecided }, is_new } = table;
+    fn greeting(
+        &self,
+        session: &OpenSession,
+        is_asked: bool,
+        presenter: &mut Presenter,
+    ) -> Vec<Line> {
+        let OpenSession { opened: Opened { driver, differences, undecided }, is_new } = session;
         let names = self.names("@").join(" ");
         let you = match (&self.speaker, self.team.members()) {
             (Some(name), members) if members.iter().filter(|one| one.is_person()).count() > 1 => {
@@ -227,30 +247,31 @@ impl Room {
         };
         let session = short_session(driver.session());
         let dim = |text: &str| [Line::new(text, Look::Dim)];
-        let mut lines = teller.fitted(&dim(&format!("session {session} · {names}{you} · /help")));
-        if let Some(other) = driver.project().filter(|_| driver.is_elsewhere()) {
+        let mut lines =
+            presenter.fitted(&dim(&format!("session {session} · {names}{you} · /help")));
+        if let Some(other) = driver.project().filter(|_| driver.is_other_project()) {
             let text = format!("This session belongs to another project: {other}");
-            lines.extend(teller.fitted(&dim(&text)));
+            lines.extend(presenter.fitted(&dim(&text)));
         }
         if !is_new {
-            lines.extend(teller.recap(driver.entries(), RECAP));
-            // A turn that was cut off just now is asked about.
+            lines.extend(presenter.recap(driver.entries(), RECAP));
+            // For a turn that was interrupted just now, a question follows.
             let unfinished = unfinished_turn(driver.entries(), driver.team());
             if let Some((_, turn)) = unfinished.filter(|_| !is_asked) {
-                lines.extend(teller.unfinished(turn));
+                lines.extend(presenter.unfinished(turn));
             }
         }
         if !differences.is_empty() {
-            lines.extend(teller.fitted(&dim(&narrate::differences(differences.len()))));
+            lines.extend(presenter.fitted(&dim(&narrate::differences(differences.len()))));
         }
         if let Some(undecided) = undecided {
-            lines.extend(teller.fitted(&[not_asked(undecided)]));
+            lines.extend(presenter.fitted(&[not_asked(undecided)]));
         }
         lines
     }
 }
 
-/// That the message which the session was forked at is for somebody who was not asked here.
+/// Returns the line that says who was not asked, if the session was forked at a message to somebody.
 fn not_asked(undecided: &Undecided) -> Line {
     let names = undecided.members.join(", ");
     let asks = format!("Nobody was asked in this session yet; /next {names} asks.");

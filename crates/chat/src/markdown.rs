@@ -1,20 +1,19 @@
-//! Markdown as it streams in, as styled lines. A line is rendered when it is complete; what is rendered
-//! depends on the text alone, never on the pieces in which it came. Prose is wrapped, code never.
-//! Called by whoever shows answers; knows no terminal.
+//! Renders streaming Markdown as styled lines. A line is rendered when it is complete; the result depends only on the
+//! text, not on its chunks. Prose is wrapped, code is not.
 
 mod inline;
 
 use super::style::{Line, Look, wrap};
 
-/// Nobody writes a longer line of prose; what is longer is cut into lines of this size.
+/// Longer lines are cut into lines of this size.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// Quotes inside quotes; deeper ones are text.
+/// Maximum depth of nested quotes; deeper ones are text.
 const QUOTES_MAX: usize = 4;
 
 #[derive(Debug, Default)]
 pub(crate) struct Markdown {
-    /// What came since the last line break.
+    /// The text since the last line break.
     open: String,
     /// The fence of the code block that the text is in.
     fence: Option<Fence>,
@@ -27,7 +26,7 @@ struct Fence {
 }
 
 impl Markdown {
-    /// Takes the next piece in; gives the lines that are complete now.
+    /// Adds a piece; returns the lines that are complete now.
     pub(crate) fn push(&mut self, piece: &str, columns: usize) -> Vec<Line> {
         let mut lines = Vec::new();
         for part in piece.split_inclusive('\n') {
@@ -42,7 +41,7 @@ impl Markdown {
         lines
     }
 
-    /// The text has ended: what is left is a line.
+    /// Ends the text; returns the last line.
     pub(crate) fn finish(&mut self, columns: usize) -> Vec<Line> {
         let mut lines = Vec::new();
         if !self.open.is_empty() {
@@ -52,7 +51,7 @@ impl Markdown {
         lines
     }
 
-    /// The line that is not complete yet, as far as it came; only its end if it is long.
+    /// Returns the incomplete line; only its end if it is long.
     pub(crate) fn pending(&self, columns: usize, rows_max: usize) -> Vec<Line> {
         let room = columns.saturating_mul(rows_max);
         let from = self.open.len().saturating_sub(room);
@@ -68,8 +67,7 @@ impl Markdown {
         rows.into_iter().skip(skipped).collect()
     }
 
-    /// Adds to the open line. One without an end is cut where it has grown too long, at the same place
-    /// for every chunking.
+    /// Adds to the open line. A line that is too long is cut, at the same position for every chunking.
     fn extend(&mut self, mut text: &str, columns: usize, lines: &mut Vec<Line>) {
         while self.open.len() + text.len() > LINE_BYTES_MAX {
             let room = LINE_BYTES_MAX.saturating_sub(self.open.len());
@@ -125,7 +123,7 @@ impl Fence {
     }
 }
 
-/// A line outside code.
+/// Returns a line outside code.
 fn prose(text: &str, columns: usize, depth: usize) -> Vec<Line> {
     let body = text.trim_start();
     let indent = text.get(..text.len() - body.len()).unwrap_or_default();
@@ -171,7 +169,7 @@ fn is_rule(body: &str) -> bool {
     matches!(first, Some('-' | '*' | '_')) && body.len() >= 3 && signs.all(|c| Some(c) == first)
 }
 
-/// The mark of a list item with the blank behind it: `- `, `* `, `+ `, `12. `, `3) `.
+/// Returns the mark of a list item with the space after it: `- `, `* `, `+ `, `12. `, `3) `.
 fn list_mark(body: &str) -> Option<&str> {
     let digits = body.len() - body.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let end = match body.as_bytes().get(digits)? {

@@ -1,5 +1,5 @@
-//! The words for what happens in a session: one wording for `run`, the chat and `sessions show`. Pure: what
-//! happened goes in, one line of text comes out. Whoever shows it shortens and colours it.
+//! The texts for session events: one wording for `run`, the chat and `sessions show`. Pure: takes an event and returns
+//! one line; the caller shortens and colours it.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tertulia_store::SessionId;
 
 use crate::terminal::{counted, duration, excerpt, grouped};
 
-/// How many columns the name of a tool has at most: agents decide how long it is.
+/// Maximum width of a tool's name, which agents choose.
 const TOOL_COLUMNS: usize = 40;
 
-/// That a session was created or resumed.
+/// Says that a session was created or resumed.
 pub fn opened(session: &SessionId, is_new: bool) -> String {
     if is_new { format!("session {session}") } else { format!("resuming session {session}") }
 }
@@ -29,7 +29,7 @@ pub fn summarised(messages: Option<u64>) -> String {
     format!("summarised {}", counted(messages.unwrap_or_default(), "message", "messages"))
 }
 
-/// That the team has this task, or none any more.
+/// Says that the team's task was set or cleared.
 pub fn team_task(task: Option<&str>) -> String {
     match task {
         Some(task) => format!("team task: {task}"),
@@ -37,18 +37,18 @@ pub fn team_task(task: Option<&str>) -> String {
     }
 }
 
-/// That an agent wants to be allowed something.
+/// Says that an agent asks for permission.
 pub fn permission(member: &str, title: &str) -> String {
     format!("{member} asks for permission: {title}")
 }
 
-/// That an agent could not answer, and after which time, where that is known.
+/// Says that an agent could not answer, and after what time if known.
 pub fn failure(member: &str, class: &str, message: &str, after: Option<Duration>) -> String {
     let after = after.map(|time| format!(" after {}", duration(time))).unwrap_or_default();
     format!("{member} could not answer ({class}){after}: {message}")
 }
 
-/// What an agent did besides answering, with the name of the member.
+/// Describes an agent's activity, with the member's name.
 pub fn note(member: &str, what: &TurnActivity) -> String {
     match what {
         TurnActivity::PermissionAsked { title } => permission(member, title),
@@ -57,7 +57,7 @@ pub fn note(member: &str, what: &TurnActivity) -> String {
     }
 }
 
-/// The same where the name of the member stands there already.
+/// Describes an agent's activity without the member's name.
 pub fn activity(what: &TurnActivity) -> String {
     match what {
         TurnActivity::Began { session, model } => {
@@ -99,8 +99,8 @@ pub fn activity(what: &TurnActivity) -> String {
     }
 }
 
-/// Whether this is to be seen while the turn runs. What a tool gave, what was allowed and where the agent keeps
-/// its own record is for whoever reads the session later.
+/// Returns whether this is shown while the turn runs. Tool output, granted permissions and the native session ID are
+/// only shown in the stored session.
 pub fn is_live(note: &TurnEvent) -> bool {
     match &note.activity {
         TurnActivity::Began { .. }
@@ -118,12 +118,12 @@ pub fn is_live(note: &TurnEvent) -> bool {
     }
 }
 
-/// A name without what could make it look like more.
+/// Returns a tool's name, shortened to one line.
 fn tool(name: &str) -> String {
     excerpt(name, TOOL_COLUMNS)
 }
 
-/// What a tool was given: the value if there is only one, else all of it.
+/// Returns the input of a tool: the value if there is only one field, otherwise all of it.
 fn given(input: &Json) -> Cow<'_, str> {
     let all = Cow::Borrowed(input.as_str());
     let Ok(raw) = parse(input.as_str()) else { return all };
@@ -206,18 +206,18 @@ mod tests {
 
     #[test]
     fn everything_that_an_agent_does_has_one_wording() {
-        for (what, told) in wordings() {
-            assert_eq!(note("max", &what), told);
+        for (what, reported) in wordings() {
+            assert_eq!(note("max", &what), reported);
         }
     }
 
     #[test]
     fn what_is_shown_live_is_what_a_person_can_act_on() {
-        for (what, told) in wordings() {
+        for (what, reported) in wordings() {
             let is_quiet =
-                ["native session", "←", "permission"].iter().any(|word| told.contains(word));
+                ["native session", "←", "permission"].iter().any(|word| reported.contains(word));
             let note = TurnEvent::new("t".into(), "max", what);
-            assert_eq!(is_live(&note), !is_quiet, "{told}");
+            assert_eq!(is_live(&note), !is_quiet, "{reported}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! The chat without a terminal: lines in, plain text out, no escape sequence. A line is read when the
-//! table has come to rest, so a script gets the same talk every time.
+//! The chat without a terminal: lines in, plain text out, no escape sequences. The next line is read when no turn is
+//! running, so a script gets the same conversation every time.
 
 use std::io::Write;
 use std::sync::mpsc::Receiver;
@@ -9,38 +9,38 @@ use tertulia_operations::lines::{LineError, Lines};
 use tertulia_store::SessionId;
 use tertulia_team::{Command, DriveError, SessionEvent};
 
-use super::act::{Act, Place, act};
 use super::commands;
-use super::engine::{ChatEvent, Table, Voice};
+use super::dispatch::{Action, CommandContext, dispatch};
+use super::engine::{ChatEvent, EventSender, LiveSession};
+use super::presenter::Presenter;
 use super::signals::{Interrupt, leave};
 use super::style::{Line, Look};
-use super::teller::Teller;
-use super::{Ended, Room};
+use super::{ChatSession, Ended};
 use crate::error::ChatError;
 use crate::narrate;
 use crate::terminal::grouped;
 
 pub(crate) struct PlainChat<'c> {
-    pub(crate) room: &'c Room,
-    pub(crate) table: Table,
-    pub(crate) teller: Teller,
-    pub(crate) voice: Voice,
-    pub(crate) heard: Receiver<ChatEvent>,
+    pub(crate) chat: &'c ChatSession,
+    pub(crate) session: LiveSession,
+    pub(crate) presenter: Presenter,
+    pub(crate) sender: EventSender,
+    pub(crate) events: Receiver<ChatEvent>,
     pub(crate) lines_in: Lines<'c>,
     pub(crate) stdout: &'c mut dyn Write,
     /// Whether a person types the lines.
     pub(crate) prompts: bool,
     /// The number of the last question whether something runs.
     pub(crate) asked: u64,
-    /// Whether the table of this session has said that it ended.
+    /// Whether the session has ended.
     pub(crate) is_over: bool,
-    /// What an agent wanted to be allowed that nobody here could allow.
+    /// The permission request that nobody could answer here.
     pub(crate) refused: Option<String>,
-    /// Why a line was not said; of several, the first.
+    /// The first error of a line that was not sent.
     pub(crate) not_said: Option<ChatError>,
 }
 
-/// Why nothing runs.
+/// Why no turn is running.
 enum Rest {
     Quiet,
     Forked(SessionId),
@@ -49,40 +49,40 @@ enum Rest {
 
 impl PlainChat<'_> {
     pub(crate) fn run(mut self) -> Result<Ended, ChatError> {
-        let interrupt = Interrupt::watch(self.table.door.clone(), leave);
+        let interrupt = Interrupt::watch(self.session.handle.clone(), leave);
         let talked = match self.talk(&interrupt) {
             Ok(Some(ended)) => ended.map_err(ChatError::from),
-            // Also where nobody reads any more: the table is left in good order.
+            // Also if nobody reads the output any more: close the session properly.
             other => {
-                self.table.send(Command::Close);
+                self.session.send(Command::Close);
                 let ended = self.until_ended();
                 other.and(ended.map_err(ChatError::from))
             }
         };
         let is_interrupted = interrupt.happened();
         drop(interrupt);
-        self.table.join();
+        self.session.join();
         talked?;
         let ended = match self.refused {
             _ if is_interrupted => Ended::Interrupted,
             Some(refused) => Ended::NeedsPerson(refused),
-            None => self.teller.left_open(),
+            None => self.presenter.left_open(),
         };
         Ok(match (ended, self.not_said) {
-            // However well the rest went, somebody was not heard.
-            (Ended::Well, Some(error)) => Ended::NotSaid(error),
+            // Even if the rest went well, one line was not sent.
+            (Ended::Normally, Some(error)) => Ended::NotSaid(error),
             (ended, _) => ended,
         })
     }
 
-    /// Line after line; how the table ended, if it did.
+    /// Handles line after line; returns how the session ended, if it did.
     fn talk(&mut self, interrupt: &Interrupt) -> Result<Option<Result<(), DriveError>>, ChatError> {
         loop {
             match self.settle()? {
                 Rest::Ended(how) => return Ok(Some(how)),
                 Rest::Forked(session) => {
                     self.move_to(&session)?;
-                    interrupt.follow(self.table.door.clone());
+                    interrupt.follow(self.session.handle.clone());
                 }
                 Rest::Quiet if !self.read_and_act()? => return Ok(None),
                 Rest::Quiet => {}
@@ -90,7 +90,7 @@ impl PlainChat<'_> {
         }
     }
 
-    /// Reads a line and does what it says; `false` if there is none, or somebody leaves.
+    /// Reads a line and handles it; returns `false` at the end of input or on `/quit`.
     fn read_and_act(&mut self) -> Result<bool, ChatError> {
         if self.prompts {
             write!(self.stdout, "> ").map_err(ChatError::Output)?;
@@ -100,38 +100,41 @@ impl PlainChat<'_> {
             return Ok(false);
         };
         self.refused = None;
-        let act = match line.text {
-            Ok(text) => act(&commands::read(text), &Place { room: self.room, voice: &self.voice }),
+        let action = match line.text {
+            Ok(text) => dispatch(
+                &commands::read(text),
+                &CommandContext { chat: self.chat, sender: &self.sender },
+            ),
             Err(error) => {
                 let line = unreadable(&error);
                 self.not_said.get_or_insert(ChatError::Line(error));
-                Act::Tell(vec![line])
+                Action::Tell(vec![line])
             }
         };
-        match act {
-            Act::Send(command) => self.table.send(command),
-            Act::Tell(lines) => self.print(&lines)?,
-            Act::Leave => return Ok(false),
+        match action {
+            Action::Send(command) => self.session.send(command),
+            Action::Tell(lines) => self.print(&lines)?,
+            Action::Leave => return Ok(false),
         }
         Ok(true)
     }
 
-    /// Shows what happens until nothing runs.
+    /// Shows events until no turn is running.
     fn settle(&mut self) -> Result<Rest, ChatError> {
         self.ask_status();
         let mut rest = Rest::Quiet;
-        while let Ok(heard) = self.heard.recv() {
-            match heard {
+        while let Ok(event) = self.events.recv() {
+            match event {
                 ChatEvent::Ended(how) => return Ok(Rest::Ended(how)),
                 ChatEvent::Forked(session) => rest = Rest::Forked(session),
-                // An answer to an earlier question says nothing about what was sent since.
+                // The answer to an earlier question does not cover what was sent since.
                 ChatEvent::Status { number, runs: false } if number == self.asked => break,
                 // Asked again when the turn has ended.
                 ChatEvent::Status { .. } => {}
-                heard => {
-                    let was_running = self.teller.running().is_some();
-                    self.tell(heard)?;
-                    if was_running && self.teller.running().is_none() {
+                event => {
+                    let was_running = self.presenter.running().is_some();
+                    self.tell(event)?;
+                    if was_running && self.presenter.running().is_none() {
                         self.ask_status();
                     }
                 }
@@ -142,52 +145,52 @@ impl PlainChat<'_> {
 
     fn ask_status(&mut self) {
         self.asked += 1;
-        self.table.ask_status(&self.voice, self.asked);
+        self.session.ask_status(&self.sender, self.asked);
     }
 
     fn until_ended(&mut self) -> Result<(), DriveError> {
         while !self.is_over {
-            match self.heard.recv() {
+            match self.events.recv() {
                 Ok(ChatEvent::Ended(how)) => {
                     self.is_over = true;
                     return how;
                 }
-                // With nobody left to read it is in the log.
-                Ok(heard) => drop(self.tell(heard)),
+                // If nobody reads it, it is still in the log.
+                Ok(event) => drop(self.tell(event)),
                 Err(_) => break,
             }
         }
         Ok(())
     }
 
-    /// Leaves a session for the one that was forked from it.
+    /// Switches to the forked session.
     fn move_to(&mut self, session: &SessionId) -> Result<(), ChatError> {
-        self.table.send(Command::Close);
+        self.session.send(Command::Close);
         self.until_ended()?;
-        let (new, lines) = self.room.reopen(session, &self.voice)?;
-        std::mem::replace(&mut self.table, new).join();
+        let (new, lines) = self.chat.reopen(session, &self.sender)?;
+        std::mem::replace(&mut self.session, new).join();
         self.is_over = false;
         self.print(&lines)
     }
 
-    fn tell(&mut self, heard: ChatEvent) -> Result<(), ChatError> {
-        if let ChatEvent::Session(SessionEvent::Permission { member, request, .. }) = &heard {
-            let name = self.teller.shown.name(member);
-            let wish = narrate::permission(name, &request.title);
-            let line = format!("{wish}; nobody can answer without a terminal, so the turn ends");
+    fn tell(&mut self, event: ChatEvent) -> Result<(), ChatError> {
+        if let ChatEvent::Session(SessionEvent::Permission { member, request, .. }) = &event {
+            let name = self.presenter.names.name(member);
+            let request = narrate::permission(name, &request.title);
+            let line = format!("{request}; nobody can answer without a terminal, so the turn ends");
             self.refused = Some(format!(
-                "{wish}; run `tertulia chat` on a terminal and type /resume {member}"
+                "{request}; run `tertulia chat` on a terminal and type /resume {member}"
             ));
-            let lines = self.teller.interrupts(&[Line::new(&line, Look::Alarm)]);
+            let lines = self.presenter.interrupts(&[Line::new(&line, Look::Error)]);
             return self.print(&lines);
         }
-        let lines = match heard {
+        let lines = match event {
             ChatEvent::NotSaid(error) => {
-                let lines = self.teller.alarm(&error.to_string());
+                let lines = self.presenter.error_lines(&error.to_string());
                 self.not_said.get_or_insert(error);
                 lines
             }
-            heard => self.teller.hear(heard, Instant::now()),
+            event => self.presenter.on_chat_event(event, Instant::now()),
         };
         self.print(&lines)
     }
@@ -200,15 +203,15 @@ impl PlainChat<'_> {
     }
 }
 
-/// What is said of a line that is no text.
+/// Returns the line for input that is not valid text.
 fn unreadable(error: &LineError) -> Line {
     let what = match error {
         LineError::NotUtf8 { number, offset } => {
-            format!("line {number} is not UTF-8: byte {offset} of it begins no character")
+            format!("line {number} is not UTF-8: byte {offset} of it is invalid")
         }
         LineError::TooLong { number, bytes_max } => {
             format!("line {number} is longer than {} bytes", grouped(*bytes_max))
         }
     };
-    Line::new(format!("{what}; it was not said"), Look::Alarm)
+    Line::new(format!("{what}; it was not sent"), Look::Error)
 }

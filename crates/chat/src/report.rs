@@ -1,5 +1,5 @@
-//! What the commands answer that look at the table: queue, causes, cost, contexts, members. Most take the driver and
-//! give lines; those are called in the driver's thread by visits.
+//! The answers of chat commands that look at the session: queue, decisions, cost, contexts, members. Most take the
+//! driver and return lines; they run in the driver's thread.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use tertulia_session::{Entry, EntryId, EntryKind, Intent};
 use tertulia_team::agents::AgentDefinition;
 use tertulia_team::file::{MemberFile, TeamFile, TrustReason};
 use tertulia_team::{
-    Answers, Compacted, Driver, LIBRARIAN, SCRIBE, Status, Team, TeamMember, TurnPrompt,
+    Compacted, Driver, LIBRARIAN, Responder, SCRIBE, Status, Team, TeamMember, TurnPrompt,
 };
 
+use super::presenter::Figures;
 use super::style::{Line, Look};
-use super::teller::Figures;
 use crate::error::Refusal;
 use crate::terminal::{counted, excerpt, grouped};
 
-/// How much of a message is shown beside its id.
+/// Maximum width of a message next to its ID.
 const EXCERPT_COLUMNS: usize = 50;
-/// How much of a command, a path or an address is shown.
+/// Maximum width of a command, a path or an address.
 const SHOWN_COLUMNS: usize = 60;
 
 fn plain(text: &str) -> Line {
@@ -32,10 +32,9 @@ pub(crate) fn compacted(compacted: Compacted) -> String {
         Compacted::Done { saved_bytes, .. } => {
             format!("prompts are {} bytes shorter from now on", grouped(saved_bytes as u64))
         }
-        Compacted::TooFew { keeps } => format!(
-            "Nothing to summarise yet: the newest {} always stay word for word.",
-            count(keeps)
-        ),
+        Compacted::TooFew { keeps } => {
+            format!("Nothing to summarise yet: the newest {} always stay verbatim.", count(keeps))
+        }
         Compacted::NotShorter { messages } => format!(
             "Nothing to summarise yet: a summary of {} would not be shorter than they are.",
             count(messages)
@@ -48,12 +47,12 @@ pub(crate) fn queue(driver: &Driver) -> Vec<Line> {
     let mut lines = Vec::new();
     match machine.status() {
         Status::Resting => {}
-        Status::Running { turn } => lines.extend(turn_lines(driver, "speaks", &turn)),
+        Status::Running { turn } => lines.extend(turn_lines(driver, "is answering", &turn)),
         Status::Stopping { turn } => lines.extend(turn_lines(driver, "is being stopped", &turn)),
         Status::Waiting { turn, .. } => lines.extend(turn_lines(driver, "is asked", &turn)),
         Status::Paused(why) => lines.push(plain(&format!("paused: {why}"))),
     }
-    // The order in which they are called, as long as nobody else is addressed and nobody waits too long.
+    // The order in which they run, unless others are addressed or one waits too long.
     let mut waiting: Vec<_> = machine.waiting().collect();
     waiting.sort_by_key(|waiting| waiting.intent.as_str());
     for waiting in waiting {
@@ -65,7 +64,7 @@ pub(crate) fn queue(driver: &Driver) -> Vec<Line> {
         lines.extend(turn_lines(driver, &does, waiting.turn));
     }
     if lines.is_empty() {
-        lines.push(plain("nobody speaks, and nobody waits"));
+        lines.push(plain("no turn is running or queued"));
     }
     lines
 }
@@ -79,16 +78,16 @@ fn turn_lines(driver: &Driver, does: &str, turn: &EntryId) -> Vec<Line> {
     vec![plain(&format!("{} {does}", queued.member)).with(&format!("  {}", short(&why)), Look::Dim)]
 }
 
-/// Why an entry led where it did; without one, the newest message.
+/// Explains the decisions about an entry, or about the newest message.
 pub(crate) fn why(driver: &mut Driver, given: &str) -> Result<Vec<Line>, Refusal> {
     let entry = if given.is_empty() {
         newest_message(driver.entries())
     } else {
-        // Whoever names an entry may mean one of long ago.
+        // The entry may be an old one that is not loaded.
         driver.read_all()?;
         Some(named(driver, given)?)
     };
-    let Some(entry) = entry else { return Ok(vec![plain("nothing was said yet")]) };
+    let Some(entry) = entry else { return Ok(vec![plain("the session has no messages yet")]) };
     let mut lines = Vec::new();
     if let Some(message) = entry.message() {
         let text = excerpt(&message.text(), EXCERPT_COLUMNS);
@@ -97,7 +96,7 @@ pub(crate) fn why(driver: &mut Driver, given: &str) -> Result<Vec<Line>, Refusal
     let machine = driver.machine();
     let decisions = story(&entry.id, |about| machine.why(about.as_str()));
     if decisions.is_empty() {
-        lines.push(plain("nothing was decided because of it"));
+        lines.push(plain("no decision was made because of it"));
     }
     lines.extend(decisions.iter().map(|decision| plain(&decision.to_string())));
     Ok(lines)
@@ -113,7 +112,7 @@ pub(crate) fn cost(driver: &Driver) -> Vec<Line> {
         }
     }
     let row = |name: &str, figures: &Figures| {
-        let took = figures.counted().unwrap_or_else(|| "nothing told".to_owned());
+        let took = figures.counted().unwrap_or_else(|| "not reported".to_owned());
         plain(&format!("{name}: {took} · {}", counted(figures.answers, "answer", "answers")))
     };
     if all.counted().is_none() {
@@ -134,7 +133,7 @@ pub(crate) fn task(driver: &Driver) -> Option<&str> {
     newest.flatten()
 }
 
-/// Why nothing goes on when somebody says so; `None` if something does.
+/// Returns why there is nothing to resume; `None` if there is something.
 pub(crate) fn nothing_to_resume(driver: &Driver) -> Option<String> {
     let machine = driver.machine();
     match machine.status() {
@@ -158,13 +157,13 @@ pub(crate) fn nothing_to_resume(driver: &Driver) -> Option<String> {
     }
 }
 
-/// That there is nothing to drop of a member.
+/// Returns the line for a member without a queued turn.
 pub(crate) fn no_turn_waits(driver: &Driver, member: &str) -> String {
     match driver.machine().status() {
         Status::Running { turn } if member_of(driver, &turn) == Some(member) => {
-            format!("{member} speaks already; Esc or /cancel stops that")
+            format!("{member} is already answering; Esc or /cancel stops it")
         }
-        _ => format!("no turn of {member} waits; /queue shows who does"),
+        _ => format!("{member} has no queued turn; /queue shows who has"),
     }
 }
 
@@ -173,12 +172,12 @@ fn member_of<'d>(driver: &'d Driver, turn: &EntryId) -> Option<&'d str> {
     entry.turn().map(|turn| &*turn.member)
 }
 
-/// The entry that is meant, by its id or a beginning of it.
+/// Finds an entry by its ID or a prefix of it.
 pub(crate) fn named<'d>(driver: &'d Driver, given: &str) -> Result<&'d Entry, Refusal> {
     Ok(find_entry(driver.entries(), given)?)
 }
 
-/// The turn that is to be repeated: by its id, or the newest one of a member.
+/// Finds the turn to retry: by its ID, or the newest one of a member.
 pub(crate) fn turn_named(driver: &Driver, given: &str) -> Result<EntryId, Refusal> {
     let Ok(member) = driver.team().named(given) else {
         return named(driver, given)?.turn_id().cloned().ok_or(Refusal::NoTurn);
@@ -190,23 +189,23 @@ pub(crate) fn turn_named(driver: &Driver, given: &str) -> Result<EntryId, Refusa
     turn.ok_or_else(|| Refusal::NoTurnYet { member: member.clone() })
 }
 
-/// What a member would get now; without a name, the one that answers what addresses nobody.
+/// Describes the prompt that a member would get now; without a name, the default member.
 pub(crate) fn context(driver: &mut Driver, given: &str) -> Result<Vec<Line>, Refusal> {
-    let member = meant(driver, given)?.clone();
+    let member = member_meant(driver, given)?.clone();
     let name = &member.member.name;
     if member.is_person() {
         return Ok(vec![plain(&format!("{name} is a person and gets no prompt"))]);
     }
     let own = own_newest_message(driver.entries(), name).map(|entry| entry.id.clone());
     let Some(prompt) = driver.prompt_for(name) else {
-        return Ok(vec![plain("nothing was said yet")]);
+        return Ok(vec![plain("the session has no messages yet")]);
     };
-    let mut lines: Vec<Line> = of_house(&member).iter().map(|text| plain(text)).collect();
+    let mut lines: Vec<Line> = built_in_note(&member).iter().map(|text| plain(text)).collect();
     lines.extend(context_lines(&member, own.as_ref(), &prompt));
     Ok(lines)
 }
 
-fn meant<'d>(driver: &'d Driver, given: &str) -> Result<&'d TeamMember, Refusal> {
+fn member_meant<'d>(driver: &'d Driver, given: &str) -> Result<&'d TeamMember, Refusal> {
     let team = driver.team();
     if !given.is_empty() {
         return Ok(team.named(given)?);
@@ -237,8 +236,7 @@ fn context_lines(one: &TeamMember, own: Option<&EntryId>, prompt: &TurnPrompt) -
         lines.push(plain(&format!("  system text  {}", counted(system, "byte", "bytes"))));
     }
     lines.push(plain(&format!("  prompt       {}", counted(bytes, "byte", "bytes"))));
-    lines
-        .push(plain(&format!("  word for word  {}", word_for_word(window, own.is_some(), prompt))));
+    lines.push(plain(&format!("  verbatim     {}", word_for_word(window, own.is_some(), prompt))));
     lines.push(match prompt.covered as u64 {
         0 => plain("  summary      none"),
         covered => {
@@ -267,18 +265,18 @@ fn word_for_word(window: usize, is_own: bool, prompt: &TurnPrompt) -> String {
     format!("{newest} and {before}, of a window of {window}{dropped}")
 }
 
-/// What a house member answers from; `None` for everybody else.
-pub fn of_house(member: &TeamMember) -> Option<String> {
+/// Returns a note on what a built-in member answers from; `None` for other members.
+pub fn built_in_note(member: &TeamMember) -> Option<String> {
     let name = &member.member.name;
-    let does = match &member.answers {
-        Answers::Scribe => "reads the whole log",
-        Answers::Librarian => "searches past sessions",
-        Answers::Person | Answers::Agent(_) => return None,
+    let does = match &member.responder {
+        Responder::Scribe => "reads the whole log",
+        Responder::Librarian => "searches past sessions",
+        Responder::Person | Responder::Agent(_) => return None,
     };
     Some(format!("{name} is built in and {does}; showing what a regular agent would receive"))
 }
 
-/// Who sits at the table, what answers for them, what they may do and where.
+/// Lists the members: their agents, permissions and folders.
 pub(crate) fn members(team: &Team, file: &TeamFile) -> Vec<Line> {
     team.members()
         .iter()
@@ -294,7 +292,7 @@ fn member_row(one: &TeamMember, file: Option<&MemberFile>) -> String {
     row.push_str("  ");
     row.push_str(&member_kind(one, file));
     if one.member.is_default {
-        row.push_str("; answers what addresses nobody");
+        row.push_str("; answers messages that address nobody");
     }
     row
 }
@@ -323,7 +321,7 @@ fn member_kind(one: &TeamMember, file: Option<&MemberFile>) -> String {
     parts.join(", ")
 }
 
-/// What an agent may do, where that is held in check.
+/// Returns the permissions of an agent, if they are enforced.
 fn may(file: &MemberFile, agent: &AgentDefinition) -> Option<String> {
     let is_held = agent.takes("permissions");
     let (member, permissions) = ("it".into(), file.permissions);
@@ -339,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_member_is_told_as_what_it_is() {
+    fn every_kind_of_member_is_reported_as_what_it_is() {
         let text = r#"
 default = "max"
 [[member]]
@@ -381,8 +379,8 @@ agent = "scribe"
             rows,
             [
                 "@ann  a person",
-                "@max  claude, model opus, window 20, it may edit files, works in src; answers what \
-                 addresses nobody",
+                "@max  claude, model opus, window 20, it may edit files, works in src; answers \
+                 messages that address nobody",
                 "@eva \"Eva\"  script, window 20",
                 "@tests  command `sh run.sh`, window 1",
                 "@fake  acp `my-agent`, window 20, it may read files",

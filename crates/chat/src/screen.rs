@@ -1,5 +1,5 @@
-//! The terminal, by lines: what was said scrolls up and stays; below it lies what changes, the answer's
-//! last line and the line that is typed. Owns the terminal's mode and gives it back whatever happens.
+//! The terminal. Finished lines scroll up and stay; the rows below them are redrawn: the unfinished line of the answer
+//! and the input line. Owns the terminal's mode and restores it in all cases.
 
 use std::borrow::Cow;
 use std::io::{self, Write, stdin, stdout};
@@ -11,27 +11,26 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::style::{Line, Look};
 use crate::terminal::{excerpt, visible};
 
-/// What a screen is taken to be that does not say how large it is.
+/// The assumed size of a terminal that does not report one.
 const USUAL_SIZE: (usize, usize) = (24, 80);
-/// What rows of the line that is typed begin with, but the first.
+/// Prefix of all rows of the input line but the first.
 const CONTINUED: &str = "  ";
-/// So that a paste comes as one, and is taken for what it is.
+/// Turns on bracketed paste, so that a paste arrives as one.
 const PASTES_ON: &str = "\x1b[?2004h";
 const PASTES_OFF: &str = "\x1b[?2004l";
 
-/// The mode of the terminal while keys are read one by one; the old one comes back with the drop, also
-/// when a panic unwinds.
+/// Raw mode of the terminal. Dropping it restores the old mode, also during a panic.
 pub(crate) struct RawMode {
-    pub(crate) before: Cooked,
+    pub(crate) before: SavedMode,
 }
 
-/// The terminal as it was before.
+/// The mode of the terminal before the chat.
 #[derive(Clone)]
-pub(crate) struct Cooked(Termios);
+pub(crate) struct SavedMode(Termios);
 
-impl Cooked {
-    /// Gives it back. Takes no time, whatever the terminal does. In the background it is the shell's already,
-    /// and who sets its mode from there is stopped.
+impl SavedMode {
+    /// Restores the mode without blocking. In the background the terminal already belongs to the shell, and setting its
+    /// mode would stop this process.
     pub(crate) fn restore(&self) {
         if !is_foreground() {
             return;
@@ -40,31 +39,31 @@ impl Cooked {
     }
 }
 
-/// Whether the terminal listens to this process and not to another one.
+/// Returns whether this process is in the terminal's foreground group.
 pub(crate) fn is_foreground() -> bool {
     tcgetpgrp(stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
 impl RawMode {
-    /// Lets every key through at once, and shows none.
+    /// Enters raw mode.
     pub(crate) fn enter() -> io::Result<Self> {
-        let mode = Self { before: Cooked(tcgetattr(stdin())?) };
+        let mode = Self { before: SavedMode(tcgetattr(stdin())?) };
         mode.set()?;
         Ok(mode)
     }
 
-    /// Sets the mode again, as after the process was stopped and goes on.
+    /// Sets raw mode, also again after the process was stopped.
     pub(crate) fn set(&self) -> io::Result<()> {
-        let Cooked(mut raw) = self.before.clone();
+        let SavedMode(mut raw) = self.before.clone();
         raw.make_raw();
         tcsetattr(stdin(), OptionalActions::Now, &raw)?;
         let _ = rustix::io::write(stdout(), PASTES_ON.as_bytes());
         Ok(())
     }
 
-    /// Gives the terminal back as it was, until the mode is set again.
+    /// Restores the old mode until raw mode is set again.
     pub(crate) fn leave(&self) {
-        // Past every buffer: this must get through when nothing else does.
+        // Written directly, without buffers, so that it always gets through.
         let _ = rustix::io::write(stdout(), PASTES_OFF.as_bytes());
         self.before.restore();
     }
@@ -76,46 +75,46 @@ impl Drop for RawMode {
     }
 }
 
-/// What lies below the talk and changes.
+/// The rows below the finished lines.
 pub(crate) struct Live<'l> {
     pub(crate) above: Vec<Line>,
     pub(crate) prompt: &'l str,
     pub(crate) text: &'l str,
-    /// Where the cursor is in it, in bytes.
+    /// Byte index of the cursor in the text.
     pub(crate) cursor: usize,
 }
 
-/// A terminal on which lines stay, and rows below them are drawn anew.
+/// A terminal with finished lines, and rows below them that are redrawn.
 pub struct Screen<'s> {
     out: &'s mut dyn Write,
     colour: bool,
     rows: usize,
     columns: usize,
-    /// How many rows of what changes lie above the cursor.
+    /// Number of redrawn rows above the cursor.
     above_cursor: usize,
-    /// How wide what changes is, row by row down to the cursor.
+    /// Widths of the redrawn rows down to the cursor.
     widths: Vec<usize>,
 }
 
 impl<'s> Screen<'s> {
-    /// The terminal that is written to by this stream.
+    /// Creates a screen that writes to this stream.
     pub fn new(out: &'s mut dyn Write, colour: bool) -> Self {
         let (rows, columns) = size();
         Self { out, colour, rows, columns, above_cursor: 0, widths: Vec::new() }
     }
 
-    /// How many rows and columns it had when it was measured last.
+    /// Returns the rows and columns of the last measurement.
     pub fn size(&self) -> (usize, usize) {
         (self.rows, self.columns)
     }
 
-    /// Looks again how large it is. Where it has become narrow, the terminal has broken what lies there.
+    /// Measures the terminal again. A narrower terminal has wrapped the redrawn rows.
     pub fn measure(&mut self) {
         (self.rows, self.columns) = size();
         self.above_cursor = rows_above(&self.widths, self.columns).min(self.rows.saturating_sub(1));
     }
 
-    /// Adds lines to the talk, and draws what lies below it anew.
+    /// Adds finished lines, and redraws the rows below them.
     pub(crate) fn show(&mut self, lines: &[Line], live: &Live<'_>) -> io::Result<()> {
         let mut bytes = self.erased() + &self.talk(lines);
         let rows_max = self.rows.saturating_sub(1).max(1);
@@ -140,9 +139,9 @@ impl<'s> Screen<'s> {
         self.write(&bytes)
     }
 
-    /// Adds lines to the talk, and draws rows below it anew. Nothing is typed: the cursor stands behind the last row.
+    /// Adds finished lines, and redraws rows below them without an input line; the cursor is after the last row.
     pub fn draw(&mut self, lines: &[Line], below: &[Line]) -> io::Result<()> {
-        // Where nothing of ours lies there may be something of somebody else's.
+        // If nothing was drawn here, the rows may belong to somebody else.
         let mut bytes = if self.widths.is_empty() { String::new() } else { self.erased() };
         bytes.push_str(&self.talk(lines));
         self.forget();
@@ -157,7 +156,7 @@ impl<'s> Screen<'s> {
         self.write(&bytes)
     }
 
-    /// A row of what changes. One that the terminal breaks would be two when it is erased.
+    /// Returns a redrawn row, cut to the width: a wrapped row would count as two when it is erased.
     fn row(&mut self, line: &Line, columns: usize) -> String {
         let is_too_wide = line.width() > columns;
         let cut = is_too_wide.then(|| Line::new(excerpt(&line.text(), columns), Look::Dim));
@@ -171,19 +170,19 @@ impl<'s> Screen<'s> {
         self.out.flush()
     }
 
-    /// Clears the whole screen; the talk is in the terminal's memory.
+    /// Clears the screen; finished lines stay in the scrollback.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         self.forget();
         self.out.write_all(b"\x1b[H\x1b[2J")
     }
 
-    /// Nothing that changes lies there any more.
+    /// Forgets the redrawn rows.
     fn forget(&mut self) {
         self.above_cursor = 0;
         self.widths.clear();
     }
 
-    /// What changes is taken away.
+    /// Returns the codes that erase the redrawn rows.
     fn erased(&self) -> String {
         format!("\r{}\x1b[J", moved(self.above_cursor, 'A'))
     }
@@ -193,8 +192,8 @@ impl<'s> Screen<'s> {
     }
 }
 
-/// How many rows lie above the cursor once rows of these widths are broken at so many columns. The last
-/// is the one up to the cursor.
+/// Returns the number of rows above the cursor after rows of these widths wrap at this many columns. The last width is
+/// that of the row up to the cursor.
 fn rows_above(widths: &[usize], columns: usize) -> usize {
     let columns = columns.max(1);
     match widths.split_last() {
@@ -206,12 +205,12 @@ fn rows_above(widths: &[usize], columns: usize) -> usize {
     }
 }
 
-/// The cursor goes so many places up or right.
+/// Returns the code that moves the cursor.
 fn moved(count: usize, direction: char) -> String {
     if count == 0 { String::new() } else { format!("\x1b[{count}{direction}") }
 }
 
-/// How many rows and columns the terminal has.
+/// Returns the rows and columns of the terminal.
 fn size() -> (usize, usize) {
     let size = tcgetwinsize(stdout().as_fd()).ok();
     match size.map(|size| (usize::from(size.ws_row), usize::from(size.ws_col))) {
@@ -220,7 +219,7 @@ fn size() -> (usize, usize) {
     }
 }
 
-/// How the line that is typed lies on the screen.
+/// The layout of the input line.
 struct Layout {
     /// The rows, none wider than the screen.
     rows: Vec<String>,
@@ -228,14 +227,14 @@ struct Layout {
     cursor_column: usize,
 }
 
-/// Lays a text out behind a prompt. Of many rows those around the cursor are given.
+/// Lays out a text after a prompt. If there are too many rows, returns those around the cursor.
 fn lay_out(prompt: &str, text: &str, cursor: usize, columns: usize, rows_max: usize) -> Layout {
     // The last column stays empty: what a terminal does there differs.
     let columns = columns.saturating_sub(1).max(CONTINUED.len() + 4);
     let mut rows = vec![prompt.to_owned()];
     let mut width = prompt.chars().filter_map(UnicodeWidthChar::width).sum::<usize>();
     let mut at = None;
-    for (place, c) in text.char_indices().chain([(text.len(), '\n')]) {
+    for (index, c) in text.char_indices().chain([(text.len(), '\n')]) {
         let bytes = &mut [0; 4];
         let shown = shown(c, bytes);
         let needed: usize = shown.chars().filter_map(UnicodeWidthChar::width).sum();
@@ -243,10 +242,10 @@ fn lay_out(prompt: &str, text: &str, cursor: usize, columns: usize, rows_max: us
             rows.push(CONTINUED.to_owned());
             width = CONTINUED.len();
         }
-        if place == cursor {
+        if index == cursor {
             at = Some((rows.len() - 1, width));
         }
-        if c == '\n' && place < text.len() {
+        if c == '\n' && index < text.len() {
             rows.push(CONTINUED.to_owned());
             width = CONTINUED.len();
         } else if let Some(row) = rows.last_mut() {
@@ -260,8 +259,7 @@ fn lay_out(prompt: &str, text: &str, cursor: usize, columns: usize, rows_max: us
     Layout { rows, cursor_row: cursor_row - from, cursor_column }
 }
 
-/// How a character that was typed or pasted is shown. Most of them as they are: a long paste is laid out
-/// anew with every key.
+/// Returns how a typed or pasted character is shown. Borrowed if possible, because every key lays out the whole text.
 fn shown(c: char, bytes: &mut [u8; 4]) -> Cow<'_, str> {
     match c {
         '\n' => Cow::Borrowed(""),

@@ -1,6 +1,6 @@
-//! Signals. The chat on a terminal waits for them beside keys and the table. `run` and a chat without a terminal end in
-//! good order with the first one, so that what was said so far is stored and no agent stays behind; the next one kills
-//! the agents and ends the process at once.
+//! Signals. The chat on a terminal polls them together with keys and session events. `run` and a chat without a terminal
+//! end properly on the first signal, so that the session is stored and no agent keeps running; the next signal kills the
+//! agents and ends the process at once.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -12,20 +12,20 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::{Handle, Signals as SignalIterator};
 use signal_hook::low_level::{pipe, unregister};
-use tertulia_team::{Command, Door};
+use tertulia_team::{Command, DriverHandle};
 
-use crate::screen::Cooked;
+use crate::screen::SavedMode;
 
-/// The exit code of a process that somebody interrupted.
+/// The exit code of an interrupted process.
 const INTERRUPTED: i32 = 130;
-/// What comes so soon is the same request: `timeout` signals its child and then the whole group.
-const ECHO: Duration = Duration::from_millis(250);
-/// How long the chat has to end by itself. An agent that is stopped in good order takes less.
+/// A second signal within this time is a duplicate: `timeout` signals its child and then the whole group.
+const DUPLICATE_WINDOW: Duration = Duration::from_millis(250);
+/// Time for the chat to end by itself. Stopping an agent properly takes less.
 const CHAT_PATIENCE: Duration = Duration::from_secs(6);
-/// How long a run has to end by itself. It cannot where nobody reads what it writes.
+/// Time for a run to end by itself. It cannot if nobody reads its output.
 const RUN_PATIENCE: Duration = Duration::from_secs(8);
 const MOMENT: Duration = Duration::from_millis(20);
-/// How long the chat has to end by itself once its table is gone. It cannot while it reads a line.
+/// Time for the chat to end after its session is closed. It cannot while it reads a line.
 const GRACE: Duration = Duration::from_millis(300);
 
 pub(crate) struct Signals {
@@ -65,11 +65,11 @@ pub(crate) fn drain(mut pipe: &UnixStream) {
     while pipe.read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
 }
 
-/// Waits for a request to end until the result is dropped; `terminal` is as the shell wants it back. The chat does not
-/// hear it where its terminal takes nothing any more (Ctrl-S, a connection that hangs) and it waits in the middle of a
-/// line. After a while the agents are ended all the same, and the process.
-pub(crate) fn watch_stall(terminal: Cooked) -> Option<Closing> {
-    Closing::listen("tertulia-stall", &[SIGTERM, SIGHUP], move |signals| {
+/// Starts a watchdog that runs until the result is dropped; `terminal` is the mode to restore. If the terminal accepts no
+/// output (Ctrl-S, a hanging connection), the chat cannot handle a signal. After a while the watchdog ends the agents and
+/// the process.
+pub(crate) fn start_watchdog(terminal: SavedMode) -> Option<SignalListener> {
+    SignalListener::listen("tertulia-watchdog", &[SIGTERM, SIGHUP], move |signals| {
         if signals.forever().next().is_some() {
             thread::sleep(CHAT_PATIENCE);
             terminal.restore();
@@ -81,87 +81,87 @@ pub(crate) fn watch_stall(terminal: Cooked) -> Option<Closing> {
 /// Waits for signals until it is dropped.
 pub struct Interrupt {
     happened: Arc<AtomicBool>,
-    door: Arc<Mutex<Door>>,
-    _signals: Option<Closing>,
+    handle: Arc<Mutex<DriverHandle>>,
+    _signals: Option<SignalListener>,
 }
 
 impl Interrupt {
-    /// Begins to wait; `end` is called in a thread of its own. Where that is impossible a signal ends the
-    /// process as usual.
-    pub fn watch(door: Door, end: fn(&Door)) -> Self {
+    /// Starts to wait; `end` is called in its own thread. If that is impossible, a signal ends the process as usual.
+    pub fn watch(handle: DriverHandle, end: fn(&DriverHandle)) -> Self {
         let happened = Arc::new(AtomicBool::new(false));
-        let door = Arc::new(Mutex::new(door));
-        let (flag, shared) = (Arc::clone(&happened), Arc::clone(&door));
+        let handle = Arc::new(Mutex::new(handle));
+        let (flag, shared) = (Arc::clone(&happened), Arc::clone(&handle));
         let listen = move |signals: &mut SignalIterator| {
             let mut first = None;
             for _ in signals {
                 match request(&mut first, Instant::now()) {
                     Request::End => flag.store(true, Ordering::SeqCst),
-                    Request::Echo => continue,
+                    Request::Duplicate => continue,
                     Request::EndNow => leave_now(),
                 }
-                let door = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                thread::spawn(move || end(&door));
+                let handle = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                thread::spawn(move || end(&handle));
             }
         };
-        let signals = Closing::listen("tertulia-signals", &[SIGINT, SIGTERM, SIGHUP], listen);
-        Self { happened, door, _signals: signals }
+        let signals =
+            SignalListener::listen("tertulia-signals", &[SIGINT, SIGTERM, SIGHUP], listen);
+        Self { happened, handle, _signals: signals }
     }
 
-    /// Another session is ended from now on.
-    pub(crate) fn follow(&self, door: Door) {
-        *self.door.lock().unwrap_or_else(PoisonError::into_inner) = door;
+    /// Applies to another session from now on.
+    pub(crate) fn follow(&self, handle: DriverHandle) {
+        *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = handle;
     }
 
-    /// Whether somebody interrupted.
+    /// Returns whether a signal arrived.
     pub fn happened(&self) -> bool {
         self.happened.load(Ordering::SeqCst)
     }
 }
 
-/// Stops the turn that runs, and the process if it does not end by itself then.
-pub fn stop_turn(door: &Door) {
-    door.send(Command::CancelRunning);
+/// Stops the running turn, and the process if it does not end by itself.
+pub fn stop_turn(handle: &DriverHandle) {
+    handle.send(Command::CancelRunning);
     thread::sleep(RUN_PATIENCE);
     leave_now()
 }
 
-/// Leaves the session, and the process once the session is closed.
-pub(crate) fn leave(door: &Door) {
-    door.send(Command::Close);
-    // The door is shut when the turn that ran has ended and is stored.
-    while door.send(Command::CancelRunning) {
+/// Closes the session, then ends the process.
+pub(crate) fn leave(handle: &DriverHandle) {
+    handle.send(Command::Close);
+    // The handle closes when the turn has ended and is stored.
+    while handle.send(Command::CancelRunning) {
         thread::sleep(MOMENT);
     }
     thread::sleep(GRACE);
-    // Nothing is left to end, unless the table went away with its turn still running.
+    // No agent is left, unless the session ended with its turn still running.
     leave_now()
 }
 
-/// Ends the wait for signals when it is dropped.
-pub(crate) struct Closing(Handle);
+/// Stops listening for signals when it is dropped.
+pub(crate) struct SignalListener(Handle);
 
-impl Closing {
-    /// Hears signals in a thread of its own; `None` where that is impossible.
+impl SignalListener {
+    /// Listens for signals in its own thread; `None` if that is impossible.
     fn listen(
         name: &str,
         signals: &[i32],
-        hear: impl FnOnce(&mut SignalIterator) + Send + 'static,
+        run: impl FnOnce(&mut SignalIterator) + Send + 'static,
     ) -> Option<Self> {
         let mut signals = SignalIterator::new(signals).ok()?;
         let handle = signals.handle();
-        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || hear(&mut signals));
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || run(&mut signals));
         thread.is_ok().then_some(Self(handle))
     }
 }
 
-impl Drop for Closing {
+impl Drop for SignalListener {
     fn drop(&mut self) {
         self.0.close();
     }
 }
 
-/// Ends every agent, and the process. Nobody unwinds the turn that runs then, and its agent has a session of its own.
+/// Kills every agent and ends the process. The running turn is not unwound, and its agent has its own process group.
 fn leave_now() -> ! {
     tertulia_team::end_all_now();
     std::process::exit(INTERRUPTED)
@@ -170,19 +170,19 @@ fn leave_now() -> ! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Request {
     End,
-    /// The same once more, from the same hand.
-    Echo,
+    /// A repetition of the first one.
+    Duplicate,
     EndNow,
 }
 
-/// What a signal asks for that comes now, after the first one.
+/// Returns what a signal means that arrives now.
 fn request(first: &mut Option<Instant>, now: Instant) -> Request {
     match *first {
         None => {
             *first = Some(now);
             Request::End
         }
-        Some(first) if now.duration_since(first) < ECHO => Request::Echo,
+        Some(first) if now.duration_since(first) < DUPLICATE_WINDOW => Request::Duplicate,
         Some(_) => Request::EndNow,
     }
 }
@@ -195,10 +195,10 @@ mod tests {
     fn what_comes_at_once_is_an_echo_and_what_comes_later_is_meant() {
         let begun = Instant::now();
         let mut first = None;
-        let heard = [0, 20, 249, 250, 9_000]
+        let requests = [0, 20, 249, 250, 9_000]
             .map(|moment| request(&mut first, begun + Duration::from_millis(moment)));
-        let [first, second, third, later, last] = heard;
-        assert_eq!([first, second, third], [Request::End, Request::Echo, Request::Echo]);
+        let [first, second, third, later, last] = requests;
+        assert_eq!([first, second, third], [Request::End, Request::Duplicate, Request::Duplicate]);
         assert_eq!([later, last], [Request::EndNow, Request::EndNow]);
     }
 }

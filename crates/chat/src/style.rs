@@ -1,6 +1,5 @@
-//! What a line of the chat looks like: pieces of text, each with a look, and how they are wrapped. Text that comes from
-//! outside is made harmless here, before any look is put on it, so no screen can forget to. Knows no terminal but the
-//! codes for colours.
+//! Styled lines: pieces of text, each with a look, and how they wrap. Control characters in text from outside are made
+//! visible here, before any style is applied, so no caller can forget it.
 
 use std::fmt::Write as _;
 
@@ -9,18 +8,18 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::terminal::visible;
 
-/// How a piece of text looks.
+/// The style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     Plain,
-    /// What one need not read.
+    /// Less important text.
     Dim,
-    /// A heading, or what is `**strong**`.
+    /// A heading, or `**strong**` text.
     Strong,
-    /// What is `*stressed*`.
-    Stressed,
+    /// `*Emphasized*` text.
+    Emphasized,
     Code,
-    Alarm,
+    Error,
     /// The name of a member, in its colour.
     Name(Color),
 }
@@ -38,15 +37,15 @@ pub struct Line {
     spans: Vec<Span>,
 }
 
-/// Pleasant on light and dark grounds, and told apart by most eyes; by seat.
+/// Member colours by index, readable and distinguishable on light and dark backgrounds.
 #[rustfmt::skip]
 const PALETTE: [AnsiColor; 6] = [
     AnsiColor::Cyan, AnsiColor::Green, AnsiColor::Magenta, AnsiColor::Yellow, AnsiColor::Blue, AnsiColor::BrightRed,
 ];
 
-/// The colour of a seat, unless the team file names one that is known.
-pub(crate) fn colour_of(seat: usize, named: Option<&str>) -> Color {
-    named.and_then(colour_named).unwrap_or(PALETTE[seat % PALETTE.len()].into())
+/// Returns the colour of the member at this index, unless the team file names a known one.
+pub(crate) fn colour_of(index: usize, named: Option<&str>) -> Color {
+    named.and_then(colour_named).unwrap_or(PALETTE[index % PALETTE.len()].into())
 }
 
 fn colour_named(name: &str) -> Option<Color> {
@@ -81,26 +80,26 @@ impl Look {
             Self::Plain => plain,
             Self::Dim => plain.dimmed(),
             Self::Strong => plain.bold(),
-            Self::Stressed => plain.italic(),
+            Self::Emphasized => plain.italic(),
             Self::Code => plain.fg_color(Some(AnsiColor::Yellow.into())),
-            Self::Alarm => plain.fg_color(Some(AnsiColor::Red.into())),
+            Self::Error => plain.fg_color(Some(AnsiColor::Red.into())),
             Self::Name(colour) => plain.bold().fg_color(Some(colour)),
         }
     }
 }
 
 impl Line {
-    /// A line of one look.
+    /// Creates a line with one look.
     pub fn new(text: impl AsRef<str>, look: Look) -> Self {
         Self::default().with(text.as_ref(), look)
     }
 
-    /// Lines of one look, one for each of the text.
-    pub fn all_of(text: &str, look: Look) -> Vec<Self> {
+    /// Splits a text into lines with one look.
+    pub fn split(text: &str, look: Look) -> Vec<Self> {
         text.lines().map(|line| Self::new(line, look)).collect()
     }
 
-    /// Adds text, made harmless. A line break in it becomes visible too: this is one line.
+    /// Adds text with control characters made visible, including line breaks.
     pub fn push(&mut self, text: &str, look: Look) {
         if text.is_empty() {
             return;
@@ -112,7 +111,7 @@ impl Line {
         }
     }
 
-    /// Adds a character that stood in a line before: it is harmless already, and most are added one by one.
+    /// Adds a character of another line, which is already harmless.
     fn push_again(&mut self, c: char, look: Look) {
         match self.spans.last_mut() {
             Some(last) if last.look == look => last.text.push(c),
@@ -120,14 +119,14 @@ impl Line {
         }
     }
 
-    /// The same line with more text behind it.
+    /// Returns the line with more text at its end.
     #[must_use]
     pub fn with(mut self, text: &str, look: Look) -> Self {
         self.push(text, look);
         self
     }
 
-    /// Its text without looks.
+    /// Returns the text without styles.
     pub fn text(&self) -> String {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
@@ -136,17 +135,17 @@ impl Line {
         self.spans.iter().flat_map(|span| span.text.chars().map(|c| (c, span.look)))
     }
 
-    /// The blanks that it begins with.
+    /// Returns the leading spaces.
     pub fn indent(&self) -> String {
         self.chars().map_while(|(c, _)| (c == ' ').then_some(c)).collect()
     }
 
-    /// How many columns it takes.
+    /// Returns the width in columns.
     pub fn width(&self) -> usize {
         self.spans.iter().map(|span| span.text.width()).sum()
     }
 
-    /// The line as it is written: with codes for its looks, or bare.
+    /// Returns the text to write, with colour codes or without.
     pub fn painted(&self, colour: bool) -> String {
         if !colour {
             return self.text();
@@ -160,7 +159,7 @@ impl Line {
     }
 }
 
-/// The rows of a line; all but the first begin with `hanging`.
+/// Wraps a line into rows; all but the first begin with `hanging`.
 pub(crate) fn wrap(line: &Line, hanging: &str, columns: usize) -> Vec<Line> {
     let columns = columns.max(8);
     if line.width() <= columns {
@@ -175,10 +174,10 @@ pub(crate) fn wrap(line: &Line, hanging: &str, columns: usize) -> Vec<Line> {
     wrapped.rows
 }
 
-/// Characters that stay together, with their looks, and the blanks before them.
+/// Characters that stay together, with their looks, and the spaces before them.
 #[derive(Default)]
 struct Word {
-    blanks: Vec<(char, Look)>,
+    spaces: Vec<(char, Look)>,
     letters: Vec<(char, Look)>,
 }
 
@@ -190,13 +189,13 @@ fn words(line: &Line) -> Vec<Word> {
         let Some(last) = words.last_mut() else { break };
         if c == ' ' || c == '\t' {
             if last.letters.is_empty() {
-                last.blanks.push((' ', look));
+                last.spaces.push((' ', look));
             } else {
-                words.push(Word { blanks: vec![(' ', look)], letters: Vec::new() });
+                words.push(Word { spaces: vec![(' ', look)], letters: Vec::new() });
             }
         } else if !last.letters.is_empty() && was_wide && is_wide {
-            // Scripts without blanks may be cut between any two of their signs.
-            words.push(Word { blanks: Vec::new(), letters: vec![(c, look)] });
+            // Scripts without spaces can be broken between any two characters.
+            words.push(Word { spaces: Vec::new(), letters: vec![(c, look)] });
         } else {
             last.letters.push((c, look));
         }
@@ -215,12 +214,12 @@ struct Wrapped<'h> {
 
 impl Wrapped<'_> {
     fn take(&mut self, word: &Word) {
-        let needed = width(&word.blanks) + width(&word.letters);
+        let needed = width(&word.spaces) + width(&word.letters);
         let is_first = self.rows.is_empty() && self.width == 0;
         if self.width + needed > self.columns && !word.letters.is_empty() && !is_first {
             self.next_row();
         } else {
-            self.add_all(&word.blanks);
+            self.add_all(&word.spaces);
         }
         self.add_all(&word.letters);
     }
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_team_file_may_choose_a_colour_else_the_seat_does() {
+    fn the_team_file_may_choose_a_colour_and_the_position_is_the_default() {
         assert_eq!(colour_of(1, Some("#ff8000")), RgbColor(255, 128, 0).into());
         assert_eq!(colour_of(1, Some("#f80")), RgbColor(255, 136, 0).into());
         assert_eq!(colour_of(1, Some("red")), AnsiColor::Red.into());

@@ -1,12 +1,12 @@
-//! Text and numbers for people. Control characters of agents become visible signs, so that no message
-//! can move the cursor, set the title or write to the clipboard.
+//! Formats text and numbers for people. Control characters become visible, so that no message can move the cursor, set
+//! the title or write to the clipboard.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use unicode_width::UnicodeWidthChar;
 
-/// The text with control characters made visible; line breaks and tabs stay.
+/// Returns the text with control characters made visible; line breaks and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
@@ -14,7 +14,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|c| if is_hidden(c) { sign(c) } else { c }).collect())
 }
 
-/// The beginning of a text on one line, at most this many columns wide.
+/// Returns the beginning of a text on one line, at most this many columns wide.
 pub fn excerpt(text: &str, columns: usize) -> String {
     let mut shown = String::new();
     let mut width = 0;
@@ -37,7 +37,7 @@ pub fn excerpt(text: &str, columns: usize) -> String {
     shown
 }
 
-/// A number with commas between its thousands.
+/// Formats a number with commas between thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -50,7 +50,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// How long something took.
+/// Formats a duration.
 pub fn duration(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds}.{} s", time.subsec_millis() / 100),
@@ -74,19 +74,19 @@ fn is_hidden(c: char) -> bool {
 
 fn sign(c: char) -> char {
     match u32::from(c) {
-        // The pictures of the control characters stand in the same order as these.
+        // The symbols for control characters are in the same order.
         code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('�'),
         0x7f => '␡',
         _ => '�',
     }
 }
 
-/// Whether the terminal cannot move its cursor.
+/// Returns whether the terminal cannot move its cursor.
 pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// A count with its noun.
+/// Formats a count with its noun.
 pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }

@@ -1,10 +1,10 @@
-//! What can be typed. Declares arguments and checks their form; touches nothing.
+//! The command-line arguments. Declares them and checks their form; reads no file and starts nothing.
 
+mod conversation;
 mod global;
 mod overview;
 mod sessions;
 mod setup;
-mod table;
 mod values;
 
 use std::path::PathBuf;
@@ -15,18 +15,20 @@ use tertulia_dialect::Dialect;
 
 use tertulia_operations::lines::LINE_BYTES_MAX;
 
-pub(crate) use global::{ColorWhen, GlobalArgs, color_of, wants_events};
+pub(crate) use conversation::{
+    ChatArgs, ReplayArgs, RunArgs, SessionArg, TeamArg, TeamFileArg, WhyArgs,
+};
+pub(crate) use global::{ColorWhen, GlobalArgs, color_option, wants_events};
 pub(crate) use sessions::{
     BackupArgs, BranchArgs, DeleteArgs, ExportArgs, FileFormat, ImportArgs, ListArgs, RedactArgs,
     RenameArgs, RestoreArgs, SearchArgs, SessionsArgs, SessionsCommand, ShowArgs, SourceFormat,
     VerifyArgs,
 };
 pub(crate) use setup::{CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, ManArgs};
-pub(crate) use table::{ChatArgs, ReplayArgs, RunArgs, SessionArg, TeamArg, TeamFileArg, WhyArgs};
 pub(crate) use values::When;
 use values::{byte_count, token_count, whole_number, word};
 
-/// The widest that help is.
+/// Maximum width of the help texts, in columns.
 const WIDTH_MAX: usize = 100;
 
 /// Run several coding agents in one shared conversation
@@ -35,7 +37,7 @@ const WIDTH_MAX: usize = 100;
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
-    /// Without one, the chat opens.
+    /// `None` opens the chat.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -59,11 +61,11 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
-/// Where the sessions are.
+/// The option that names the session store.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArg {
-    /// Where the sessions are: sqlite:PATH, postgres://USER@HOST/DATABASE or memory; without it, the
-    /// file sessions.db in $TERTULIA_HOME or the user's data folder
+    /// Session store: sqlite:PATH, postgres://USER@HOST/DATABASE or memory [default: the file
+    /// sessions.db in $TERTULIA_HOME or your data folder]
     #[arg(
         long,
         value_name = "STORE",
@@ -75,13 +77,13 @@ pub(crate) struct StoreArg {
     pub(crate) store: Option<String>,
 }
 
-/// Show what an agent would get now, from a stored session or a snapshot of the conversation
+/// Show the prompt that an agent would get now, from a stored session or a snapshot
 ///
-/// Prints the prompt, byte for byte. With --explain it prints a table instead: how large each section
-/// is, which messages are in the prompt, which are not, and why. With --member it is what that member
-/// of the team would be sent now. With --turn it is what an agent was sent at that turn, checked against
-/// the hash that was stored then. With --member or --turn, a system text that is sent separately comes
-/// first; --part prints one of the two alone.
+/// Prints the prompt, byte for byte. --explain prints a table instead: the size of each section, which
+/// messages are in the prompt, which are not, and why. --member shows what that member of the team would
+/// be sent now. --turn shows what an agent was sent for that turn, checked against the stored hash. With
+/// --member or --turn, a system text that is sent separately is printed first; --part prints only one of
+/// the two.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("conversation").required(true).multiple(true)
     .args(["session", "snapshot", "member", "turn"])))]
@@ -95,45 +97,45 @@ pub(crate) struct ContextArgs {
     /// The stored session: latest, an ID, a unique part of it, or a title
     #[arg(long, value_name = "SESSION", conflicts_with = "snapshot")]
     pub(crate) session: Option<String>,
-    /// The snapshot file; - for standard input
+    /// Snapshot file, or - for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) snapshot: Option<PathBuf>,
-    /// The member of the team; without --session, in the newest session of this folder
+    /// Member of the team; without --session, in the newest session of this folder
     #[arg(long, value_name = "NAME", conflicts_with_all = ["snapshot", "agent_type", "window",
         "budget", "whitespace", "instruction", "instruction_file"])]
     pub(crate) member: Option<String>,
-    /// A turn, or an agent's answer: what that agent was sent (a unique prefix is enough); without
-    /// --session, in the newest session of this folder
+    /// Turn, or an agent's answer, whose prompt is shown (a unique prefix is enough); without --session,
+    /// in the newest session of this folder
     #[arg(long, value_name = "ID", conflicts_with_all = ["snapshot", "member", "agent_type", "window",
         "budget", "whitespace", "instruction", "instruction_file", "explain"])]
     pub(crate) turn: Option<String>,
-    /// Print only this part of what a member is sent
+    /// Print only this part
     #[arg(long, value_name = "PART", conflicts_with_all = ["snapshot", "explain", "json"])]
     pub(crate) part: Option<PromptPart>,
-    /// The agent: claude, codex, gemini; any other name gets plain text
+    /// Agent type: claude, codex or gemini; any other name gets plain text
     #[arg(long = "type", value_name = "AGENT", default_value = PLAIN)]
     pub(crate) agent_type: String,
-    /// How many messages of context before the newest one; default: 20 with --session, as for a member,
-    /// and 5 with --snapshot
+    /// Number of messages before the newest one [default: 20 with --session, as for a member, or 5 with
+    /// --snapshot]
     #[arg(long, value_name = "N", value_parser = whole_number, allow_hyphen_values = true)]
     pub(crate) window: Option<usize>,
-    /// How many bytes the prompt may have, such as 65536 or 64KiB; default: with --session what a
-    /// member of that type may have (claude 360000, codex 489600), else 786432
+    /// Maximum size of the prompt in bytes, such as 65536 or 64KiB [default: with --session that of a
+    /// member of this type (claude 360000, codex 489600), otherwise 786432]
     #[arg(long, value_name = "BYTES", value_parser = byte_count, allow_hyphen_values = true)]
     pub(crate) budget: Option<u64>,
-    /// What happens to spaces around markers: keep code as it is, or fold whitespace
+    /// How to treat whitespace around removed markers
     #[arg(long, value_name = "MODE", default_value = "preserve")]
     pub(crate) whitespace: WhitespaceArg,
-    /// The agent's own instruction
+    /// Instruction for the agent
     #[arg(long, value_name = "TEXT")]
     pub(crate) instruction: Option<String>,
-    /// A file with more instructions
+    /// File with more instructions
     #[arg(long, value_name = "FILE")]
     pub(crate) instruction_file: Option<PathBuf>,
-    /// Show sections, sizes, and what became of every message
+    /// Show sections, sizes, and the outcome for every message
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Print JSON: the prompt and its numbers, and with --explain every verdict
+    /// Print JSON: the prompt and its sizes, and with --explain the verdict on every message
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -142,11 +144,11 @@ pub(crate) struct ContextArgs {
     pub(crate) store: StoreArg,
 }
 
-/// Build the messages for a model's next call, within a number of tokens
+/// Build the messages for a model's next call, within a token budget
 ///
 /// Reads one ContextBuildInput ({config: {maxInputTokens}, sessionEntries, inputMessages, …}) and
-/// prints the result as one line of JSON: the messages, what to append to the log, figures. Flags win
-/// over the fields of the input. docs/model-context.md describes both.
+/// prints the result as one line of JSON: the messages, the entries to append to the log, statistics.
+/// Flags override fields of the input. docs/model-context.md describes both.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia build --session login-page --model claude-sonnet-4-5 --explain
@@ -154,37 +156,37 @@ pub(crate) struct ContextArgs {
   tertulia build input.json --budget 8000 --format anthropic
   tertulia build request.json --from openai --budget 8000 --format gemini")]
 pub(crate) struct BuildArgs {
-    /// The input; - for standard input, which is also read when neither a file nor --log nor --session
-    /// is named. With --from it may be a request of that API, or its list of messages
+    /// Input file, or - for standard input, which is also read if neither a file nor --log nor --session
+    /// is given. With --from, it can be a request of that API, or its list of messages
     pub(crate) file: Option<PathBuf>,
-    /// The model that is called: who counts, and how much fits
+    /// Model to call; it determines the tokenizer and the default budget
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// How many tokens the request may have; without it, what the model's window leaves
+    /// Maximum number of tokens of the request [default: what the model's window leaves]
     #[arg(long, value_name = "TOKENS", value_parser = token_count, allow_hyphen_values = true)]
     pub(crate) budget: Option<u64>,
-    /// The system prompt
+    /// System prompt
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) system: Option<String>,
-    /// How many tokens of what is no longer sent may come back; 0 for none
+    /// Maximum number of tokens to recall from messages that are no longer sent (0 = none)
     #[arg(long, value_name = "TOKENS", value_parser = token_count, allow_hyphen_values = true)]
     pub(crate) recall: Option<u64>,
-    /// The session's log, one entry per line, instead of sessionEntries in the input
+    /// Log of the session, one entry per line, instead of sessionEntries in the input
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
-    /// The stored session whose log is used: latest, an ID, a unique part of it, or a title
+    /// Stored session whose log is used: latest, an ID, a unique part of it, or a title
     #[arg(long, value_name = "SESSION", conflicts_with = "log")]
     pub(crate) session: Option<String>,
-    /// Append the new entries to the session, if nobody else appended meanwhile
+    /// Append the new entries to the session, unless another process appended meanwhile
     #[arg(long, requires = "session")]
     pub(crate) append: bool,
     /// Print the request of an API instead of the result: openai, responses, anthropic, gemini
     #[arg(long, value_name = "API", value_parser = word::<Dialect>)]
     pub(crate) format: Option<Dialect>,
-    /// The API whose shape the new messages have: openai, responses, anthropic, gemini
+    /// API format of the new messages: openai, responses, anthropic, gemini
     #[arg(long, value_name = "API", value_parser = word::<Dialect>)]
     pub(crate) from: Option<Dialect>,
-    /// Show where the tokens go, and what became of every entry
+    /// Show where the tokens go, and the outcome for every entry
     #[arg(long, conflicts_with = "format")]
     pub(crate) explain: bool,
     #[command(flatten)]
@@ -194,20 +196,20 @@ pub(crate) struct BuildArgs {
 /// Turn contexts into prompts: one JSON object per line in, one per line out
 ///
 /// Reads AssemblerInput objects ({contextMessages, currentMessage, teamTask, systemInstruction?,
-/// instructionFileText?, maxBytes?}) from standard input. A line that cannot be read gives a line
-/// {"error": …} in its place, and exit code 1 at the end.
+/// instructionFileText?, maxBytes?}) from standard input. For a line that cannot be read, the output
+/// has a line {"error": …}, and the exit code is 1.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   echo '{\"contextMessages\":[],\"currentMessage\":\"Hello\",\"teamTask\":null}' |
     tertulia assemble --type claude --text")]
 pub(crate) struct AssembleArgs {
-    /// The agent: claude, codex, gemini; any other name gets plain text
+    /// Agent type: claude, codex or gemini; any other name gets plain text
     #[arg(long = "type", value_name = "AGENT", default_value = PLAIN)]
     pub(crate) agent_type: String,
-    /// Print the bare prompt, byte for byte, instead of JSON; a line break between several
+    /// Print only the prompt, byte for byte, instead of JSON; prompts are separated by a line break
     #[arg(long)]
     pub(crate) text: bool,
-    /// Fail where the current message does not fit as a whole
+    /// Fail if the current message does not fit completely
     #[arg(long)]
     pub(crate) strict: bool,
     /// Add the size of every section to the JSON
@@ -235,19 +237,19 @@ pub(crate) struct RpcArgs {
 /// Count the tokens of files or standard input
 ///
 /// Exact for OpenAI's models and for Gemini, whose vocabularies are public; an estimate, marked with ~,
-/// for Claude and for models that are not known.
+/// for Claude and for unknown models.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia tokens README.md docs/*.md
   git diff | tertulia tokens --model gpt-5 --model claude-opus-4")]
 pub(crate) struct TokensArgs {
-    /// The files; - for standard input, which is also read when no file is named
+    /// Files, or - for standard input, which is also read if no file is given
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The model; may be given several times
+    /// Model; can be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Vec<String>,
-    /// The tokenizer, instead of a model: o200k, cl100k, gemma, claude, bytes
+    /// Tokenizer to use instead of a model's: o200k, cl100k, gemma, claude, bytes
     #[arg(long, value_name = "NAME", value_parser = word::<Tokenizer>)]
     pub(crate) tokenizer: Vec<Tokenizer>,
     /// Print one JSON object per file
@@ -257,13 +259,13 @@ pub(crate) struct TokensArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LineLimit {
-    /// The longest line that is read, such as 1048576 or 256MiB
+    /// Maximum length of an input line in bytes, such as 1048576 or 256MiB
     #[arg(long, value_name = "BYTES", value_parser = byte_count, default_value_t = LINE_BYTES_MAX,
         env = "TERTULIA_MAX_LINE_BYTES")]
     pub(crate) max_line_bytes: u64,
 }
 
-/// A part of what an agent is sent.
+/// One part of what an agent is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PromptPart {
     /// The system text, if it is sent separately
@@ -274,13 +276,13 @@ pub(crate) enum PromptPart {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WhitespaceArg {
-    /// Remove only markers and the spaces that they leave
+    /// Remove only markers and the spaces they leave behind
     Preserve,
-    /// Fold runs of spaces, trim lines, remove empty lines
+    /// Collapse runs of spaces, trim lines, remove empty lines
     Compact,
 }
 
-/// The name that asks for plain text, as opposed to one that merely is not known.
+/// The agent type that selects plain text on purpose. An unknown type gets plain text with a warning.
 pub(crate) const PLAIN: &str = "plain";
 
 #[cfg(test)]
@@ -288,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_declaration_is_sound() {
+    fn the_arguments_are_declared_correctly() {
         Cli::declared().debug_assert();
     }
 }

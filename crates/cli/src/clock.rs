@@ -1,12 +1,12 @@
-//! Moments as people read them: in their own time zone. Programs get UTC or milliseconds instead.
+//! Times for people, in their own time zone. Programs get UTC or milliseconds instead.
 
 use jiff::tz::TimeZone;
 use tertulia_session::Timestamp;
 
-/// Where people read the clock.
+/// The time zone for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Zone {
-    /// As the system says: TZ, else /etc/localtime.
+    /// The system's zone: TZ, or else /etc/localtime.
     Local,
     Utc,
 }
@@ -21,10 +21,10 @@ impl LocalTime {
         })
     }
 
-    /// The day (`2026-01-31`) and the time (`12:00:00`).
+    /// Returns the day (`2026-01-31`) and the time (`12:00:00`).
     pub(crate) fn day_and_time(&self, moment: &Timestamp) -> (String, String) {
         let Ok(instant) = jiff::Timestamp::from_millisecond(moment.millis()) else {
-            // No calendar has it.
+            // Outside the calendar's range.
             let iso = moment.to_iso();
             let (day, time) = iso.split_once('T').unwrap_or((&iso, ""));
             return (day.to_owned(), time.chars().take(8).collect());
@@ -35,13 +35,13 @@ impl LocalTime {
         (date.to_string(), format!("{hour:02}:{minute:02}:{second:02}"))
     }
 
-    /// Day and time to the minute: `2026-01-31 12:00`.
+    /// Returns day and time to the minute: `2026-01-31 12:00`.
     pub(crate) fn minute(&self, moment: &Timestamp) -> String {
         let (day, time) = self.day_and_time(moment);
         format!("{day} {}", time.get(..5).unwrap_or_default())
     }
 
-    /// The beginning of a day, in milliseconds since 1970.
+    /// Returns the beginning of a day, in milliseconds since 1970.
     pub(crate) fn midnight(&self, day: jiff::civil::Date) -> Option<i64> {
         let zoned = self.0.to_zoned(day.at(0, 0, 0, 0)).ok()?;
         Some(zoned.timestamp().as_millisecond())

@@ -1,4 +1,4 @@
-//! One file per command. This one only hands over.
+//! One module per command; this file calls them.
 
 mod assemble;
 mod build;
@@ -20,14 +20,14 @@ mod why;
 use tertulia_session::Entry;
 
 use crate::Streams;
-use crate::advice::SamePlace;
 use crate::args::Command;
 use crate::error::Result;
+use crate::suggested_flags::SuggestedFlags;
 
 pub(crate) use run::write_wrong_usage;
 
 pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result {
-    let place = place_of(&command);
+    let flags = flags_for(&command);
     let ended = match command {
         Command::Init(args) => init::run(&args, streams),
         Command::Chat(args) => chat::run(&args, streams),
@@ -45,23 +45,23 @@ pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result {
         Command::Completions(args) => completions::completions(&args, streams),
         Command::Man(args) => completions::man(&args, streams),
     };
-    ended.map_err(|error| error.at(place))
+    ended.map_err(|error| error.at(flags))
 }
 
-/// The id of who said an entry, if it is a message.
+/// Returns the speaker's ID of a message.
 fn said_by(entry: &Entry) -> Option<&str> {
     entry.message()?.speaker.as_deref().map(|one| &*one.role_id)
 }
 
-fn place_of(command: &Command) -> SamePlace {
+fn flags_for(command: &Command) -> SuggestedFlags {
     match command {
-        Command::Chat(args) => SamePlace::of(Some(&args.team.file), &args.store),
-        Command::Run(args) => run::place_of(args),
-        Command::Why(args) => SamePlace::of(Some(&args.team), &args.store),
-        Command::Replay(args) => SamePlace::of(Some(&args.team), &args.store),
-        Command::Context(args) => SamePlace::of(Some(&args.team), &args.store),
-        Command::Build(args) => SamePlace::of(None, &args.store),
-        Command::Sessions(args) => SamePlace::of(None, &args.store),
-        _ => SamePlace::default(),
+        Command::Chat(args) => SuggestedFlags::new(Some(&args.team.file), &args.store),
+        Command::Run(args) => run::flags_for(args),
+        Command::Why(args) => SuggestedFlags::new(Some(&args.team), &args.store),
+        Command::Replay(args) => SuggestedFlags::new(Some(&args.team), &args.store),
+        Command::Context(args) => SuggestedFlags::new(Some(&args.team), &args.store),
+        Command::Build(args) => SuggestedFlags::new(None, &args.store),
+        Command::Sessions(args) => SuggestedFlags::new(None, &args.store),
+        _ => SuggestedFlags::default(),
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong on the command line: one sentence with place and hint, and an exit code.
+//! Errors of the command line: one sentence with a hint, and an exit code.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use tertulia_store::{InvalidStoreUrl, SessionId, StoreError};
 use tertulia_team::file::{FileErrors, SettingsError, TrustError};
 use tertulia_team::{DriveError, PromptLost, SpeakerError, TeamError, UnknownMember};
 
-use crate::advice::SamePlace;
+use crate::suggested_flags::SuggestedFlags;
 
 pub(crate) type Result<T = (), E = CliError> = std::result::Result<T, E>;
 
@@ -25,14 +25,14 @@ pub(crate) type Result<T = (), E = CliError> = std::result::Result<T, E>;
 pub(crate) enum CliError {
     #[error("{0}")]
     Usage(&'static str),
-    /// It did not come to a good end, for a reason that nothing else depends on.
+    /// A failure that needs no handling of its own.
     #[error("{0}")]
     Failed(String),
     #[error("cannot read {}: {source}", .path.display())]
     ReadFile { path: PathBuf, source: io::Error },
     #[error("cannot write {}: {source}", .path.display())]
     WriteFile { path: PathBuf, source: io::Error },
-    /// The problem goes on with the sentence that begins with the path.
+    /// The problem completes the sentence that begins with the path.
     #[error("{} {problem}", .path.display())]
     UnfitFile { path: PathBuf, problem: String },
     #[error("{}: {error}", .path.display())]
@@ -49,7 +49,7 @@ pub(crate) enum CliError {
     StoreUrl(#[from] InvalidStoreUrl),
     #[error("no home folder is known; name a store with --store sqlite:PATH, or set TERTULIA_HOME")]
     NoHome,
-    /// The folder of this program's data is none, or is not to be written to.
+    /// The data folder is not a folder or not writable.
     #[error(
         "the data folder {} (from {variable}) cannot be used: {why}; set TERTULIA_HOME to a folder that \
          you can write to (created if missing)",
@@ -58,8 +58,8 @@ pub(crate) enum CliError {
     HomeUnusable { folder: PathBuf, variable: &'static str, why: String },
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    #[error("{error}{}", advice(.error, .place))]
-    Name { error: NameError, place: Box<SamePlace> },
+    #[error("{error}{}", advice(.error, .flags))]
+    Name { error: NameError, flags: Box<SuggestedFlags> },
     #[error(
         "there is no session {given}; {}`--new {given}` creates it",
         .nearest.as_ref().map(|nearest| format!("did you mean {nearest}? ")).unwrap_or_default()
@@ -69,7 +69,7 @@ pub(crate) enum CliError {
     SessionTaken { id: SessionId },
     #[error("session {id} is open in another process; close it or wait, then try again")]
     OpenElsewhere { id: SessionId },
-    /// A name that is not the whole ID, where nobody is asked.
+    /// A name that is not the full ID, with `--yes`.
     #[error(
         "--yes requires the full ID; {given} is not one{}",
         .id.as_ref().map(|id| format!("; did you mean {id}?")).unwrap_or_default()
@@ -86,7 +86,7 @@ pub(crate) enum CliError {
     Team { path: PathBuf, error: TeamError },
     #[error("{}", with_cause(.0))]
     Trust(#[from] TrustError),
-    /// A team file that wants something, and nobody said that it may.
+    /// A team file that is not trusted.
     #[error("{0}Review it, then run again with --trust.")]
     Untrusted(String),
     #[error("{flag}: {error}")]
@@ -95,7 +95,7 @@ pub(crate) enum CliError {
     NoPrompt { name: Box<str>, agents: Vec<Box<str>> },
     #[error(transparent)]
     PromptLost(PromptLost),
-    #[error("--member: {name} is who speaks; {}", agents_hint(.agents))]
+    #[error("--member: {name} is the speaker; {}", agents_hint(.agents))]
     OwnAnswer { name: Box<str>, agents: Vec<Box<str>> },
     #[error("--as: {}", wrong_speaker(.0))]
     Speaker(SpeakerError),
@@ -107,7 +107,7 @@ pub(crate) enum CliError {
     Drive(#[from] DriveError),
     #[error("{given} is not a turn; `{why}` lists the turns it led to")]
     NoTurn { given: String, why: String },
-    /// Something is missing that `run` needs; standard output says what.
+    /// Something that `run` needs is missing; standard output says what.
     #[error("not ready")]
     Unfit,
     #[error("{0}")]
@@ -118,13 +118,13 @@ pub(crate) enum CliError {
     Input(io::Error),
     #[error("cannot write standard output: {0}")]
     Output(io::Error),
-    /// Whoever reads standard output has enough.
+    /// The reader of standard output has closed it.
     #[error("standard output was closed")]
     ReaderDone,
 }
 
 impl CliError {
-    /// A failure to write data: a reader that has enough is told apart from a broken stream.
+    /// Converts a write error; a pipe that the reader has closed is not a failure.
     pub(crate) fn output(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ReaderDone
@@ -141,23 +141,23 @@ impl CliError {
         }
     }
 
-    /// The same error, where it is known what leads to the same team and store: what it suggests goes there.
-    pub(crate) fn at(self, place: SamePlace) -> Self {
+    /// Adds the flags for the commands that the error suggests.
+    pub(crate) fn at(self, flags: SuggestedFlags) -> Self {
         match self {
-            Self::Name { error, .. } => Self::Name { error, place: Box::new(place) },
+            Self::Name { error, .. } => Self::Name { error, flags: Box::new(flags) },
             other => other,
         }
     }
 
-    pub(crate) fn tell(&self, stderr: &mut dyn Write) -> ExitCode {
+    pub(crate) fn report(&self, stderr: &mut dyn Write) -> ExitCode {
         if !matches!(self, Self::ReaderDone | Self::Unfit) {
-            // With standard error gone too there is nobody left to tell.
+            // If standard error is closed, nobody can read it.
             let _ = writeln!(stderr, "tertulia: {}", visible(&self.shown()));
         }
         ExitCode::from(self.code())
     }
 
-    /// The sentence as people read it: ids are short, but where a short one would not do.
+    /// Returns the sentence for people, with short IDs where they are enough.
     fn shown(&self) -> String {
         let text = self.to_string();
         match self {
@@ -170,7 +170,7 @@ impl CliError {
         }
     }
 
-    /// The exit code: 0 done, 2 wrong usage, 3 a person has to decide, 130 interrupted, 1 all else.
+    /// Returns the exit code: 0 done, 2 wrong usage, 3 a person needs to decide, 130 interrupted, 1 otherwise.
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::ReaderDone => 0,
@@ -202,7 +202,7 @@ impl From<NameError> for CliError {
     fn from(error: NameError) -> Self {
         match error {
             NameError::Store(error) => Self::Store(error),
-            error => Self::Name { error, place: Box::default() },
+            error => Self::Name { error, flags: Box::default() },
         }
     }
 }
@@ -221,11 +221,11 @@ impl From<ChatError> for CliError {
     }
 }
 
-/// What to type instead of a name that leads nowhere, in the same place.
-fn advice(error: &NameError, place: &SamePlace) -> String {
-    let (both, store) = (&place.team_and_store, &place.store);
+/// Returns what to type instead of an unknown name, with the same flags.
+fn advice(error: &NameError, flags: &SuggestedFlags) -> String {
+    let (both, store) = (&flags.team_and_store, &flags.store);
     match error {
-        NameError::NoSessions { .. } | NameError::NoTable { elsewhere: None, .. } => {
+        NameError::NoSessions { .. } | NameError::NoTeamSession { elsewhere: None, .. } => {
             format!("; `tertulia chat{both}` starts one")
         }
         NameError::NoSessionsHere { .. } => {
@@ -257,7 +257,7 @@ fn agents_hint(agents: &[Box<str>]) -> String {
     }
 }
 
-/// What is wrong with `--as`, with its own cure: whoever wrote a flag is told of the flag.
+/// Describes an error with `--as`, with advice about the flag.
 fn wrong_speaker(error: &SpeakerError) -> String {
     let (problem, people) = match error {
         SpeakerError::Unknown { name, nearest, people } => {

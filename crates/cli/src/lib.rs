@@ -1,23 +1,23 @@
 //! The `tertulia` command, as a library so that tests and fuzzers can run it in-process.
 //!
-//! An edge: it reads arguments, files and streams, and calls the crates inside. Data goes to standard output,
-//! messages to standard error; it decides nothing about contexts itself.
+//! Reads arguments, files and streams, and calls the other crates. Data goes to standard output, messages to standard
+//! error.
 
 #![expect(
     clippy::disallowed_methods,
     reason = "an edge: files, clock and environment come in here and nowhere further inside"
 )]
 
-mod advice;
 mod args;
 mod clock;
 mod commands;
-mod completing;
 mod error;
-mod open_table;
+mod load_team;
+mod open_session;
 mod progress;
-mod store_place;
-mod team_place;
+mod store_location;
+mod suggested_flags;
+mod tab_completion;
 mod trust_question;
 
 use std::ffi::{OsStr, OsString};
@@ -34,7 +34,7 @@ use args::{Cli, Command, InitArgs, TeamFileArg};
 pub use clock::Zone;
 use error::{CliError, Result};
 
-/// The streams of the process, or stand-ins for them.
+/// The streams of the process, or replacements in tests.
 pub struct Streams<'a> {
     pub stdin: &'a mut dyn BufRead,
     pub stdout: &'a mut dyn Write,
@@ -43,28 +43,29 @@ pub struct Streams<'a> {
     pub stderr_is_terminal: bool,
     pub stdout_is_terminal: bool,
     pub stdout_has_colour: bool,
-    /// Whether only results and errors are wanted.
+    /// Whether to print only results and errors.
     pub is_quiet: bool,
     pub zone: Zone,
 }
 
 impl Streams<'_> {
-    /// Where progress and notes go, but no errors and questions: standard error, or nowhere with `--quiet`.
+    /// Returns the stream for progress and notes: standard error, or a sink with `--quiet`. Errors and questions do not
+    /// go there.
     pub(crate) fn notes(&mut self) -> &mut dyn Write {
         match self.is_quiet {
-            // A sink has no size, so nothing is allocated.
+            // A sink is zero-sized, so nothing is allocated.
             true => Box::leak(Box::new(io::sink())),
             false => self.stderr,
         }
     }
 
-    /// Says something to the person, unless they want only results.
+    /// Prints a note, unless `--quiet` is set.
     pub(crate) fn note(&mut self, line: &str) {
-        // With standard error gone there is nobody left to tell.
+        // If standard error is closed, nobody can read it.
         let _ = writeln!(self.notes(), "tertulia: {}", visible(line));
     }
 
-    /// Writes a text of the argument parser, with its colours where they are wanted.
+    /// Writes a text of the argument parser, with colours if they are on.
     pub(crate) fn write_styled(&mut self, text: &StyledStr) -> io::Result<()> {
         match self.stdout_has_colour {
             true => write!(self.stdout, "{}", text.ansi()),
@@ -72,12 +73,12 @@ impl Streams<'_> {
         }
     }
 
-    /// Asks the person; no answer is no.
-    pub(crate) fn agree(&mut self, question: &str) -> Result<bool> {
+    /// Asks a yes/no question; an empty answer means no.
+    pub(crate) fn confirm(&mut self, question: &str) -> Result<bool> {
         let _ = write!(self.stderr, "{}", visible(question));
         let _ = self.stderr.flush();
         let mut answer = Vec::new();
-        // An answer of any length is one line.
+        // The answer is at most one line.
         let limited = &mut io::Read::take(&mut *self.stdin, 64);
         limited.read_until(b'\n', &mut answer).map_err(CliError::Input)?;
         let answer = answer.trim_ascii();
@@ -91,16 +92,18 @@ pub fn main_with(
     streams: &mut Streams<'_>,
 ) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    if let Some(shell) = std::env::var_os(completing::VARIABLE).filter(|shell| !shell.is_empty()) {
+    if let Some(shell) =
+        std::env::var_os(tab_completion::VARIABLE).filter(|shell| !shell.is_empty())
+    {
         return complete(&shell, arguments, streams);
     }
     let wants_events = args::wants_events(&arguments);
     let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
-        Err(usage) => return tell_usage(&usage, wants_events, streams),
+        Err(usage) => return report_usage(&usage, wants_events, streams),
     };
     start_logging();
-    obey(&cli.global, streams);
+    apply(&cli.global, streams);
     let outcome = match cli.command {
         Some(command) => commands::run(command, streams),
         None => without_command(streams),
@@ -108,7 +111,7 @@ pub fn main_with(
     let outcome = outcome.and_then(|()| streams.stdout.flush().map_err(CliError::output));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.tell(streams.stderr),
+        Err(error) => error.report(streams.stderr),
     }
 }
 
@@ -119,7 +122,7 @@ fn without_command(streams: &mut Streams<'_>) -> Result {
     if !streams.stdin_is_terminal || !streams.stdout_is_terminal {
         return streams.write_styled(&Cli::declared().render_help()).map_err(CliError::output);
     }
-    if team_place::find(&TeamFileArg::default())?.is_none() && streams.agree(QUESTION)? {
+    if load_team::find(&TeamFileArg::default())?.is_none() && streams.confirm(QUESTION)? {
         commands::run(Command::Init(InitArgs::default()), streams)?;
     }
     // The store may be named by a variable: the arguments are read as if they had been typed.
@@ -129,7 +132,7 @@ fn without_command(streams: &mut Streams<'_>) -> Result {
     }
 }
 
-/// Log lines go to standard error for whoever sets `TERTULIA_LOG` (such as `debug` or `tertulia::context=debug`).
+/// Writes log lines to standard error if `TERTULIA_LOG` is set (such as `debug` or `tertulia::context=debug`).
 fn start_logging() {
     let Some(targets) = std::env::var("TERTULIA_LOG").ok().and_then(|text| text.parse().ok())
     else {
@@ -140,8 +143,8 @@ fn start_logging() {
     let _ = tracing_subscriber::registry().with(lines).with::<Targets>(targets).try_init();
 }
 
-/// What the options of all commands change.
-fn obey(global: &args::GlobalArgs, streams: &mut Streams<'_>) {
+/// Applies the global options.
+fn apply(global: &args::GlobalArgs, streams: &mut Streams<'_>) {
     match global.color {
         Some(args::ColorWhen::Always) => streams.stdout_has_colour = true,
         Some(args::ColorWhen::Never) => streams.stdout_has_colour = false,
@@ -154,13 +157,12 @@ fn obey(global: &args::GlobalArgs, streams: &mut Streams<'_>) {
     }
 }
 
-/// Whether colours are wanted, as far as the arguments and the variable `FORCE_COLOR` say. Without an answer the
-/// usual rules hold: `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, and whether it is a terminal.
+/// Returns whether the arguments or environment variables turn colours on or off. `None` means the usual rules apply: `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, and whether it is a terminal.
 pub fn wants_colour(
     arguments: &[OsString],
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Option<bool> {
-    match args::color_of(arguments) {
+    match args::color_option(arguments) {
         Some(args::ColorWhen::Always) => return Some(true),
         Some(args::ColorWhen::Never) => return Some(false),
         Some(args::ColorWhen::Auto) | None => {}
@@ -172,24 +174,24 @@ pub fn wants_colour(
     set("FORCE_COLOR").map(|value| value != "0" && value != "false")
 }
 
-/// Answers a shell that wants to complete a command line.
+/// Answers a completion request of a shell.
 fn complete(shell: &OsStr, arguments: Vec<OsString>, streams: &mut Streams<'_>) -> ExitCode {
-    let completed = completing::complete(shell, arguments, streams.stdout);
+    let completed = tab_completion::complete(shell, arguments, streams.stdout);
     match completed.and_then(|completed| streams.stdout.flush().map(|()| completed)) {
         Ok(true) => ExitCode::SUCCESS,
-        // The shell knows files better, and nobody reads a message at Tab.
+        // The shell completes paths itself, and nobody reads a message at Tab.
         Ok(false) | Err(_) => ExitCode::FAILURE,
     }
 }
 
-fn tell_usage(usage: &clap::Error, wants_events: bool, streams: &mut Streams<'_>) -> ExitCode {
+fn report_usage(usage: &clap::Error, wants_events: bool, streams: &mut Streams<'_>) -> ExitCode {
     let text = usage.render();
     if usage.use_stderr() {
-        // What was typed is repeated, and may hold anything, also colours: so there are none at all. With
-        // standard error gone there is nobody left to tell.
+        // The error repeats the input, which may contain escape codes, so it is printed without colours. If standard
+        // error is closed, nobody can read it.
         let _ = write!(streams.stderr, "{}", visible(&text.to_string()));
         if wants_events {
-            // What is wrong, without how it is used.
+            // The error without the usage.
             let text = text.to_string();
             let text = text.split("\n\nUsage:").next().unwrap_or_default();
             let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
@@ -197,10 +199,10 @@ fn tell_usage(usage: &clap::Error, wants_events: bool, streams: &mut Streams<'_>
         }
         return ExitCode::from(2);
     }
-    // Help and version were asked for: they are data.
+    // Requested help and version are data.
     let written = streams.write_styled(&text);
     match written.and_then(|()| streams.stdout.flush()).map_err(CliError::output) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.tell(streams.stderr),
+        Err(error) => error.report(streams.stderr),
     }
 }

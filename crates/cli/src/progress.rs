@@ -1,10 +1,10 @@
-//! A bar on the real standard error for work that takes longer than a second, if a person looks at it.
+//! A progress bar on standard error for work that takes longer than a second, on a terminal.
 
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Whoever waits less than this needs no bar.
+/// The bar appears after this time.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 const BYTES: &str = "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left";
@@ -18,7 +18,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Work on bytes; without a size, nobody knows when it ends.
+    /// Shows progress in bytes; without a size, only the amount.
     pub(crate) fn bytes(is_wanted: bool, what: &'static str, size: Option<u64>) -> Self {
         Self::new(is_wanted, what, size, if size.is_some() { BYTES } else { BYTES_OPEN })
     }
@@ -30,7 +30,7 @@ impl Progress {
     fn new(is_wanted: bool, what: &'static str, size: Option<u64>, template: &str) -> Self {
         let bar = is_wanted.then(|| {
             let bar = ProgressBar::with_draw_target(size, ProgressDrawTarget::hidden());
-            // The templates above are sound; the fallback is never needed.
+            // The templates above are valid; the fallback is never used.
             let style = ProgressStyle::with_template(template);
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar.with_message(what)

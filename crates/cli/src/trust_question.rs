@@ -1,17 +1,17 @@
-//! What a person is shown before they trust a team file and its agents' settings: all of it, or what changed.
+//! The text of the trust question about a team file and its agents' settings: everything, or only the changes.
 
 use std::path::Path;
 
 use tertulia_chat::terminal::counted;
 use tertulia_team::file::{Change, HideKey, TrustReason, Trusted, changes};
 
-use crate::team_place::UntrustedSettings;
+use crate::load_team::UntrustedSettings;
 
-/// How many changed lines are shown, at most. Hidden values do not count: all of them are shown.
+/// Maximum number of changed lines shown. Lines with hidden values are always shown.
 const LINES_MAX: usize = 40;
 
-/// What is shown of a file that is not trusted with its content. Ends with a line break.
-pub(crate) fn of_file(
+/// Returns the text for a team file that is not trusted. Ends with a line break.
+pub(crate) fn file_question(
     path: &Path,
     reasons: &[TrustReason],
     lines: &[String],
@@ -27,7 +27,7 @@ pub(crate) fn of_file(
     }
 }
 
-pub(crate) fn of_settings(
+pub(crate) fn settings_question(
     untrusted: &UntrustedSettings,
     key: &HideKey,
     before: Option<&Trusted>,
@@ -47,11 +47,11 @@ pub(crate) fn of_settings(
     text
 }
 
-/// All settings of a project that nobody trusted yet.
+/// Returns the text for project settings that were never trusted.
 pub(crate) fn all_settings(untrusted: &UntrustedSettings) -> String {
     let UntrustedSettings { folder, settings, .. } = untrusted;
     let mut text = format!(
-        "{} holds settings for agents that are not trusted yet. {}\n",
+        "{} contains settings for agents that are not trusted yet. {}\n",
         folder.display(),
         who_obeys(untrusted)
     );
@@ -61,7 +61,7 @@ pub(crate) fn all_settings(untrusted: &UntrustedSettings) -> String {
 }
 
 fn who_obeys(untrusted: &UntrustedSettings) -> String {
-    format!("Obeyed by {} (hooks, MCP servers, variables):", untrusted.members.join(", "))
+    format!("Used by {} (hooks, MCP servers, variables):", untrusted.members.join(", "))
 }
 
 fn changed(path: &Path, reasons: &[String], lines: &[String], before: &Trusted) -> String {
@@ -73,16 +73,16 @@ fn changed(path: &Path, reasons: &[String], lines: &[String], before: &Trusted) 
         changes(&before.lines, lines).into_iter().partition(Change::is_hidden);
     if wants.is_empty() {
         let things = counted(same, "thing", "things");
-        // What a variable is set to is no part of what the file wants.
+        // The values of variables are not part of the requests.
         text.push_str(&match hidden.is_empty() {
-            true => format!("What it wants is the same as before ({things}).\n"),
+            true => format!("It asks for the same things as before ({things}).\n"),
             false => format!(
                 "The commands and permissions are the same as before ({things}); hidden values \
                  changed.\n"
             ),
         });
     } else {
-        text.push_str("What it wants:\n");
+        text.push_str("It asks for:\n");
         write(&wants, wants.len(), &mut text);
         if same > 0 {
             let things = counted(same, "other thing", "other things");
@@ -108,7 +108,7 @@ fn write(changes: &[Change<'_>], shown: usize, text: &mut String) {
     text.push_str(&more_than(shown, changes.len()));
 }
 
-/// How many are not shown, on a line of its own.
+/// Returns a line with the number of omitted items.
 fn more_than(shown: usize, all: usize) -> String {
     match all.saturating_sub(shown) as u64 {
         0 => String::new(),

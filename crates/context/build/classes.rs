@@ -20,7 +20,7 @@ const SETS: [(u8, &str); 8] = [
     (BEFORE, r"[^\r\n\p{L}\p{N}]"),
 ];
 
-/// The number of each block's classes, and the classes of the blocks that differ.
+/// Returns the number of each block's classes, and the classes of the blocks that differ.
 pub(super) fn tables() -> Result<(Vec<u8>, Vec<u8>), Box<dyn Error>> {
     let mut classes = vec![0; CHARACTERS];
     for (bit, pattern) in SETS {

@@ -13,7 +13,7 @@ pub(super) struct Merge {
 
 type Ids<'a> = HashMap<&'a [u8], u32>;
 
-/// What is known of each token, and the merges.
+/// Returns what is known of each token, and the merges.
 pub(super) fn facts(tokens: &[&[u8]]) -> Result<(Vec<u64>, Vec<Merge>), Box<dyn Error>> {
     let ids: Ids<'_> = (0..).zip(tokens).map(|(id, token)| (*token, id)).collect();
     let mut facts = Vec::with_capacity(tokens.len());
@@ -33,7 +33,7 @@ pub(super) fn facts(tokens: &[&[u8]]) -> Result<(Vec<u64>, Vec<Merge>), Box<dyn 
     Ok((facts, merges))
 }
 
-/// The last two tokens before a merge makes this one.
+/// Returns the last two tokens before a merge makes this one.
 fn halves(ids: &Ids<'_>, token: &[u8], id: u32) -> Result<(u32, u32), Box<dyn Error>> {
     // Where the parts begin, and where the last one ends.
     let mut cuts: Vec<usize> = (0..=token.len()).collect();
@@ -49,7 +49,7 @@ fn halves(ids: &Ids<'_>, token: &[u8], id: u32) -> Result<(u32, u32), Box<dyn Er
     Ok((find(&token[..middle])?, find(&token[middle..])?))
 }
 
-/// The longest other token that this one begins with.
+/// Returns the longest other token that this one begins with.
 fn shorter(ids: &Ids<'_>, token: &[u8]) -> Result<u32, Box<dyn Error>> {
     let found = (1..token.len()).rev().find_map(|bytes| ids.get(&token[..bytes]));
     Ok(*found.ok_or("a byte is no token")?)

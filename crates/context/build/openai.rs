@@ -5,6 +5,7 @@ mod classes;
 #[expect(dead_code, reason = "the functions that read are not needed to write")]
 mod layout;
 mod merges;
+mod packed;
 mod pairs;
 mod trie;
 
@@ -12,7 +13,8 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::{env, fs};
 
-use bpe_openai::Tokenizer;
+use splintr_vocab_cl100k::CL100K_BASE_VOCAB_PACKED;
+use splintr_vocab_o200k::O200K_BASE_VOCAB_PACKED;
 
 /// Writes them all to the folder for what build scripts make.
 #[expect(clippy::disallowed_methods, reason = "a build script writes files; the crate does not")]
@@ -20,9 +22,9 @@ pub(crate) fn write() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=src/tokens/vocabulary/openai/layout.rs");
     let folder = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let write = |name: &str, bytes: Vec<u8>| fs::write(folder.join(name), bytes);
-    let vocabularies = [("o200k", bpe_openai::o200k_base()), ("cl100k", bpe_openai::cl100k_base())];
-    for (name, tokenizer) in vocabularies {
-        let tokens = spellings(tokenizer)?;
+    let vocabularies = [("o200k", O200K_BASE_VOCAB_PACKED), ("cl100k", CL100K_BASE_VOCAB_PACKED)];
+    for (name, vocabulary) in vocabularies {
+        let tokens = packed::tokens(vocabulary)?;
         write(&format!("{name}.trie"), long_words(&trie::nodes(&tokens)?))?;
         let (facts, merges) = merges::facts(&tokens)?;
         write(&format!("{name}.tokens"), long_words(&facts))?;
@@ -34,15 +36,6 @@ pub(crate) fn write() -> Result<(), Box<dyn Error>> {
     write("classes.blocks", blocks)?;
     write("classes", classes)?;
     Ok(())
-}
-
-/// The bytes of each token, in the order of their numbers.
-fn spellings(tokenizer: &Tokenizer) -> Result<Vec<&[u8]>, Box<dyn Error>> {
-    let tokens = u32::try_from(tokenizer.bpe.num_tokens())?;
-    if tokens >> layout::ID_BITS != 0 {
-        return Err(format!("{tokens} tokens do not fit into {} bits", layout::ID_BITS).into());
-    }
-    Ok((0..tokens).map(|id| tokenizer.bpe.token_bytes(id)).collect())
 }
 
 fn long_words(values: &[u64]) -> Vec<u8> {

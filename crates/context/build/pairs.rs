@@ -1,18 +1,18 @@
-//! A place for every merge, without collisions: the merges fall into small groups, and each group has a shift that
-//! leads all its merges to free places. Called by [`super`] alone.
+//! A slot for every merge, without collisions: the merges fall into small groups, and each group has a shift that
+//! leads all its merges to free slots. Called by [`super`] alone.
 
 use std::error::Error;
 
-use super::layout::{pair_group, pair_mark, pair_place};
+use super::layout::{pair_group, pair_mark, pair_slot};
 use super::merges::Merge;
 
-/// What a place holds if nothing is there. Token 0 is a byte, which no merge makes.
+/// What a slot holds if nothing is there. Token 0 is a byte, which no merge makes.
 const NO_PAIR: u32 = 0;
 
 /// How many merges a group has, on average.
 const GROUP_MERGES: usize = 4;
 
-/// The hash table, and the shift of each group.
+/// Returns the hash table, and the shift of each group.
 pub(super) fn tables(merges: &[Merge]) -> Result<(Vec<u32>, Vec<u16>), Box<dyn Error>> {
     let mut groups: Vec<Vec<&Merge>> = Vec::new();
     groups.resize_with(merges.len().div_ceil(GROUP_MERGES), Vec::new);
@@ -32,13 +32,13 @@ pub(super) fn tables(merges: &[Merge]) -> Result<(Vec<u32>, Vec<u16>), Box<dyn E
     Ok((pairs, shifts))
 }
 
-/// Places a group of merges if all its places are free.
+/// Places a group of merges if all its slots are free.
 fn place(pairs: &mut [u32], group: &[&Merge], shift: u16) -> bool {
     for (number, merge) in group.iter().enumerate() {
-        let at = pair_place(merge.hash, shift, pairs.len());
+        let at = pair_slot(merge.hash, shift, pairs.len());
         if pairs[at] != NO_PAIR {
             for placed in &group[..number] {
-                pairs[pair_place(placed.hash, shift, pairs.len())] = NO_PAIR;
+                pairs[pair_slot(placed.hash, shift, pairs.len())] = NO_PAIR;
             }
             return false;
         }

@@ -16,7 +16,7 @@ const TRIES_MAX: usize = 256;
 /// Tokens that begin alike, sorted, with their numbers.
 type Sorted<'a> = [(&'a [u8], u32)];
 
-/// Its nodes.
+/// Returns its nodes.
 pub(super) fn nodes(tokens: &[&[u8]]) -> Result<Vec<u64>, Box<dyn Error>> {
     let mut sorted: Vec<(&[u8], u32)> = tokens.iter().copied().zip(0..).collect();
     sorted.sort_unstable();
@@ -101,7 +101,7 @@ impl Array {
         None
     }
 
-    /// The base that leads to a new block of free nodes.
+    /// Returns the base that leads to a new block of free nodes.
     fn begin_block(&mut self) -> usize {
         let first = self.nodes.len();
         let end = first + BLOCK;

@@ -14,7 +14,8 @@ pub enum AgentType {
 }
 
 impl AgentType {
-    /// The type of this name; `claude`, `codex` and `gemini` are short for the full names, in any case of letters.
+    /// Returns the type of this name; `claude`, `codex` and `gemini` are short for the full names, in any case of
+    /// letters.
     pub fn named(name: &str) -> Self {
         // Only ASCII letters fold: "GEMİNI" is somebody else.
         match name.to_ascii_lowercase().as_str() {
@@ -25,7 +26,7 @@ impl AgentType {
         }
     }
 
-    /// The full name and the short one.
+    /// Returns the full name and the short one.
     pub fn names(&self) -> [&str; 2] {
         match self {
             Self::ClaudeCode => ["claude-code", "claude"],
@@ -35,7 +36,7 @@ impl AgentType {
         }
     }
 
-    /// The full name.
+    /// Returns the full name.
     pub fn as_str(&self) -> &str {
         self.names()[0]
     }

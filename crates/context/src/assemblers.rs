@@ -60,13 +60,13 @@ impl From<&AgentType> for Assembler {
 }
 
 impl Assembler {
-    /// The format of Claude Code. The system text travels apart, for `--append-system-prompt`, and counts against the
-    /// budget all the same.
+    /// Returns the format of Claude Code. The system text is passed separately, for `--append-system-prompt`, and counts
+    /// against the budget all the same.
     pub fn claude() -> Self {
         Self { agent_type: AgentType::ClaudeCode, system: SystemPlace::Flag, ..Self::codex() }
     }
 
-    /// The format of Codex.
+    /// Returns the format of Codex.
     pub fn codex() -> Self {
         Self {
             agent_type: AgentType::OpenAiCodex,
@@ -79,7 +79,7 @@ impl Assembler {
         }
     }
 
-    /// The format of Gemini: headers in words, no brackets, addressees left out.
+    /// Returns the format of Gemini: headers in words, no brackets, addressees left out.
     pub fn gemini() -> Self {
         Self {
             agent_type: AgentType::GoogleGemini,
@@ -196,7 +196,7 @@ impl Header {
         Self(Cow::Borrowed(text))
     }
 
-    /// The header and its line break.
+    /// Returns the header and its line break.
     pub(crate) fn pieces(&self) -> [&str; 2] {
         if self.0.is_empty() { ["", ""] } else { [&self.0, "\n"] }
     }

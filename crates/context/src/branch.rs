@@ -1,7 +1,6 @@
-//! The current branch of a log, and what is known of it: its messages, and the newest entries that say what is sent
-//! of them. Views and builds begin here. Of a long branch only the newest messages are read. Those of them that
-//! have words are numbered from 0; all messages, read or not, have an ordinal, which is the same however much is
-//! read.
+//! The current branch of a log, indexed: its messages, and the newest entries that determine which of them are sent.
+//! Views and builds start from it. Of a long branch only the newest messages are read. Read messages with text are
+//! numbered from 0. Every message, read or not, has an ordinal that does not depend on how much was read.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -161,7 +160,7 @@ impl BranchIndex {
 }
 
 impl<'l> Branch<'l> {
-    /// A branch whose entries the index has taken in.
+    /// Creates a branch whose entries the index has taken in.
     pub fn new(entries: &'l [Entry], index: &'l BranchIndex) -> Self {
         Self { entries, index }
     }
@@ -243,7 +242,7 @@ impl<'l> Branch<'l> {
         }
     }
 
-    /// What one member's context was cut to is no summary of the session.
+    /// Returns whether it is a summary of the session, and not a cut of one member's context.
     fn newest_summary(self) -> Option<usize> {
         let is_shared = |index: &usize| match self.entries.get(*index).map(|entry| &entry.kind) {
             Some(EntryKind::CompactionSummary(summary)) => summary.member.is_none(),

@@ -93,7 +93,7 @@ pub(crate) struct Fit {
 const SEPARATOR: usize = "\n\n".len();
 
 impl PromptStatus {
-    /// The word on the wire.
+    /// Returns the word in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fits => "fits",
@@ -113,7 +113,7 @@ impl SectionBytes {
 }
 
 impl Sizes<'_> {
-    /// What the sections take with a context of this size and this much of the current message.
+    /// Returns what the sections take with a context of this size and this much of the current message.
     fn bytes(&self, context: usize, message_body: usize) -> SectionBytes {
         let [system, team_task] = self.fixed;
         let message = if message_body == 0 { 0 } else { self.message_header + message_body };
@@ -122,7 +122,7 @@ impl Sizes<'_> {
         SectionBytes { system: self.flag + system, team_task, context, message, separators }
     }
 
-    /// The separator before a further section, if the prompt has one already.
+    /// Returns the separator before a further section, if the prompt has one already.
     fn separator(&self, total: usize) -> usize {
         if total > self.flag { SEPARATOR } else { 0 }
     }
@@ -167,7 +167,7 @@ pub(crate) fn fit(
     Fit { context_kept: 0, message_bytes, written_bytes, status, bytes, needed_bytes }
 }
 
-/// How many lines fit into the room below what stands above them, and the bytes of both.
+/// Returns how many lines fit into the space after the fixed parts, and the bytes of both.
 fn newest_lines(lines: impl Iterator<Item = usize>, above: usize, room: usize) -> (usize, usize) {
     let (mut kept, mut size) = (0, above);
     for line in lines {

@@ -8,7 +8,7 @@
 //!
 //! let builder = ContextBuilder::new(ContextConfig::new(8_000))?;
 //! let question = [Part::text("Shall we start?")].into_iter().collect();
-//! let question = [Message::of_role(Role::User, question)];
+//! let question = [Message::with_role(Role::User, question)];
 //! let first = builder.build_context(&ContextBuildInput {
 //!     system_prompt: Some("Be brief."),
 //!     input_messages: &question,
@@ -82,13 +82,13 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// A builder with this configuration, for Claude. Without a compactor what is cut is dropped.
+    /// Creates a builder with this configuration. It counts for Claude and summarises without a model.
     pub fn new(config: ContextConfig) -> Result<Self, ContextError> {
         config.check()?;
         Ok(Self {
             config,
             counter: MessageCounter::new(Tokenizer::default()),
-            compactor: None,
+            compactor: Some(Compactor::Extractive),
             hints: None,
             system_prompt: None,
             member: None,
@@ -102,10 +102,17 @@ impl ContextBuilder {
         self
     }
 
-    /// The same builder, which has what is cut summarised.
+    /// The same builder, which has what is cut summarised like this.
     #[must_use]
     pub fn with_compactor(mut self, compactor: Compactor) -> Self {
         self.compactor = Some(compactor);
+        self
+    }
+
+    /// The same builder, which drops what is cut.
+    #[must_use]
+    pub fn without_compactor(mut self) -> Self {
+        self.compactor = None;
         self
     }
 

@@ -47,7 +47,7 @@ impl Conversation {
         Self { next_number: 1, ..Self::default() }
     }
 
-    pub(crate) fn of(messages: Vec<Arc<ConversationMessage>>) -> Self {
+    pub(crate) fn from_messages(messages: Vec<Arc<ConversationMessage>>) -> Self {
         let last_number = messages.iter().filter_map(|message| message.id.number()).max();
         let next_number = last_number.unwrap_or(0) + 1;
         let mut conversation = Self { next_number, ..Self::default() };
@@ -140,7 +140,7 @@ impl Conversation {
         self.messages.iter()
     }
 
-    /// The message at this place; the oldest one is at 0.
+    /// Returns the message at this index; the oldest one is at 0.
     pub(crate) fn get(&self, place: usize) -> Option<&Arc<ConversationMessage>> {
         self.messages.get(place)
     }
@@ -172,7 +172,7 @@ impl Conversation {
         self.first + self.messages.len() as u64
     }
 
-    /// Where a counted id must be: as far from the end as its number from the next one.
+    /// Returns where a counted id must be: as far from the end as its number from the next one.
     fn counted_seq(&self, id: &MessageId) -> Option<Seq> {
         let MessageId::Numbered(number) = id else { return None };
         let back = self.next_number.checked_sub(*number).filter(|back| *back > 0)?;
@@ -212,7 +212,7 @@ impl Times {
         }
     }
 
-    /// The sequence numbers in this range of time, in the order of the conversation.
+    /// Returns the sequence numbers in this range of time, in the order of the conversation.
     fn between(&self, millis: RangeInclusive<i64>) -> Vec<Seq> {
         if millis.is_empty() {
             return Vec::new();
@@ -227,7 +227,7 @@ impl Times {
     }
 }
 
-/// Where the ids at the end begin to count up by one, up to the next number.
+/// Returns where the ids at the end begin to count up by one, up to the next number.
 fn counted_suffix(messages: &[Arc<ConversationMessage>], next_number: u64) -> Seq {
     let from_behind = messages.iter().rev().zip(1..);
     let counted = from_behind

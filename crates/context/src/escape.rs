@@ -17,7 +17,7 @@ const RESERVED: [&str; 15] = [
     "built-in",
 ];
 
-/// Whether a model, a terminal or a program may take it for a line break.
+/// Returns whether a model, a terminal or a program may take it for a line break.
 pub fn is_line_break(letter: char) -> bool {
     matches!(letter, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -31,7 +31,7 @@ pub enum LineStart {
     Label,
 }
 
-/// The places in a text before which an indent goes: where a line begins that is not empty.
+/// Returns the positions in a text where an indent is inserted: the start of each line that is not empty.
 pub fn indents(text: &str, start: LineStart) -> impl Iterator<Item = usize> {
     let mut is_start = start == LineStart::Margin;
     text.char_indices().filter_map(move |(at, letter)| {
@@ -42,7 +42,7 @@ pub fn indents(text: &str, start: LineStart) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The text with its lines indented. Borrowed if it has no line to indent.
+/// Returns the text with its lines indented. Borrowed if it has no line to indent.
 pub fn indented(text: &str, start: LineStart) -> Cow<'_, str> {
     let body = Body { text, indent: Some(start) };
     let bytes = body.len();
@@ -73,7 +73,7 @@ impl<'a> Body<'a> {
         self.text.len() + indents * INDENT.len()
     }
 
-    /// Whether nothing is written.
+    /// Returns whether nothing was written.
     pub fn is_empty(self) -> bool {
         self.text.is_empty()
     }
@@ -119,14 +119,14 @@ impl<'a> Body<'a> {
     }
 }
 
-/// A name as an escaped format writes it: as it is, or as a JSON string in quotes if it has anything but plain
+/// Returns a name as an escaped format writes it: as it is, or as a JSON string in quotes if it has anything but plain
 /// characters. It is always on one line, has no `@`, and no two names are written alike unless they are longer
 /// than 80 characters and begin alike.
 pub fn written_name(name: &str) -> Cow<'_, str> {
     if is_plain(name) { Cow::Borrowed(name) } else { Cow::Owned(in_quotes(name, NAME_CHARACTERS)) }
 }
 
-/// A few words on one line, as the role of a member: like a name, but `:`, `,`, `'` and words of the format are
+/// Returns a few words on one line, as the role of a member: like a name, but `:`, `,`, `'` and words of the format are
 /// plain in it, and it is not cut.
 pub fn written_words(words: &str) -> Cow<'_, str> {
     let is_plain = !words.starts_with([' ', '-'])
@@ -137,7 +137,7 @@ pub fn written_words(words: &str) -> Cow<'_, str> {
     if is_plain { Cow::Borrowed(words) } else { Cow::Owned(in_quotes(words, usize::MAX)) }
 }
 
-/// The id of an entry, written like a name. Other words follow an id, so it is in quotes if it has a blank.
+/// Returns the id of an entry, written like a name. Other words follow an id, so it is in quotes if it has a blank.
 pub fn written_id(id: &str) -> Cow<'_, str> {
     let is_plain = is_plain(id) && !id.contains(' ');
     if is_plain { Cow::Borrowed(id) } else { Cow::Owned(in_quotes(id, NAME_CHARACTERS)) }
@@ -187,7 +187,7 @@ fn is_plain_letter(letter: char) -> bool {
     !is_mark && !is_wide && !is_blank && !is_unseen(letter)
 }
 
-/// Whether it breaks lines, controls a terminal or is not shown at all.
+/// Returns whether it breaks lines, controls a terminal or is not shown at all.
 fn is_unseen(letter: char) -> bool {
     is_line_break(letter)
         || letter.is_control()

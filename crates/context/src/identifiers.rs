@@ -1,8 +1,8 @@
-//! The exact names in a text: paths, names from code, flags, codes, hashes, versions, numbers, what
-//! stands in back-ticks. Called by [`crate::compact`], and by whoever searches in what was said.
+//! Finds the exact names in a text: paths, names from code, flags, codes, hashes, versions, numbers, and text in
+//! backticks. Called by [`crate::compact`] and by searches in messages.
 //!
-//! One pass over the bytes; names are slices of the text, in order, repeats included. Knows nothing of
-//! messages. What a single word must look like is in `shape.rs`.
+//! One pass over the bytes. Names are slices of the text, in order, with repeats. Knows nothing of messages.
+//! `shape.rs` decides whether a single word is a name.
 
 mod shape;
 
@@ -51,7 +51,7 @@ impl<'a> Iterator for Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// What stands between the back-tick here and the next one, if it is one word.
+    /// Returns what stands between the back-tick here and the next one, if it is one word.
     fn quoted(&self) -> Option<&'a str> {
         let rest = self.text.as_bytes().get(self.at + 1..)?;
         let end = rest.iter().take(QUOTED_MAX).position(|&byte| byte == b'`' || byte <= b' ')?;
@@ -62,7 +62,7 @@ impl<'a> Names<'a> {
         (rest.get(end) == Some(&b'`') && is_word).then_some(name)
     }
 
-    /// The name in the run that began here and ends where we are.
+    /// Returns the name in the run that began here and ends where we are.
     fn name_in(&mut self, start: usize) -> Option<&'a str> {
         let bytes = self.text.as_bytes();
         let before = start.checked_sub(1).and_then(|at| bytes.get(at)).copied();
@@ -123,7 +123,7 @@ fn trim(run: &str, chained: bool) -> &str {
     run.get(lead - kept..).unwrap_or(inner)
 }
 
-/// The end of the run of name characters that begins here. What joins two names only in some places
+/// Returns the end of the run of name characters that begins here. What joins two names only in some places
 /// (`:`, `->`, `,`) is looked at with its neighbours.
 fn end_of_run(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
@@ -148,7 +148,7 @@ fn end_of_run(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Whether the comma here stands between the thousands of one number.
+/// Returns whether the comma here stands between the thousands of one number.
 fn thousands(bytes: &[u8], start: usize, comma: usize) -> bool {
     let digits = |range: &[u8]| range.iter().all(u8::is_ascii_digit);
     let head = bytes.get(start..comma).unwrap_or_default();
@@ -167,9 +167,9 @@ fn end_of_address(bytes: &[u8], start: usize) -> usize {
     start + rest.iter().position(ends).unwrap_or(rest.len())
 }
 
-/// How many bytes the name character that begins with this byte has; 0 if it is none. Letters of two
+/// Returns how many bytes the name character that begins with this byte has; 0 if it is none. Letters of two
 /// bytes (Latin, Greek, Cyrillic, …) belong to names. Those of three and four do not: they are mostly
-/// of scripts without blanks, where a name stands right between them.
+/// of scripts without spaces, where a name stands right between them.
 fn step(byte: u8) -> usize {
     match byte {
         b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => 1,
@@ -260,12 +260,12 @@ mod tests {
     }
 
     #[test]
-    fn names_between_letters_without_blanks_are_found() {
+    fn names_between_letters_without_spaces_are_found() {
         check("修改了src/a.rs文件，错误码E0499。", &["src/a.rs", "E0499"]);
     }
 
     #[test]
-    fn a_megabyte_without_blanks_has_no_long_names() {
+    fn a_megabyte_without_spaces_has_no_long_names() {
         for piece in ["a", "a_", "a/", "`", "`a", "::", "->a", "1,", "é_", "://"] {
             let text = piece.repeat(1_000_000 / piece.len());
             assert!(identifiers(&text).all(|name| name.len() <= LENGTH_MAX), "{piece}");

@@ -1,5 +1,5 @@
-//! What one member sees: a conversation goes in, each agent's prompt or each model's messages come out, in
-//! their own format and inside their budget, with a verdict for everything that is not in them.
+//! Computes what each member of a conversation gets: the prompt of an agent or the messages for a model, in its own
+//! format and within its budget, with a verdict for everything that is left out.
 //!
 //! Two entry points:
 //!
@@ -19,13 +19,13 @@
 //! use tertulia_session::{Message, Speaker, SpeakerType};
 //!
 //! let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
-//! let mut table = ContextManager::default();
-//! table.set_team_task("Design the login page");
-//! table.add_message(Message::said(ann.clone(), "Which colour? [NEXT: max]").to(["max"]))?;
-//! table.add_message(Message::said(ann, "Blue, I think."))?;
+//! let mut conversation = ContextManager::default();
+//! conversation.set_team_task("Design the login page");
+//! conversation.add_message(Message::said(ann.clone(), "Which colour? [NEXT: max]").to(["max"]))?;
+//! conversation.add_message(Message::said(ann, "Blue, I think."))?;
 //!
-//! let input = table.get_context_for_agent("max", "claude", &ContextRequest::default());
-//! let prompt = table.assemble_prompt("claude", &input).prompt;
+//! let input = conversation.get_context_for_agent("max", "claude", &ContextRequest::default());
+//! let prompt = conversation.assemble_prompt("claude", &input).prompt;
 //! assert_eq!(
 //!     prompt,
 //!     "[TEAM_TASK]\nDesign the login page\n\n\
@@ -79,6 +79,6 @@ pub use prompt::{
     AssemblerInput, AssemblerOutput, ContextKind, ContextMessage, Prompt, PromptPiece, SpokenBy,
 };
 pub use truncate::truncate_to_bytes;
-pub use verdict::{DropReason, Fate, HideReason, Section, Verdict};
+pub use verdict::{DropReason, HideReason, Outcome, Section, Verdict};
 pub use whitespace::{is_whitespace, trim};
 pub use window::{EVERYBODY, format_addressees, messages_of_window};

@@ -17,7 +17,7 @@ pub type LogSink = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
 pub(crate) struct Log(pub(crate) Option<LogSink>);
 
 impl LogLevel {
-    /// The word on the wire.
+    /// Returns the word in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Debug => "debug",

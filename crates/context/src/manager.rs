@@ -17,7 +17,7 @@ use crate::conversation::Conversation;
 use crate::log::Log;
 use crate::prompt::{AssemblerInput, AssemblerOutput, Prompt};
 use crate::truncate::truncate_to_bytes;
-use crate::verdict::{DropReason, Fate, Verdict};
+use crate::verdict::{DropReason, Outcome, Verdict};
 use crate::view::{Perspective, View};
 
 pub use options::{
@@ -66,7 +66,7 @@ impl Default for ContextManager {
 }
 
 impl ContextManager {
-    /// An empty conversation.
+    /// Creates an empty conversation.
     pub fn new(options: ContextManagerOptions) -> Self {
         let log = Log(options.log_sink.clone());
         Self {
@@ -96,29 +96,29 @@ impl ContextManager {
         Ok(added)
     }
 
-    /// All messages, oldest first: a list of its own that shares the messages.
+    /// Returns all messages, oldest first: a list of its own that shares the messages.
     pub fn get_messages(&self) -> Vec<Arc<ConversationMessage>> {
         self.conversation.iter().cloned().collect()
     }
 
-    /// All messages, oldest first, borrowed.
+    /// Returns all messages, oldest first, borrowed.
     pub fn messages(
         &self,
     ) -> impl DoubleEndedIterator<Item = &Arc<ConversationMessage>> + ExactSizeIterator {
         self.conversation.iter()
     }
 
-    /// The newest message.
+    /// Returns the newest message.
     pub fn get_latest_message(&self) -> Option<&Arc<ConversationMessage>> {
         self.conversation.latest()
     }
 
-    /// The message of this id; the oldest one, if an imported snapshot repeated it.
+    /// Returns the message of this id; the oldest one, if an imported snapshot repeated it.
     pub fn message_by_id(&self, id: &MessageId) -> Option<&Arc<ConversationMessage>> {
         self.conversation.by_id(id)
     }
 
-    /// What the speaker of this id said, oldest first.
+    /// Returns what the speaker of this id said, oldest first.
     pub fn messages_by_speaker(
         &self,
         role_id: &str,
@@ -126,7 +126,7 @@ impl ContextManager {
         self.conversation.by_speaker(role_id)
     }
 
-    /// What was said in this range of time (milliseconds since 1970), in the order of the
+    /// Returns what was said in this range of time (milliseconds since 1970), in the order of the
     /// conversation. Messages without a time are never in it.
     pub fn messages_by_time(
         &self,
@@ -135,7 +135,7 @@ impl ContextManager {
         self.conversation.by_time(millis)
     }
 
-    /// How many messages went to the archive since the conversation began or was imported.
+    /// Returns how many messages went to the archive since the conversation began or was imported.
     pub fn archived_messages(&self) -> u64 {
         self.conversation.archived()
     }
@@ -151,12 +151,12 @@ impl ContextManager {
         self.change_team_task(None);
     }
 
-    /// The team's task.
+    /// Returns the team's task.
     pub fn get_team_task(&self) -> Option<&str> {
         self.team_task.as_deref()
     }
 
-    /// The context of an agent: what its assembler makes a prompt of.
+    /// Returns the context of an agent: what its assembler makes a prompt of.
     pub fn get_context_for_agent<'a>(
         &'a self,
         agent_id: &str,
@@ -166,7 +166,7 @@ impl ContextManager {
         self.view(agent_id, agent_type, request).1
     }
 
-    /// The context and the prompt of an agent, with a verdict for every message.
+    /// Returns the context and the prompt of an agent, with a verdict for every message.
     pub fn explain<'a>(
         &'a self,
         agent_id: &str,
@@ -203,7 +203,7 @@ impl ContextManager {
         prompt
     }
 
-    /// The format of an agent; plain text, with a warning, for one that has none of its own.
+    /// Returns the format of an agent; plain text, with a warning, for one that has none of its own.
     pub fn assembler(&self, agent_type: &str) -> Assembler {
         let normalized = AgentType::named(agent_type);
         if let AgentType::Other(_) = normalized {
@@ -292,12 +292,12 @@ impl ContextManager {
 }
 
 impl<'a> Explanation<'a> {
-    /// The format of the prompt.
+    /// Returns the format of the prompt.
     pub fn assembler(&self) -> &Assembler {
         &self.assembler
     }
 
-    /// What the prompt was made of.
+    /// Returns what the prompt was made of.
     pub fn input(&self) -> &AssemblerInput<'a> {
         &self.input
     }
@@ -307,16 +307,17 @@ impl<'a> Explanation<'a> {
         self.assembler.plan(&self.input)
     }
 
-    /// What became of every message, oldest first.
+    /// Returns what became of every message, oldest first.
     pub fn verdicts(&self) -> impl Iterator<Item = Verdict<&'a Arc<ConversationMessage>>> {
-        let viewed: Vec<Fate> = self.view.fates(&self.prompt()).map(|(_, fate)| fate).collect();
+        let viewed: Vec<Outcome> =
+            self.view.outcomes(&self.prompt()).map(|(_, outcome)| outcome).collect();
         let messages = self.manager.conversation.iter();
         let outside = messages.len() - viewed.len();
         let outside = (1..=outside)
             .rev()
-            .map(|behind| Fate::Dropped { reason: DropReason::OutsideWindow { behind } });
+            .map(|behind| Outcome::Dropped { reason: DropReason::OutsideWindow { behind } });
         let judged = messages.zip(outside.chain(viewed));
-        judged.map(|(entry, fate)| Verdict { entry, fate, recalled: false })
+        judged.map(|(entry, outcome)| Verdict { entry, outcome, recalled: false })
     }
 }
 

@@ -22,10 +22,10 @@ pub use parse::{
 /// How markers are taken out of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Strip {
-    /// Runs of blanks become one, lines are trimmed, empty lines go, and code is text like any other:
+    /// Runs of spaces become one, lines are trimmed, empty lines go, and code is text like any other:
     /// the rule of the contract.
     Compact(TaskBlock),
-    /// Only markers and the blanks that they leave go, and what stands in code is no marker: for
+    /// Only markers and the spaces that they leave go, and what stands in code is no marker: for
     /// prompts that carry code. A block ends at a blank line.
     Preserve,
 }

@@ -10,7 +10,7 @@ use tertulia_session::{ARGUMENT_BYTES_MAX, Addressee};
 use crate::assemblers::{Assembler, Header, LabelPiece, SystemPlace};
 use crate::budget::{Fit, OverBudget, PromptStatus, PromptWarning, SectionBytes, Sizes, fit};
 use crate::escape::Body;
-use crate::verdict::{DropReason, Fate, Section};
+use crate::verdict::{DropReason, Outcome, Section};
 use crate::whitespace::trim;
 
 /// One message of the context, markers already taken out.
@@ -136,7 +136,7 @@ struct SystemText<'a> {
 
 impl<'a> Prompt<'a> {
     pub(crate) fn plan(assembler: Assembler, input: &'a AssemblerInput<'a>) -> Self {
-        let system = SystemText::of(input);
+        let system = SystemText::new(input);
         let team_task = assembler.section(trim(input.team_task.as_deref().unwrap_or_default()));
         let message = assembler.section(trim(&input.current_message));
         let section = |header: usize, body: usize| if body == 0 { 0 } else { header + body };
@@ -168,60 +168,60 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// What became of it.
+    /// Returns the status: whether it fits, and what was cut.
     pub fn status(&self) -> PromptStatus {
         self.fit.status
     }
 
-    /// The sizes of its sections.
+    /// Returns the sizes of its sections.
     pub fn bytes(&self) -> SectionBytes {
         self.fit.bytes
     }
 
-    /// How many messages of the context are in it.
+    /// Returns how many messages of the context are in it.
     pub fn kept_context(&self) -> usize {
         self.fit.context_kept
     }
 
-    /// How many messages of the context are not.
+    /// Returns how many messages of the context are not in it.
     pub fn dropped_context(&self) -> usize {
         self.context.len() - self.fit.context_kept
     }
 
-    /// Where the current message begins in the prompt, of which it is the end.
+    /// Returns where the current message begins in the prompt, of which it is the end.
     pub fn message_start(&self) -> usize {
         self.prompt_bytes() - self.fit.written_bytes
     }
 
-    /// How many bytes of the current message are in it, and how many it has, without indents.
+    /// Returns how many bytes of the current message are in it, and how many it has, without indents.
     pub fn message_bytes(&self) -> (usize, usize) {
         (self.fit.message_bytes, self.message.len())
     }
 
-    /// The bytes that the line of a message of the context takes or would take.
+    /// Returns the bytes that the line of a context message takes, or would take if it were in the prompt.
     pub fn line_bytes(&self, index: usize) -> Option<usize> {
         self.context.get(index).map(|message| self.assembler.line_bytes(message))
     }
 
-    pub(crate) fn line_fate(&self, index: usize) -> Fate {
+    pub(crate) fn line_outcome(&self, index: usize) -> Outcome {
         let bytes = self.line_bytes(index).unwrap_or_default();
         match index < self.dropped_context() {
-            true => Fate::Dropped { reason: DropReason::OverBudget { bytes } },
-            false => Fate::InPrompt { section: Section::Context, bytes },
+            true => Outcome::Dropped { reason: DropReason::OverBudget { bytes } },
+            false => Outcome::InPrompt { section: Section::Context, bytes },
         }
     }
 
-    pub(crate) fn message_fate(&self) -> Fate {
-        let dropped = |reason| Fate::Dropped { reason };
+    pub(crate) fn message_outcome(&self) -> Outcome {
+        let dropped = |reason| Outcome::Dropped { reason };
         match self.message_bytes() {
             (0, 0) => dropped(DropReason::Empty),
             (0, bytes) => dropped(DropReason::OverBudget { bytes }),
-            (kept_bytes, bytes) if kept_bytes < bytes => Fate::Truncated { kept_bytes, bytes },
-            (_, bytes) => Fate::InPrompt { section: Section::Message, bytes },
+            (kept_bytes, bytes) if kept_bytes < bytes => Outcome::Truncated { kept_bytes, bytes },
+            (_, bytes) => Outcome::InPrompt { section: Section::Message, bytes },
         }
     }
 
-    /// What should be told: a message that is not whole, a system text that is too long for a flag.
+    /// Returns the warnings: a message that is not whole, a system text that is too long for a flag.
     pub fn warnings(&self) -> impl Iterator<Item = PromptWarning> {
         let (kept_bytes, bytes) = self.message_bytes();
         let max_bytes = self.max_bytes;
@@ -252,12 +252,12 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// The bytes of the prompt itself, without a system text that travels apart.
+    /// Returns the bytes of the prompt itself, without a system text that is passed separately.
     pub fn prompt_bytes(&self) -> usize {
         self.fit.bytes.total() - self.flag_bytes()
     }
 
-    /// The bytes of a system text that travels apart.
+    /// Returns the bytes of a system text that is passed separately.
     pub fn flag_bytes(&self) -> usize {
         self.flag_pieces().map(str::len).into_iter().sum()
     }
@@ -316,7 +316,7 @@ impl<'a> Prompt<'a> {
         written
     }
 
-    /// The system text, where it travels apart and there is one.
+    /// Returns the system text, if there is one and it is passed separately.
     pub fn system_flag(&self) -> Option<String> {
         let flag = self.flag_pieces().concat();
         (!flag.is_empty()).then_some(flag)
@@ -353,7 +353,7 @@ fn open_section(
 }
 
 impl<'a> SystemText<'a> {
-    fn of(input: &'a AssemblerInput<'a>) -> Self {
+    fn new(input: &'a AssemblerInput<'a>) -> Self {
         let text = |text: &'a Option<Cow<'a, str>>| trim(text.as_deref().unwrap_or_default());
         let instruction = text(&input.system_instruction);
         let file = text(&input.instruction_file_text);

@@ -6,6 +6,7 @@
 //! Must not know what is sent, or why; the caller says which messages may be recalled.
 
 mod dates;
+mod days;
 mod expansion;
 mod heads;
 mod passages;
@@ -19,9 +20,10 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use tertulia_session::search::terms::{self, TermKind};
-use tertulia_session::{Message, PartKind};
+use tertulia_session::{Message, PartKind, Timestamp};
 
 use crate::tokens::Tokenizer;
+use days::Day;
 use heads::Heads;
 use postings::{NUMBERS_MAX, Postings};
 pub use query::RecallQuery;
@@ -67,6 +69,8 @@ struct Span {
     gist: u32,
     /// Who said it; 0 for nobody.
     speaker: u32,
+    /// When it was said.
+    day: Day,
     escaped: bool,
     /// Whether it says when something happens.
     is_dated: bool,
@@ -89,6 +93,8 @@ pub struct Passage {
     pub text: String,
     /// What the text costs, without anything that is put around it.
     pub tokens: u64,
+    /// How well it answers, against the others that were found.
+    pub score: u64,
 }
 
 /// Weighs texts by what is asked about.
@@ -119,6 +125,11 @@ impl RecallIndex {
     /// Takes in a message under its place in the log; places ascend, gaps are fine. A message that is
     /// there already under this place is replaced.
     pub fn add(&mut self, place: usize, message: &Message) {
+        self.add_said(place, message, None);
+    }
+
+    /// Takes in a message that was said at this time. A request that names the day finds it.
+    pub fn add_said(&mut self, place: usize, message: &Message, time: Option<&Timestamp>) {
         match self.places.last() {
             Some(&last) if last >= place => {
                 self.remove(place);
@@ -131,6 +142,7 @@ impl RecallIndex {
         // Who said something is asked for by name.
         let mut name = message.speaker.as_deref().map(|speaker| &*speaker.role_name);
         let speaker = name.or_else(|| label(message)).map_or(0, first_word);
+        let day = Day::of(time);
         for source in text::sources(message) {
             let Some(kind) = message.parts.get(source.part).map(|part| &part.kind) else {
                 continue;
@@ -138,7 +150,9 @@ impl RecallIndex {
             let first = self.spans.len();
             self.add_source(place, &source, Voice::of(kind), name.take(), &mut scratch);
             let spans = self.spans.get_mut(first..).unwrap_or_default();
-            spans.iter_mut().for_each(|span| span.speaker = speaker);
+            for span in spans {
+                (span.speaker, span.day) = (speaker, day);
+            }
             self.add_head(place, source.part, kind, first..self.spans.len());
         }
     }
@@ -263,6 +277,7 @@ impl RecallIndex {
                 terms,
                 gist,
                 speaker: 0,
+                day: Day::default(),
                 escaped: source.escaped,
                 is_dated: scratch.terms.iter().any(|term| dates::is_date(*term)),
                 voice,

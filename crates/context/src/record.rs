@@ -1,4 +1,4 @@
-//! What assemblers take and give, and snapshots, as JSON. The shapes are part of the contract.
+//! The input and output of assemblers, and snapshots, as JSON. The shapes are part of the contract.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ pub enum Detail {
 }
 
 impl PromptRecord {
-    /// The record of a planned prompt.
+    /// Returns the record of a planned prompt.
     pub fn new(prompt: &Prompt<'_>, detail: Detail) -> Self {
         let AssemblerOutput { prompt, system_flag, status, bytes, kept_context, dropped_context } =
             prompt.output();

@@ -1,8 +1,8 @@
-//! What a text, a message or a tool costs in tokens: exactly where the vocabulary is public, by a
-//! calibrated estimate where it is not. Called by whoever has to fit messages into a model's window.
+//! Counts the tokens of a text, a message or a tool: exactly if the vocabulary is public, otherwise by a calibrated
+//! estimate. Called by code that fits messages into a model's window.
 //!
-//! Pure but for the vocabularies, which are loaded once, when the first new text is counted with them. Knows nothing of
-//! budgets: it counts, others decide. `docs/tokens.md` says what is exact and how far the estimates are off.
+//! Pure except for the vocabularies, which are loaded once, when the first new text is counted with them. Knows no
+//! budgets. `docs/tokens.md` says which counts are exact and how far the estimates are off.
 //!
 //! ```
 //! use tertulia_context::tokens::{MessageCounter, TokenCache, Tokenizer, find_model};

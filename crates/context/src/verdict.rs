@@ -1,4 +1,4 @@
-//! What became of a message on its way into a prompt or a model's context: the one vocabulary of every explanation.
+//! The outcome of an entry in a prompt or a model's context. Every explanation uses these words.
 
 use tertulia_session::{EntryId, MessageId};
 
@@ -6,7 +6,7 @@ use tertulia_session::{EntryId, MessageId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict<E = EntryId> {
     pub entry: E,
-    pub fate: Fate,
+    pub outcome: Outcome,
     /// Whether passages of it came back at the end.
     pub recalled: bool,
 }
@@ -14,7 +14,7 @@ pub struct Verdict<E = EntryId> {
 /// What became of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fate {
+pub enum Outcome {
     /// It is sent to a model as it is.
     Kept,
     /// It is in a prompt as a whole.
@@ -71,7 +71,7 @@ pub enum Section {
     Message,
 }
 
-impl Fate {
+impl Outcome {
     /// Returns the word in JSON.
     pub fn as_str(&self) -> &'static str {
         match self {

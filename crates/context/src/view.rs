@@ -1,6 +1,6 @@
-//! A member's view of a conversation: which messages it gets word for word, and what stands for the others. The
-//! stages in their order: branch → window → summary, recall → items → verdicts. A prompt ([`crate::Assembler`]) or
-//! model messages ([`crate::builder`]) are written of it within a budget. Cost follows the window, not the log.
+//! A member's view of a conversation: which messages it gets word for word, and what replaces the others. The stages
+//! in their order: branch → window → summary, recall → items → verdicts. A prompt ([`crate::Assembler`]) or model
+//! messages ([`crate::builder`]) are made from it within a budget. The cost depends on the window, not on the log.
 
 mod perspective;
 mod recalled;
@@ -13,7 +13,7 @@ use tertulia_session::{ConversationMessage, EntryId, Message, MessageId, Speaker
 use crate::branch::Branch;
 use crate::escape::{Body, LineStart};
 use crate::prompt::{ContextKind, ContextMessage, Prompt};
-use crate::verdict::{DropReason, Fate};
+use crate::verdict::{DropReason, Outcome};
 use crate::window::first_of_window;
 
 pub use perspective::{Labels, Perspective, Piece, Pieces, Stripping};
@@ -163,13 +163,13 @@ impl<'l> View<'l> {
     }
 
     /// Returns what became of the messages in a prompt of this view, oldest first, with their indexes.
-    pub fn fates(&self, prompt: &Prompt<'_>) -> impl Iterator<Item = (usize, Fate)> {
+    pub fn outcomes(&self, prompt: &Prompt<'_>) -> impl Iterator<Item = (usize, Outcome)> {
         let messages = self.items.iter().enumerate().skip(self.extras());
-        let lines = messages.map(|(line, item)| (item.index, prompt.line_fate(line)));
+        let lines = messages.map(|(line, item)| (item.index, prompt.line_outcome(line)));
         let repeated = self.repeated.iter().map(|(index, of)| {
-            (*index, Fate::Dropped { reason: DropReason::Duplicate { of: of.clone() } })
+            (*index, Outcome::Dropped { reason: DropReason::Duplicate { of: of.clone() } })
         });
-        let current = self.current.iter().map(|item| (item.index, prompt.message_fate()));
+        let current = self.current.iter().map(|item| (item.index, prompt.message_outcome()));
         lines.chain(repeated).chain(current)
     }
 }

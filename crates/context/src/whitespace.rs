@@ -1,12 +1,12 @@
 //! What counts as whitespace. The contract was written for JavaScript, whose set differs from Rust's:
 //! U+FEFF is in it, U+0085 is not.
 
-/// Whether JavaScript's `\s` and `trim` take it for whitespace.
+/// Returns whether JavaScript's `\s` and `trim` take it for whitespace.
 pub fn is_whitespace(c: char) -> bool {
     c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}')
 }
 
-/// The text without whitespace at its edges.
+/// Returns the text without whitespace at its edges.
 pub fn trim(text: &str) -> &str {
     text.trim_matches(is_whitespace)
 }

@@ -1,4 +1,5 @@
-//! Which messages a member sees, and how an addressee list reads. Cost follows the window, not the conversation.
+//! Which messages a member sees, and how a list of addressees is written. The cost depends on the window, not on the
+//! conversation.
 
 use std::borrow::Cow;
 
@@ -7,7 +8,7 @@ use tertulia_session::Addressee;
 /// The word for an addressee list that names nobody.
 pub const EVERYBODY: &str = "all";
 
-/// The number of the first message that goes in word for word: the newest ones, as many as the window
+/// Returns the number of the first message that goes in word for word: the newest ones, as many as the window
 /// has, besides the one that is answered.
 pub(crate) fn first_of_window(count: usize, window: usize, answered: Option<usize>) -> usize {
     let first = count.saturating_sub(window);
@@ -23,7 +24,7 @@ pub fn messages_of_window(window: usize) -> usize {
     window.saturating_add(1)
 }
 
-/// How a list of addressees reads in a prompt: names joined with `, `, or `all`.
+/// Returns how a list of addressees reads in a prompt: names joined with `, `, or `all`.
 pub fn format_addressees(addressees: Option<&[Addressee]>) -> Cow<'_, str> {
     match addressees {
         None | Some([]) => Cow::Borrowed(EVERYBODY),

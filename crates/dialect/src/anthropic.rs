@@ -1,4 +1,4 @@
-//! Anthropic Messages: `{system?, messages, tools?}`. Two roles that take turns, the user first; the
+//! Anthropic Messages: `{system?, messages, tools?}`. Two roles alternate, the user first; the
 //! results of an answer's calls are the first blocks of the next user turn.
 
 mod blocks;
@@ -8,8 +8,8 @@ mod read;
 use tertulia_session::Role;
 
 use crate::fragment::{Node, Rendering};
-use crate::pairs::{Script, Spellings};
-use crate::spelling::Spelling;
+use crate::identifier_rules::IdentifierRule;
+use crate::normalize::{Conversation, IdentifierRules};
 use crate::tool_specs::write_tools;
 use crate::turns::{Block, BlockKind, Turns, Writer, nodes};
 use crate::{Dialect, ModelContext, Note, NoteKind};
@@ -18,29 +18,30 @@ use blocks::{content_block, kept, result_blocks, text_node, use_node};
 pub(crate) use read::read;
 
 /// Ids are checked against `^[a-zA-Z0-9_-]+$`; 64 characters are safe for ids and names alike.
-const SPELLINGS: Spellings = Spellings { ids: Spelling::word(64), names: Spelling::word(64) };
+const RULES: IdentifierRules =
+    IdentifierRules { ids: IdentifierRule::word(64), names: IdentifierRule::word(64) };
 
 const WRITER: Writer =
     Writer { text: text_node, content: content_block, call: use_node, results: result_blocks };
 
-/// The messages as a fragment of an Anthropic Messages request.
+/// Renders the messages as a fragment of an Anthropic Messages request.
 ///
-/// A cache breakpoint goes on the last block of its message, at most four in all: the tools and the
-/// system text have the first claim, then the last of the others.
+/// A cache breakpoint goes on the last block of its message, at most four in total: the tools and
+/// the system text come first, then the last of the others.
 pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
-    let script = Script::of(context, SPELLINGS, &mut notes);
-    let system = script.system.iter();
+    let conversation = Conversation::new(context, RULES, &mut notes);
+    let system = conversation.system.iter();
     let mut system: Vec<_> =
         system.flat_map(|said| WRITER.said(said, Role::System, &mut notes)).collect();
-    let mut turns = Turns::of(&script, &WRITER, &mut notes);
-    turns.update(|blocks| put_thinking_in_place(blocks, &mut notes));
-    turns.complete(&script.volatile, &WRITER, &mut notes);
+    let mut turns = Turns::new(&conversation, &WRITER, &mut notes);
+    turns.update(|blocks| reorder_thinking(blocks, &mut notes));
+    turns.complete(&conversation.volatile, &WRITER, &mut notes);
     if turns.last_is_assistant() {
         notes.push(Note::whole(NoteKind::EndsWithAssistant));
         trim_end(&mut turns, &mut notes);
     }
-    let tools = write_tools(Dialect::Anthropic, SPELLINGS.names, context.tool_specs, &mut notes);
+    let tools = write_tools(Dialect::Anthropic, RULES.names, context.tool_specs, &mut notes);
     let mut tools: Vec<_> = tools.into_iter().map(kept).collect();
     cache::mark(context, &mut tools, &mut system, &mut turns, &mut notes);
 
@@ -52,12 +53,12 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     Rendering::new(fields, tools, notes)
 }
 
-/// A turn neither ends with thinking nor, if it has any, begins without.
-fn put_thinking_in_place(blocks: &mut Vec<Block<'_>>, notes: &mut Vec<Note>) {
+/// Ensures that a turn does not end with thinking and, if it has any, begins with it.
+fn reorder_thinking(blocks: &mut Vec<Block<'_>>, notes: &mut Vec<Note>) {
     let is_thinking = |block: &Block<'_>| block.kind == BlockKind::Thinking;
     while let Some(last) = blocks.pop_if(|last| is_thinking(last)) {
-        let why = "nothing follows it in its turn";
-        notes.push(Note::on(last.index, NoteKind::ThinkingLeftOut { why }));
+        let reason = "nothing follows it in its turn";
+        notes.push(Note::on(last.index, NoteKind::ThinkingLeftOut { reason }));
     }
     if !blocks.first().is_some_and(is_thinking)
         && let Some(at) = blocks.iter().position(is_thinking)
@@ -68,7 +69,7 @@ fn put_thinking_in_place(blocks: &mut Vec<Block<'_>>, notes: &mut Vec<Note>) {
     }
 }
 
-/// The last text of a request that ends with the assistant may not end with blanks.
+/// The last text of a request that ends with the assistant may not end with whitespace.
 fn trim_end(turns: &mut Turns<'_>, notes: &mut Vec<Note>) {
     let Some(Block { index, kind: BlockKind::Text, node: Node::Map(fields), .. }) =
         turns.blocks_mut().next_back()
@@ -79,7 +80,7 @@ fn trim_end(turns: &mut Turns<'_>, notes: &mut Vec<Note>) {
         let kept = text.trim_end().len();
         if kept < text.len() {
             text.to_mut().truncate(kept);
-            notes.push(Note::on(*index, NoteKind::BlanksTrimmed));
+            notes.push(Note::on(*index, NoteKind::SpacesTrimmed));
         }
     }
 }

@@ -9,7 +9,8 @@ use crate::fragment::Node;
 use crate::surrogates::{mended, mended_text};
 use crate::{Note, NoteKind};
 
-/// The arguments as an object. None at all are `{}`; what is no object goes into one as `_raw`.
+/// Returns the arguments as an object. Missing arguments are `{}`; anything but an object is
+/// wrapped as `_raw`.
 pub(crate) fn as_object<'a>(index: usize, call: &'a ToolCall, notes: &mut Vec<Note>) -> Node<'a> {
     match (call.arguments.kind(), &call.raw_args_text) {
         (Kind::Object, _) => return Node::Raw(mended(&call.arguments)),
@@ -37,7 +38,8 @@ pub(crate) fn as_text(call: &ToolCall) -> Cow<'_, str> {
     }
 }
 
-/// The arguments of a text: JSON where it is, and the text where the JSON does not say it all.
+/// Returns the arguments of a text: the JSON if it is valid, and the text if the JSON does not
+/// preserve it.
 pub(crate) fn of_text(text: &str) -> (Json, Option<Box<str>>) {
     if text.trim().is_empty() {
         return (Node::Map(Vec::new()).to_json(), None);

@@ -1,5 +1,5 @@
-//! OpenAI Chat Completions: `{messages, tools?}`. A message is a message; an assistant message with
-//! calls is followed by one tool message for each of them.
+//! OpenAI Chat Completions: `{messages, tools?}`. Each message is one message; an assistant message
+//! with calls is followed by one tool message for each call.
 
 mod read;
 
@@ -8,46 +8,47 @@ use tertulia_session::{Message, Part, ToolResult};
 use crate::arguments::as_text;
 use crate::content::{Content, NO_IMAGE, common_picture, own_payload, text_field, write_part};
 use crate::fragment::{Map, Node, Rendering};
-use crate::pairs::{Answer, Call, Said, Script, Spellings, Turn, is_call};
+use crate::identifier_rules::IdentifierRule;
+use crate::normalize::{Answer, Call, Conversation, IdentifierRules, Said, Turn, is_call};
 use crate::result_content::{self, ERROR_MARK, Piece};
-use crate::spelling::Spelling;
 use crate::surrogates::mended;
 use crate::tool_specs::write_tools;
 use crate::{Dialect, ModelContext, Note, NoteKind, Placeholder};
 
 pub(crate) use read::read;
 
-/// Longer ids of calls are refused.
-const SPELLINGS: Spellings = Spellings { ids: Spelling::visible(40), names: Spelling::word(64) };
+/// Longer call ids are rejected.
+const RULES: IdentifierRules =
+    IdentifierRules { ids: IdentifierRule::visible(40), names: IdentifierRule::word(64) };
 
-/// The field that says that a system message is to go by another name, such as `developer`.
+/// Field that gives a system message another role name, such as `developer`.
 pub(crate) const ROLE_FIELD: &str = "openaiRole";
 
-/// The messages as a fragment of a Chat Completions request. Volatile messages are system messages at
-/// the end. Thinking has no place; a failed result says so in its text.
+/// Renders the messages as a fragment of a Chat Completions request. Volatile messages become
+/// system messages at the end. Thinking is left out; a failed result says so in its text.
 pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
-    let script = Script::of(context, SPELLINGS, &mut notes);
+    let conversation = Conversation::new(context, RULES, &mut notes);
     let mut messages = Vec::with_capacity(context.messages.len());
-    for said in &script.system {
+    for said in &conversation.system {
         push(&mut messages, system_role(said.message), said, &mut notes);
     }
-    for turn in &script.turns {
+    for turn in &conversation.turns {
         match turn {
             Turn::System(said) => push(&mut messages, system_role(said.message), said, &mut notes),
             Turn::User(said) => push(&mut messages, "user", said, &mut notes),
             Turn::Assistant(answer) => push_answer(&mut messages, answer, &mut notes),
         }
     }
-    for said in &script.volatile {
+    for said in &conversation.volatile {
         push(&mut messages, "system", said, &mut notes);
     }
     if messages.is_empty() {
-        let why = Placeholder::Empty;
-        notes.push(Note::whole(NoteKind::UserTurnAdded { why }));
-        messages.push(Node::Map(message("user", Node::text(why.words()))));
+        let reason = Placeholder::Empty;
+        notes.push(Note::whole(NoteKind::UserTurnAdded { reason }));
+        messages.push(Node::Map(message("user", Node::text(reason.words()))));
     }
-    let tools = write_tools(Dialect::OpenAiChat, SPELLINGS.names, context.tool_specs, &mut notes);
+    let tools = write_tools(Dialect::OpenAiChat, RULES.names, context.tool_specs, &mut notes);
     Rendering::new(vec![("messages", Node::List(messages))], tools, notes)
 }
 
@@ -76,8 +77,8 @@ fn push<'a>(
     }
 }
 
-/// The messages of an answer up to the first that calls; from there on they are one message, since
-/// nothing may stand between a call and its result.
+/// Writes the messages of an answer up to the first with a call; from there on they are merged into
+/// one message, because nothing may come between a call and its result.
 fn push_answer<'a>(messages: &mut Vec<Node<'a>>, answer: &Answer<'a>, notes: &mut Vec<Note>) {
     let has_call = |said: &Said<'_>| said.parts.iter().any(is_call);
     let first = answer.said.iter().position(has_call).unwrap_or(answer.said.len());
@@ -97,12 +98,12 @@ fn push_answer<'a>(messages: &mut Vec<Node<'a>>, answer: &Answer<'a>, notes: &mu
 
 fn named<'a>(mut message: Map<'a>, source: &Message) -> Map<'a> {
     let name = text_field(&source.unknown, "name");
-    let is_name = |name: &String| *SPELLINGS.names.of(name) == **name;
+    let is_name = |name: &String| *RULES.names.rewrite(name) == **name;
     message.extend(name.filter(is_name).map(|name| ("name", Node::text(name))));
     message
 }
 
-/// One text as a text, more as a list; `None` if nothing is left.
+/// Returns a single text as a string and several parts as a list; `None` if nothing is left.
 fn content<'a>(role: &str, said: &[Said<'a>], notes: &mut Vec<Note>) -> Option<Node<'a>> {
     let parts = said.iter().flat_map(|said| said.parts.iter().map(|part| (said.index, part)));
     let mut nodes = parts.filter_map(|(index, part)| content_part(role, index, part, notes));
@@ -122,7 +123,7 @@ fn text_node(text: Node<'_>) -> Node<'_> {
     Node::typed("text", [("text", text)])
 }
 
-/// The part in a list; a text as it would stand alone.
+/// Returns the part as an element of a list; a text as it would be on its own.
 fn content_part<'a>(
     role: &str,
     index: usize,
@@ -133,7 +134,7 @@ fn content_part<'a>(
         Content::Text(text) if text.is_empty() => Err(NoteKind::EmptyLeftOut),
         Content::Text(text) => Ok(Node::Text(text)),
         Content::Thinking(_) => {
-            Err(NoteKind::ThinkingLeftOut { why: "Chat Completions takes none" })
+            Err(NoteKind::ThinkingLeftOut { reason: "Chat Completions takes none" })
         }
         Content::Image(_) if role != "user" => Err(NO_IMAGE),
         Content::Image(image) => {
@@ -164,12 +165,12 @@ fn result_message<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     ])
 }
 
-/// A list of texts stays a list; anything else is one text.
+/// A list of texts stays a list; anything else becomes one text.
 fn result_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     let Some((index, result)) = call.result else {
         return Node::text(format!("{ERROR_MARK}{}", ToolResult::NOT_RECORDED));
     };
-    let content = result_content::Content::of(result);
+    let content = result_content::Content::new(result);
     let images = content.images();
     notes.extend((0..images).map(|_| Note::on(index, NO_IMAGE)));
     if result.is_error {

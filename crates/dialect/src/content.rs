@@ -1,5 +1,6 @@
-//! The parts of a message that are neither calls nor results, as far as all vendors see them alike. Called by the
-//! renderers, each of which writes them in its own way. A picture is checked here: base64, or an address.
+//! The parts of a message that are neither calls nor results, as far as all vendors treat them
+//! alike. Called by the renderers, each of which writes them in its own format. Pictures are
+//! checked here: base64, or a URL.
 
 use std::borrow::Cow;
 
@@ -15,15 +16,16 @@ pub(crate) enum Content<'a> {
     Other(&'a OtherPart),
 }
 
-/// Why a part is left out where text alone is taken.
-const TEXT_ONLY: &str = "the place takes text only";
-/// Why thinking is left out of what somebody else said.
+/// Reason for leaving a part out where only text is allowed.
+const TEXT_ONLY: &str = "the index takes text only";
+/// Reason for leaving thinking out of messages that are not the assistant's.
 pub(crate) const NOT_THOUGHT: NoteKind =
-    NoteKind::ThinkingLeftOut { why: "only an assistant thinks" };
-/// Why a picture is left out where text alone is taken.
-pub(crate) const NO_IMAGE: NoteKind = NoteKind::ImageLeftOut { why: TEXT_ONLY };
+    NoteKind::ThinkingLeftOut { reason: "only an assistant thinks" };
+/// Note for a picture where only text is allowed.
+pub(crate) const NO_IMAGE: NoteKind = NoteKind::ImageLeftOut { reason: TEXT_ONLY };
 
-/// Writes a part; where it cannot be written, a note says why. Calls and results are written elsewhere.
+/// Writes a part; if it cannot be written, adds a note with the reason. Calls and results are
+/// written elsewhere.
 pub(crate) fn write_part<'a, T>(
     index: usize,
     part: &'a Part,
@@ -45,20 +47,20 @@ pub(crate) fn write_part<'a, T>(
 }
 
 pub(crate) fn no_other(other: &OtherPart) -> NoteKind {
-    NoteKind::PartLeftOut { kind: other.kind.clone(), why: TEXT_ONLY }
+    NoteKind::PartLeftOut { kind: other.kind.clone(), reason: TEXT_ONLY }
 }
 
-/// The payload of a part that only this vendor knows, if it is one and can be sent back: an object
-/// whose `type`, where there is one, is its kind.
+/// Returns the payload of a part that only this vendor knows, if it can be sent back: an object
+/// whose `type`, if present, is its kind.
 pub(crate) fn own_payload(dialect: Dialect, other: &OtherPart) -> Result<&Json, NoteKind> {
     find_own_payload(dialect, other).ok_or_else(|| {
-        let why = match dialect {
+        let reason = match dialect {
             Dialect::OpenAiChat => "Chat Completions has no such part",
             Dialect::OpenAiResponses => "Responses has no such item",
             Dialect::Anthropic => "Anthropic has no such block",
             Dialect::Gemini => "Gemini has no such part",
         };
-        NoteKind::PartLeftOut { kind: other.kind.clone(), why }
+        NoteKind::PartLeftOut { kind: other.kind.clone(), reason }
     })
 }
 
@@ -73,7 +75,8 @@ fn find_own_payload(dialect: Dialect, other: &OtherPart) -> Option<&Json> {
     names_it.then_some(payload)
 }
 
-/// Kinds that the renderers write themselves, since rules hang on them: never taken from a kept part.
+/// Kinds that the renderers write themselves because rules depend on them: never taken from a kept
+/// part.
 #[rustfmt::skip]
 const WRITTEN_KINDS: [&str; 14] = [
     "", "text", "thinking", "tool_use", "tool_result", "input_text", "output_text", "message",
@@ -81,7 +84,7 @@ const WRITTEN_KINDS: [&str; 14] = [
     "item_reference",
 ];
 
-/// A text among the fields that `session` does not know; empty counts as none.
+/// Returns a text among the unknown fields; an empty one counts as missing.
 pub(crate) fn text_field(fields: &Fields, name: &str) -> Option<String> {
     text(fields.get(name)?.raw()).ok().filter(|text| !text.is_empty())
 }
@@ -90,7 +93,7 @@ pub(crate) fn text_field(fields: &Fields, name: &str) -> Option<String> {
 pub(crate) enum Picture<'a> {
     /// Base64 and its type.
     Data { mime_type: &'a str, data: &'a str },
-    /// An address and the type, which may be unknown.
+    /// A URL and its type, which may be unknown.
     Url { mime_type: &'a str, url: &'a str },
 }
 
@@ -103,7 +106,7 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// The picture, or why it cannot be sent.
+/// Returns the picture, or the reason why it cannot be sent.
 pub(crate) fn picture(image: &Image) -> Result<Picture<'_>, NoteKind> {
     let picture = match &image.source {
         ImageSource::Data(data) => Picture::Data { mime_type: &image.mime_type, data },
@@ -112,23 +115,23 @@ pub(crate) fn picture(image: &Image) -> Result<Picture<'_>, NoteKind> {
             None => Picture::Url { mime_type: &image.mime_type, url },
         },
     };
-    let why = match picture {
+    let reason = match picture {
         Picture::Data { data, .. } if !is_base64(data) => "its data is not base64",
         Picture::Data { mime_type, .. } if !mime_type.starts_with("image/") => {
-            "its type is no image type"
+            "its type is not an image type"
         }
         Picture::Url { url, .. } if !is_address(url) => "its address is not http or https",
         picture => return Ok(picture),
     };
-    Err(NoteKind::ImageLeftOut { why })
+    Err(NoteKind::ImageLeftOut { reason })
 }
 
-/// The same, for vendors that take PNG, JPEG, GIF and WebP only.
+/// Like [`picture`], for vendors that accept only PNG, JPEG, GIF and WebP.
 pub(crate) fn common_picture(image: &Image) -> Result<Picture<'_>, NoteKind> {
     const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
     match picture(image)? {
         Picture::Data { mime_type, .. } if !TYPES.contains(&mime_type) => {
-            Err(NoteKind::ImageLeftOut { why: "its type is not PNG, JPEG, GIF or WebP" })
+            Err(NoteKind::ImageLeftOut { reason: "its type is not PNG, JPEG, GIF or WebP" })
         }
         picture => Ok(picture),
     }

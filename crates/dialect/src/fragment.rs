@@ -1,5 +1,5 @@
-//! What a renderer is given and what it makes: messages in, a JSON tree with borrowed texts and notes out. The tree is
-//! written by serde_json; it is a few levels deep, and deeper JSON inside it stays text.
+//! Input and output of a renderer: messages in, a JSON tree with borrowed texts and notes out.
+//! serde_json writes the tree; it is a few levels deep, and deeper JSON inside it stays text.
 
 use std::borrow::Cow;
 
@@ -10,23 +10,23 @@ use tertulia_session::json::{Json, RawValue, Unescaped};
 use crate::Note;
 use crate::result_content::ERROR_MARK;
 
-/// The messages for a model. The caller keeps them, wherever they lie; a rendering borrows their texts.
+/// The messages for a model. The caller owns them; a rendering borrows their texts.
 #[derive(Clone, Debug)]
 pub struct ModelContext<'a> {
     pub messages: Vec<&'a Message>,
-    /// The tools: `{name, description?, parameterSchema, strict?}` each.
+    /// The tools, each `{name, description?, parameterSchema, strict?}`.
     pub tool_specs: &'a [Json],
     pub cache_breakpoints: &'a [usize],
 }
 
 impl<'a> ModelContext<'a> {
-    /// These messages, without tools and breakpoints.
+    /// Creates a context with these messages, without tools and breakpoints.
     pub fn new(messages: impl IntoIterator<Item = &'a Message>) -> Self {
         Self { messages: messages.into_iter().collect(), tool_specs: &[], cache_breakpoints: &[] }
     }
 }
 
-/// The fragment of a request, and what had to be changed or left out to make it.
+/// The fragment of a request, with notes about what had to be changed or left out.
 #[derive(Clone, Debug)]
 pub struct Rendering<'a> {
     pub fragment: Fragment<'a>,
@@ -34,7 +34,8 @@ pub struct Rendering<'a> {
 }
 
 impl<'a> Rendering<'a> {
-    /// The fields and the tools, if there are any. Notes about the whole request come last.
+    /// Creates a rendering from the fields and the tools, if any. Notes about the whole request
+    /// come last.
     pub(crate) fn new(mut fields: Map<'a>, tools: Vec<Node<'a>>, mut notes: Vec<Note>) -> Self {
         if !tools.is_empty() {
             fields.push(("tools", Node::List(tools)));
@@ -53,7 +54,7 @@ pub(crate) enum Node<'a> {
     Null,
     Bool(bool),
     Text(Cow<'a, str>),
-    /// The words of a tool's result, decoded while they are written.
+    /// The text of a tool result, decoded while it is written.
     Words {
         is_error: bool,
         words: Unescaped<'a>,
@@ -66,7 +67,7 @@ pub(crate) enum Node<'a> {
 pub(crate) type Map<'a> = Vec<(&'static str, Node<'a>)>;
 
 impl Fragment<'_> {
-    /// The JSON text.
+    /// Returns the JSON text.
     pub fn to_json(&self) -> String {
         self.0.to_text()
     }
@@ -107,7 +108,7 @@ impl<'a> Node<'a> {
     }
 
     pub(crate) fn to_text(&self) -> String {
-        // Writing into a string fails only where a map key is no string; here all are.
+        // Writing into a string fails only if a map key is not a string; here all are.
         serde_json::to_string(self).unwrap_or_default()
     }
 

@@ -1,5 +1,5 @@
-//! Gemini `generateContent`: `{systemInstruction?, contents, tools?}`. Two roles, `user` and `model`;
-//! as many function responses as calls, under the same names, in the turn behind them.
+//! Gemini `generateContent`: `{systemInstruction?, contents, tools?}`. Two roles, `user` and
+//! `model`; as many function responses as calls, under the same names, in the turn after them.
 
 mod read;
 
@@ -11,9 +11,9 @@ use crate::content::{
     Content, NO_IMAGE, Picture, no_other, own_payload, picture, text_field, write_part,
 };
 use crate::fragment::{Node, Rendering};
-use crate::pairs::{Call, Script, Spellings};
+use crate::identifier_rules::{IdentifierRule, is_word};
+use crate::normalize::{Call, Conversation, IdentifierRules};
 use crate::result_content::{self, Piece};
-use crate::spelling::{Spelling, is_word};
 use crate::surrogates::mended;
 use crate::tool_specs::write_tools;
 use crate::turns::{Block, BlockKind, Turns, Writer, nodes};
@@ -21,10 +21,11 @@ use crate::{Dialect, ModelContext, Note, NoteKind};
 
 pub(crate) use read::read;
 
-/// A name begins with a letter or `_`. A declaration may have dots and colons too, but a call may not.
-const SPELLINGS: Spellings = Spellings {
-    ids: Spelling::visible(64),
-    names: Spelling {
+/// A name begins with a letter or `_`. A declaration may also have dots and colons, but a call may
+/// not.
+const RULES: IdentifierRules = IdentifierRules {
+    ids: IdentifierRule::visible(64),
+    names: IdentifierRule {
         allows: |at, c| match at {
             0 => c.is_ascii_alphabetic() || c == '_',
             _ => is_word(c),
@@ -36,24 +37,24 @@ const SPELLINGS: Spellings = Spellings {
 const WRITER: Writer =
     Writer { text: text_node, content: content_block, call: call_node, results: response_blocks };
 
-/// The messages as a fragment of a Gemini request. The names of function responses are those of their
-/// calls; thought signatures stay on the parts that brought them.
+/// Renders the messages as a fragment of a Gemini request. Function responses have the names of
+/// their calls; thought signatures stay on the parts that had them.
 pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
-    let script = Script::of(context, SPELLINGS, &mut notes);
-    let system = script.system.iter();
+    let conversation = Conversation::new(context, RULES, &mut notes);
+    let system = conversation.system.iter();
     let system: Vec<_> =
         system.flat_map(|said| WRITER.said(said, Role::System, &mut notes)).collect();
-    let mut turns = Turns::of(&script, &WRITER, &mut notes);
-    turns.complete(&script.volatile, &WRITER, &mut notes);
+    let mut turns = Turns::new(&conversation, &WRITER, &mut notes);
+    turns.complete(&conversation.volatile, &WRITER, &mut notes);
     turns.close(&WRITER, &mut notes);
     let mut fields = Vec::new();
     if !system.is_empty() {
         fields.push(("systemInstruction", Node::Map(vec![("parts", nodes(system))])));
     }
     fields.push(("contents", turns.into_node("model", "parts")));
-    let tools = write_tools(Dialect::Gemini, SPELLINGS.names, context.tool_specs, &mut notes);
-    // All functions in one declaration; Gemini's own tools are entries of their own behind it.
+    let tools = write_tools(Dialect::Gemini, RULES.names, context.tool_specs, &mut notes);
+    // All functions go into one declaration; Gemini's own tools are separate entries after it.
     let is_function = |tool: &Node<'_>| matches!(tool, Node::Map(_));
     let (functions, mut own): (Vec<_>, Vec<_>) = tools.into_iter().partition(is_function);
     if !functions.is_empty() {
@@ -62,7 +63,7 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     Rendering::new(fields, own, notes)
 }
 
-/// The field of a part, here and at Gemini, with which it can read its thoughts again.
+/// Field of a part, here and in Gemini's API, that lets Gemini read its thoughts again.
 const SIGNATURE: &str = "thoughtSignature";
 
 fn text_node(text: Node<'_>) -> Node<'_> {
@@ -86,8 +87,8 @@ fn content_block<'a>(
             Ok(Node::Map(fields))
         }
         Content::Thinking(text) => {
-            let why = "it is not signed by Gemini";
-            let signature = signature.ok_or(NoteKind::ThinkingLeftOut { why })?;
+            let reason = "it is not signed by Gemini";
+            let signature = signature.ok_or(NoteKind::ThinkingLeftOut { reason })?;
             let fields = vec![("text", Node::text(text)), ("thought", Node::Bool(true)), signature];
             Ok(Node::Map(fields))
         }
@@ -130,10 +131,10 @@ fn function_node<'a>(call: &Call<'a>, name: &'static str, value: Node<'a>) -> No
     Node::Map(vec![("id", id), ("name", function), (name, value)])
 }
 
-/// The responses to calls, or errors where there are none. Pictures stand behind all of them, so that responses are in
-/// a row.
+/// Returns the responses to calls, or errors for missing ones. Pictures come after all of them, so
+/// that the responses are consecutive.
 fn response_blocks<'a>(calls: &[Call<'a>], notes: &mut Vec<Note>) -> Vec<Block<'a>> {
-    // The next request joins them.
+    // The next request merges them.
     let mut responses = Vec::with_capacity(calls.len() + 1);
     let mut pictures = Vec::new();
     for call in calls {
@@ -141,7 +142,7 @@ fn response_blocks<'a>(calls: &[Call<'a>], notes: &mut Vec<Note>) -> Vec<Block<'
         let response = match call.result {
             None => Node::Map(vec![("error", Node::text(ToolResult::NOT_RECORDED))]),
             Some((_, result)) => {
-                let content = result_content::Content::of(result);
+                let content = result_content::Content::new(result);
                 for piece in &content.pieces {
                     let Piece::Image(image) = piece else { continue };
                     match picture(image) {
@@ -164,7 +165,8 @@ fn response_blocks<'a>(calls: &[Call<'a>], notes: &mut Vec<Note>) -> Vec<Block<'
     responses
 }
 
-/// `output` or `error`, as Gemini suggests; an object that cannot be taken for one of them stays as it is.
+/// `output` or `error`, as Gemini suggests; an object that cannot be confused with these stays
+/// unchanged.
 fn response_node<'a>(
     json: &'a Json,
     content: result_content::Content<'a>,

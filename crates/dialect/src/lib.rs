@@ -1,9 +1,11 @@
-//! How others say it: model messages as the requests of four vendors' APIs, those requests as messages,
-//! and in [`stream`] what agents print while they answer.
+//! The formats of others: renders model messages as requests of four vendors' APIs, reads such
+//! requests as messages, and in [`stream`] parses what agents print while they answer.
 //!
-//! Synchronous and pure. The only room that knows a vendor's JSON; it knows `session` and nothing else.
-//! A renderer takes any list of messages, repairs what the vendor would refuse, and says in its
-//! [`Note`]s what it changed or left out. docs/dialects.md lists the vendors' rules with their sources.
+//! Synchronous and pure. The only crate that knows a vendor's JSON; it depends on `session` only. A
+//! renderer accepts any list of messages, repairs what the vendor would reject, and reports in
+//! [`Note`]s what it changed or left out. docs/dialects.md lists the vendors' rules with their
+//! sources.
+//!
 //!
 //! ```
 //! use tertulia_dialect::{Dialect, ModelContext};
@@ -25,12 +27,12 @@ mod chat;
 mod content;
 mod fragment;
 mod gemini;
+mod identifier_rules;
+mod normalize;
 mod note;
-mod pairs;
 mod reading;
 mod responses;
 mod result_content;
-mod spelling;
 pub mod stream;
 mod surrogates;
 mod tool_specs;
@@ -43,9 +45,9 @@ pub use note::{Note, NoteKind, Placeholder};
 pub use reading::Reading;
 
 tertulia_session::word_enum! {
-    /// Whose API is spoken to. The words are those for `--format` and for JSON.
+    /// A vendor's API. The words are those for `--format` and for JSON.
     pub enum Dialect: "openai, responses, anthropic or gemini" {
-        /// OpenAI Chat Completions, and the many that copy it.
+        /// OpenAI Chat Completions, and the many APIs that copy it.
         OpenAiChat = "openai",
         OpenAiResponses = "responses",
         Anthropic = "anthropic",
@@ -54,7 +56,7 @@ tertulia_session::word_enum! {
 }
 
 impl Dialect {
-    /// The fragment of a request that carries these messages.
+    /// Renders the messages as a fragment of a request.
     pub fn render<'a>(self, context: &ModelContext<'a>) -> Rendering<'a> {
         match self {
             Self::OpenAiChat => chat::render(context),
@@ -64,7 +66,7 @@ impl Dialect {
         }
     }
 
-    /// The messages of a request, a bare list of messages, or a response.
+    /// Reads the messages of a request, a bare list of messages, or a response.
     pub fn read(self, raw: &RawValue) -> Result<Reading, FieldError> {
         match self {
             Self::OpenAiChat => chat::read(raw),

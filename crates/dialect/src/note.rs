@@ -1,45 +1,46 @@
-//! What a renderer or a reader changed or left out: nothing is lost silently. A note is a value with a
-//! code for programs and a sentence for people.
+//! Notes about what a renderer or a reader changed or left out, so that nothing is lost silently. A
+//! note has a code for programs and a sentence for people.
 
 use std::fmt;
 
-/// One thing that was changed or left out.
+/// One change or omission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The message that it is about, by its index; `None` for the whole request.
+    /// Index of the message; `None` for the whole request.
     pub message: Option<usize>,
     pub kind: NoteKind,
 }
 
-/// What happened. Ids and names are those in the list of messages, except where something is rewritten.
+/// The change. Ids and names are those in the list of messages, except where something is
+/// rewritten.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoteKind {
-    #[error("left out, since it says nothing")]
+    #[error("left out, because it is empty")]
     EmptyLeftOut,
-    #[error("thinking left out: {why}")]
-    ThinkingLeftOut { why: &'static str },
+    #[error("thinking left out: {reason}")]
+    ThinkingLeftOut { reason: &'static str },
     #[error("signed thinking moved to the front of its turn")]
     ThinkingMoved,
-    #[error("image left out: {why}")]
-    ImageLeftOut { why: &'static str },
-    #[error("file {path:?} named in a text")]
+    #[error("image left out: {reason}")]
+    ImageLeftOut { reason: &'static str },
+    #[error("file {path:?} sent as text")]
     FileAsText { path: Box<str> },
-    #[error("part of kind {kind:?} left out: {why}")]
-    PartLeftOut { kind: Box<str>, why: &'static str },
-    #[error("result of {id:?} left out, since no call waits for it")]
+    #[error("part of kind {kind:?} left out: {reason}")]
+    PartLeftOut { kind: Box<str>, reason: &'static str },
+    #[error("result of {id:?} left out, because no call waits for it")]
     ResultWithoutCall { id: Box<str> },
-    #[error("call {id:?} has no result; closed with an error")]
+    #[error("call {id:?} has no result; an error result was added")]
     CallClosed { id: Box<str> },
-    #[error("result of {id:?} moved behind its call")]
+    #[error("result of {id:?} moved to its call")]
     ResultMoved { id: Box<str> },
     #[error("call id {from:?} rewritten as {to:?}")]
     IdRewritten { from: Box<str>, to: Box<str> },
     #[error("tool {from:?} renamed {to:?}")]
     ToolRenamed { from: Box<str>, to: Box<str> },
-    #[error("arguments of call {id:?} are no JSON object; sent as {{\"_raw\": …}}")]
+    #[error("arguments of call {id:?} are not a JSON object; sent as {{\"_raw\": …}}")]
     ArgumentsWrapped { id: Box<str> },
-    #[error("failure of call {id:?} said in its text")]
+    #[error("failure of call {id:?} marked in its text")]
     ErrorAsText { id: Box<str> },
     #[error("system message in the middle sent in a user turn")]
     SystemAsUser,
@@ -47,17 +48,17 @@ pub enum NoteKind {
     VolatileMoved,
     #[error("joined with the message before it, of the same role")]
     Merged,
-    #[error("blanks at the end of the last text cut off")]
-    BlanksTrimmed,
-    #[error("user turn added: {}", why.words())]
-    UserTurnAdded { why: Placeholder },
+    #[error("spaces at the end of the last text removed")]
+    SpacesTrimmed,
+    #[error("user turn added: {}", reason.words())]
+    UserTurnAdded { reason: Placeholder },
     #[error("ends with the assistant; newer models refuse to continue its words")]
     EndsWithAssistant,
-    #[error("cache breakpoint left out: {why}")]
-    BreakpointLeftOut { why: &'static str },
-    #[error("tool {name:?} left out: {why}")]
-    ToolLeftOut { name: Box<str>, why: &'static str },
-    #[error("field {field} of tool {name:?} has no place or no value that fits")]
+    #[error("cache breakpoint left out: {reason}")]
+    BreakpointLeftOut { reason: &'static str },
+    #[error("tool {name:?} left out: {reason}")]
+    ToolLeftOut { name: Box<str>, reason: &'static str },
+    #[error("field {field} of tool {name:?} has no index or no value that fits")]
     ToolFieldChanged { name: Box<str>, field: &'static str },
     #[error("half surrogate pairs replaced by U+FFFD")]
     SurrogatesReplaced,
@@ -70,7 +71,7 @@ pub enum Placeholder {
     Opening,
     /// The last turn must be the user's.
     Closing,
-    /// There must be a turn.
+    /// There must be at least one turn.
     Empty,
 }
 
@@ -95,7 +96,7 @@ impl Note {
 }
 
 impl NoteKind {
-    /// The code for programs.
+    /// Returns the code for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::EmptyLeftOut => "empty_left_out",
@@ -114,7 +115,7 @@ impl NoteKind {
             Self::SystemAsUser => "system_as_user",
             Self::VolatileMoved => "volatile_moved",
             Self::Merged => "merged",
-            Self::BlanksTrimmed => "blanks_trimmed",
+            Self::SpacesTrimmed => "blanks_trimmed",
             Self::UserTurnAdded { .. } => "user_turn_added",
             Self::EndsWithAssistant => "ends_with_assistant",
             Self::BreakpointLeftOut { .. } => "breakpoint_left_out",

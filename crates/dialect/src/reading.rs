@@ -1,31 +1,31 @@
-//! What a reader gives, and what the four readers share. A known field of the wrong kind is an error
-//! that names it; a kind that nobody here knows is kept as a part of its own kind.
+//! The result of a reader, and what the four readers share. A known field of the wrong kind is an
+//! error that names it; a block of an unknown kind is kept as a part of that kind.
 
 use tertulia_session::json::{FieldError, Json, Kind, Object, Problem, RawValue, elements, text};
 use tertulia_session::{Fields, Message, OtherPart, Part, PartKind, Parts, Role, ToolResult};
 
 use crate::{Dialect, Note, NoteKind};
 
-/// What was read from a vendor's JSON.
+/// The content of a vendor's JSON.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// The messages, in order: system messages first, one tool message for every result.
+    /// The messages in order: system messages first, one tool message for every result.
     pub messages: Vec<Message>,
-    /// The tools: `{name, description?, parameterSchema, strict?}` each.
+    /// The tools, each `{name, description?, parameterSchema, strict?}`.
     pub tool_specs: Vec<Json>,
-    /// The indexes of the messages after which a cache breakpoint stands.
+    /// Indexes of the messages with a cache breakpoint after them.
     pub cache_breakpoints: Vec<usize>,
     pub notes: Vec<Note>,
 }
 
 impl Reading {
-    /// Adds a message; one without parts is not said at all, and noted.
+    /// Adds a message; one without parts is left out and noted.
     pub(crate) fn push(&mut self, role: Role, parts: Parts, unknown: Fields) {
         if parts.is_empty() {
             self.notes.push(Note::on(self.messages.len(), NoteKind::EmptyLeftOut));
             return;
         }
-        self.messages.push(Message { unknown, ..Message::of_role(role, parts) });
+        self.messages.push(Message { unknown, ..Message::with_role(role, parts) });
     }
 
     pub(crate) fn push_text(&mut self, role: Role, raw: &RawValue) -> Result<(), FieldError> {
@@ -33,16 +33,17 @@ impl Reading {
         Ok(())
     }
 
-    /// Adds blocks, each with whether a breakpoint stands behind it. Those up to the next result are one message.
+    /// Adds blocks, each with whether a breakpoint follows it. The blocks up to the next result
+    /// form one message.
     pub(crate) fn push_blocks(&mut self, role: Role, blocks: Vec<(Part, bool)>) {
         let mut parts = Parts::new();
         let mut pending_mark = None;
         let is_empty = blocks.is_empty();
         for (block, is_marked) in blocks {
-            // A mark in the middle of a message: breakpoints stand behind messages only.
+            // A mark inside a message: breakpoints are possible only after messages.
             if let Some(at) = pending_mark.take() {
-                let why = "it stands in the middle of a message";
-                self.notes.push(Note::on(at, NoteKind::BreakpointLeftOut { why }));
+                let reason = "it is in the middle of a message";
+                self.notes.push(Note::on(at, NoteKind::BreakpointLeftOut { reason }));
             }
             if let PartKind::ToolResult(_) = block.kind {
                 if !parts.is_empty() {
@@ -64,20 +65,20 @@ impl Reading {
         self.cache_breakpoints.extend(pending_mark);
     }
 
-    /// Adds a tool's result as a message of its own.
+    /// Adds a tool result as a separate message.
     pub(crate) fn push_result(&mut self, result: ToolResult, payload: Fields) {
         let part = part(PartKind::ToolResult(Box::new(result)), payload);
         self.push(Role::Tool, Parts::from([part]), Fields::NONE);
     }
 }
 
-/// A part of a kind that only this vendor knows, kept whole.
+/// Creates a part of a kind that only this vendor knows, kept whole.
 pub(crate) fn own_part(dialect: Dialect, kind: &str, payload: Json) -> Part {
     let kind = format!("{}/{kind}", dialect.as_str()).into();
     Part::new(PartKind::Other(Box::new(OtherPart { kind, payload: Some(payload) })))
 }
 
-/// A part with what else its JSON said.
+/// Creates a part with the other fields of its JSON.
 pub(crate) fn part(kind: PartKind, payload: Fields) -> Part {
     Part::new(kind).with_unknown(Fields::NONE, payload)
 }

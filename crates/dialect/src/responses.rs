@@ -15,28 +15,29 @@ use crate::content::{
     Content, NO_IMAGE, NOT_THOUGHT, common_picture, no_other, own_payload, text_field, write_part,
 };
 use crate::fragment::{Node, Rendering};
-use crate::pairs::{Answer, Call, Said, Script, Spellings, Turn};
+use crate::identifier_rules::IdentifierRule;
+use crate::normalize::{Answer, Call, Conversation, IdentifierRules, Said, Turn};
 use crate::result_content::{self, ERROR_MARK, Piece};
-use crate::spelling::Spelling;
 use crate::surrogates::mended;
 use crate::tool_specs::write_tools;
 use crate::{Dialect, ModelContext, Note, NoteKind, Placeholder};
 
 pub(crate) use read::read;
 
-/// Longer ids of calls are refused.
-const SPELLINGS: Spellings = Spellings { ids: Spelling::visible(64), names: Spelling::word(64) };
+/// Longer call ids are rejected.
+const RULES: IdentifierRules =
+    IdentifierRules { ids: IdentifierRule::visible(64), names: IdentifierRule::word(64) };
 
-/// The messages as a fragment of a Responses request. The system text becomes the instructions; a
-/// system message in the middle and the volatile messages are items in their places. Thinking is sent
-/// back where its encrypted content is known.
+/// Renders the messages as a fragment of a Responses request. The system text becomes the
+/// instructions; later system messages and the volatile messages are items in order. Thinking is
+/// sent back if its encrypted content is known.
 pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
-    let script = Script::of(context, SPELLINGS, &mut notes);
-    let instructions = instructions(&script.system, &mut notes);
+    let conversation = Conversation::new(context, RULES, &mut notes);
+    let instructions = instructions(&conversation.system, &mut notes);
     let items = Vec::with_capacity(context.messages.len());
     let mut items = Items { items, ..Items::default() };
-    for turn in &script.turns {
+    for turn in &conversation.turns {
         match turn {
             Turn::System(said) => {
                 items.say(system_role(said.message), said, &mut [].iter(), &mut notes)
@@ -45,20 +46,19 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
             Turn::Assistant(answer) => push_answer(&mut items, answer, &mut notes),
         }
     }
-    for said in &script.volatile {
+    for said in &conversation.volatile {
         items.say("system", said, &mut [].iter(), &mut notes);
     }
     if items.items.is_empty() {
-        let why = Placeholder::Empty;
-        notes.push(Note::whole(NoteKind::UserTurnAdded { why }));
-        items.add_content(text_node("input_text", Node::text(why.words())));
+        let reason = Placeholder::Empty;
+        notes.push(Note::whole(NoteKind::UserTurnAdded { reason }));
+        items.add_content(text_node("input_text", Node::text(reason.words())));
         items.flush("user");
     }
     let mut fields = Vec::new();
     fields.extend(instructions.map(|text| ("instructions", Node::Text(text))));
     fields.push(("input", Node::List(items.items)));
-    let tools =
-        write_tools(Dialect::OpenAiResponses, SPELLINGS.names, context.tool_specs, &mut notes);
+    let tools = write_tools(Dialect::OpenAiResponses, RULES.names, context.tool_specs, &mut notes);
     Rendering::new(fields, tools, notes)
 }
 
@@ -94,21 +94,21 @@ fn push_answer<'a>(items: &mut Items<'a>, answer: &Answer<'a>, notes: &mut Vec<N
     items.add_all(answer.calls.iter().map(|call| output_item(call, notes)));
 }
 
-/// The field of a thinking part that lets OpenAI read it again.
+/// Field of a thinking part that lets OpenAI read it again.
 const ENCRYPTED: &str = "encryptedContent";
 
-/// The items so far, and the content of the message item that is being filled: texts and pictures in a row are one
-/// message item; reasoning, calls and outputs are items of their own.
+/// The items so far, and the content of the current message item: consecutive texts and pictures
+/// form one message item; reasoning, calls and outputs are separate items.
 #[derive(Debug, Default)]
 struct Items<'a> {
     items: Vec<Node<'a>>,
     content: Vec<Node<'a>>,
-    /// The messages of the reasoning items at the end, which nothing follows yet.
+    /// Messages of the reasoning items at the end, which nothing follows yet.
     open_reasoning: Vec<usize>,
 }
 
 impl<'a> Items<'a> {
-    /// Adds to the content, which is one text most of the time.
+    /// Adds to the content, which is usually a single text.
     fn add_content(&mut self, node: Node<'a>) {
         if self.content.is_empty() {
             self.content.reserve_exact(1);
@@ -154,12 +154,12 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Takes reasoning away that nothing follows in its answer: it would be refused.
+    /// Removes reasoning that nothing follows in its answer: it would be rejected.
     fn drop_open_reasoning(&mut self, notes: &mut Vec<Note>) {
         for index in self.open_reasoning.drain(..) {
             self.items.pop();
-            let why = "nothing follows it in its turn";
-            notes.push(Note::on(index, NoteKind::ThinkingLeftOut { why }));
+            let reason = "nothing follows it in its turn";
+            notes.push(Note::on(index, NoteKind::ThinkingLeftOut { reason }));
         }
     }
 
@@ -178,9 +178,9 @@ impl<'a> Items<'a> {
                 Content::Text(text) => self.add_content(text_node(text_type, Node::Text(text))),
                 Content::Thinking(_) if !is_assistant => return Err(NOT_THOUGHT),
                 Content::Thinking(text) => {
-                    let why = "it has no content encrypted by OpenAI";
+                    let reason = "it has no content encrypted by OpenAI";
                     let item = reasoning_item(part, text);
-                    self.add_reasoning(index, item.ok_or(NoteKind::ThinkingLeftOut { why })?);
+                    self.add_reasoning(index, item.ok_or(NoteKind::ThinkingLeftOut { reason })?);
                 }
                 Content::Image(_) if role != "user" => return Err(NO_IMAGE),
                 Content::Image(image) => {
@@ -230,8 +230,8 @@ fn image_node(url: Node<'_>) -> Node<'_> {
     Node::typed("input_image", [("image_url", url)])
 }
 
-/// Reasoning without its id: with the encrypted content it needs none, and an id would have to be
-/// followed by the item that OpenAI stored behind it.
+/// Omits the id of the reasoning: with the encrypted content it needs none, and an id would have to
+/// be followed by the item that OpenAI stored after it.
 fn reasoning_item<'a>(part: &Part, text: &'a str) -> Option<Node<'a>> {
     let encrypted = text_field(part.unknown_payload(), ENCRYPTED)?;
     let summary = match text {
@@ -256,12 +256,12 @@ fn output_item<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     Node::typed("function_call_output", fields)
 }
 
-/// A list of blocks stays a list, pictures included; anything else is one text.
+/// A list of blocks stays a list, including pictures; anything else becomes one text.
 fn output_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     let Some((index, result)) = call.result else {
         return Node::text(format!("{ERROR_MARK}{}", ToolResult::NOT_RECORDED));
     };
-    let content = result_content::Content::of(result);
+    let content = result_content::Content::new(result);
     if result.is_error {
         let id = call.call.tool_call_id.clone();
         notes.push(Note::on(index, NoteKind::ErrorAsText { id }));

@@ -1,5 +1,5 @@
-//! The content of a tool's result as a request can carry it: texts and pictures. One block that is neither makes
-//! the whole content its JSON text, so that nothing of it is lost.
+//! The content of a tool result as a request can carry it: texts and pictures. One block of another
+//! kind turns the whole content into its JSON text, so that nothing is lost.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub(crate) enum Piece<'a> {
     Image(Image),
 }
 
-/// What a failed result begins with where there is no field for it. Readers know it.
+/// Prefix of a failed result in formats without a field for it. The readers recognize it.
 pub(crate) const ERROR_MARK: &str = "[tool error] ";
 
 #[derive(Debug)]
@@ -26,8 +26,9 @@ pub(crate) struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Takes a content apart. JSON that is neither a text nor a list of known blocks is one text.
-    pub(crate) fn of(result: &'a ToolResult) -> Self {
+    /// Splits a content into pieces. JSON that is neither a text nor a list of known blocks becomes
+    /// one text.
+    pub(crate) fn new(result: &'a ToolResult) -> Self {
         let content = &result.content;
         let (is_list, is_null) = (content.kind() == Kind::Array, content.kind() == Kind::Null);
         let pieces: Option<Vec<_>> = result.pieces().map(known_piece).collect();
@@ -76,7 +77,7 @@ pub(crate) fn said(text: Node<'_>) -> Cow<'_, str> {
     }
 }
 
-/// A result whose text may say that the tool failed.
+/// Creates a result whose text may say that the tool failed.
 pub(crate) fn marked_result(tool_call_id: Box<str>, content: Json) -> ToolResult {
     let words = json::words(content.raw());
     match words.strip_prefix(ERROR_MARK) {
@@ -103,7 +104,7 @@ mod tests {
     fn check(content: &str, expected: &str) {
         let content = Json::parse(content).unwrap();
         let result = ToolResult { tool_call_id: "1".into(), is_error: false, content };
-        let content = Content::of(&result);
+        let content = Content::new(&result);
         assert_eq!(said(content.into_text()), expected);
     }
 

@@ -1,9 +1,11 @@
-//! What an agent's process says while it works: bytes of its stdout in any chunking, events out, and a
+//! Parses the output of an agent's process: stdout bytes in any chunking in, events out, and a
 //! verdict at the end.
 //!
-//! Pure. The `agent` room reads the pipes and calls [`StreamParser`]; nothing here knows a process. Only
-//! stdout is protocol: the end of stderr is looked through for words that name the class of a failure,
-//! and nothing in it becomes an event. docs/agent-streams.md says what was recorded of each agent.
+//! Pure. The `agent` crate reads the pipes and calls [`StreamParser`]; nothing here knows
+//! processes. Only stdout is protocol: the end of stderr is searched for words that indicate the
+//! class of a failure, and never becomes an event. docs/agent-streams.md describes what was
+//! recorded of each agent.
+//!
 //!
 //! ```
 //! use tertulia_dialect::stream::{AgentStream, Exit, StreamParser};
@@ -19,11 +21,12 @@
 
 mod acp;
 mod chat;
-mod class;
 mod claude;
 mod codex;
 mod copilot;
+mod error_class;
 mod event;
+mod fields;
 mod gemini;
 mod gemini_transcript;
 mod jsonl;
@@ -31,13 +34,12 @@ mod lines;
 mod opencode;
 mod outcome;
 mod pi;
-mod pick;
 mod plain_text;
 mod turn;
 
 pub use acp::{AcpAsk, AcpClient, AcpPermission, AcpPrompt, PermissionChoice, PermissionRequest};
 pub use chat::{BodyError, chat_request};
-pub use class::{ErrorClass, TurnError};
+pub use error_class::{ErrorClass, TurnError};
 pub use event::{Cost, DeniedTool, Scope, StreamEvent, TextOrigin, Unparsed, Usage, ViolationKind};
 pub use gemini_transcript::gemini_transcript_text;
 pub use outcome::{Exit, FinalText, LineCounts, TurnOutput};
@@ -46,15 +48,15 @@ use acp::Acp;
 use chat::Chat;
 use claude::Claude;
 use codex::Codex;
+use fields::Refusal;
 use gemini::Gemini;
 use lines::{Line, Lines};
 use opencode::OpenCode;
 use pi::Pi;
-use pick::Refusal;
 use plain_text::PlainText;
 use turn::Turn;
 
-/// What an agent writes to its stdout.
+/// Format of an agent's stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AgentStream {
@@ -74,14 +76,14 @@ pub enum AgentStream {
     Text,
     /// Any program that writes our JSON lines.
     Jsonl,
-    /// An endpoint that streams Chat Completions: the body of its reply.
+    /// An endpoint that streams Chat Completions: the body of its response.
     OpenAiChat,
     /// An agent that speaks the Agent Client Protocol; [`AcpClient`] answers it.
     Acp,
 }
 
 impl AgentStream {
-    /// All of them.
+    /// All formats.
     #[rustfmt::skip]
     pub const ALL: [Self; 10] = [
         Self::Claude, Self::Codex, Self::Gemini, Self::OpenCode, Self::Copilot, Self::Pi,
@@ -89,12 +91,12 @@ impl AgentStream {
     ];
 }
 
-/// How much is kept of what an agent writes.
+/// Limits on what is kept of an agent's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// A longer line is drained, not read.
+    /// A longer line is skipped.
     pub line_bytes_max: usize,
-    /// Of a longer answer, only the beginning is kept, and the turn fails.
+    /// Of a longer answer, only the start is kept, and the turn fails.
     pub text_bytes_max: usize,
 }
 
@@ -104,7 +106,7 @@ impl Default for Limits {
     }
 }
 
-/// Reads the stream of one turn. Memory is bounded by the [`Limits`]; time is linear in the bytes.
+/// Parses the stream of one turn. Memory is bounded by the [`Limits`]; time is linear in the bytes.
 #[derive(Debug)]
 pub struct StreamParser {
     lines: Lines,
@@ -128,22 +130,22 @@ enum Reader {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum LineKind {
     Known,
     Ignored,
-    /// The prompt, said back.
+    /// The prompt, repeated.
     Echo,
 }
 
-type Reading = Result<Fate, Refusal>;
+type Reading = Result<LineKind, Refusal>;
 
 impl StreamParser {
-    /// A parser for one turn, with the default limits.
+    /// Creates a parser for one turn with the default limits.
     pub fn new(stream: AgentStream) -> Self {
         Self::with_limits(stream, Limits::default())
     }
 
-    /// A parser for one turn.
+    /// Creates a parser for one turn.
     pub fn with_limits(stream: AgentStream, limits: Limits) -> Self {
         let reader = match stream {
             AgentStream::Claude => Reader::Claude(Claude::default()),
@@ -157,10 +159,10 @@ impl StreamParser {
             AgentStream::OpenAiChat => Reader::Chat(Chat::default()),
             AgentStream::Acp => Reader::Acp(Box::default()),
         };
-        Self::of_reader(reader, limits)
+        Self::with_reader(reader, limits)
     }
 
-    fn of_reader(reader: Reader, limits: Limits) -> Self {
+    fn with_reader(reader: Reader, limits: Limits) -> Self {
         Self {
             lines: Lines::new(limits.line_bytes_max),
             reader,
@@ -169,35 +171,37 @@ impl StreamParser {
         }
     }
 
-    /// Takes only this session for the agent's own, as after a resume: Codex answers an id that it does
-    /// not know with a new session.
+    /// Accepts only this session as the agent's own, as after a resume: Codex answers an unknown id
+    /// with a new session.
     #[must_use]
     pub fn expecting_session(mut self, id: &str) -> Self {
         self.turn.output.native_session_id = Some(id.into());
         self
     }
 
-    /// Reads the next bytes of stdout and appends what they say.
+    /// Parses the next bytes of stdout and appends their events.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) {
         let Self { lines, reader, turn, counts, .. } = self;
-        turn.telling(out, |turn| match reader {
+        turn.collecting_events(out, |turn| match reader {
             Reader::Text(text) => text.push(bytes, turn),
             _ => lines.push(bytes, |line| read_line(&line, reader, turn, counts)),
         });
     }
 
-    /// Whether the final event came.
+    /// Returns whether the final event has arrived.
     pub fn is_ended(&self) -> bool {
         self.turn.end.is_some()
     }
 
-    /// Whether the answer is whole. An endpoint may still send its counts before the final event.
+    /// Returns whether the answer is complete. An endpoint may still send its usage before the
+    /// final event.
     pub fn is_answered(&self) -> bool {
         self.is_ended() || matches!(&self.reader, Reader::Chat(chat) if chat.is_finished())
     }
 
-    /// Reads what is left of the last line, and judges the turn. `stderr_tail` is the end of what the agent wrote to
-    /// stderr; it only helps to name the class of a failure. For an endpoint it is what the connection complained of.
+    /// Parses the rest of the last line and judges the turn. `stderr_tail` is the end of the
+    /// agent's stderr; it only helps to classify a failure. For an endpoint it is the error of the
+    /// connection.
     pub fn finish(
         mut self,
         exit: Exit,
@@ -205,15 +209,15 @@ impl StreamParser {
         out: &mut Vec<StreamEvent>,
     ) -> TurnOutput {
         let Self { lines, reader, turn, counts, .. } = &mut self;
-        turn.telling(out, |turn| {
+        turn.collecting_events(out, |turn| {
             lines.finish(|line| read_line(&line, reader, turn, counts));
             match reader {
                 Reader::OpenCode(opencode) => opencode.finish(turn),
-                Reader::Chat(chat) => chat.finish(class::end(stderr_tail).trim(), turn),
+                Reader::Chat(chat) => chat.finish(error_class::end(stderr_tail).trim(), turn),
                 Reader::Text(text) => {
                     text.finish(turn);
                     counts.unparsed = text.unparsed;
-                    // Nothing but the exit code says that a text is whole.
+                    // Only the exit code tells whether a plain text is complete.
                     if exit == Exit::Code(0) {
                         turn.succeed_with_pieces(false);
                     }
@@ -226,12 +230,13 @@ impl StreamParser {
 
     /// Judges a turn whose request an endpoint refused with this HTTP status and body.
     pub fn refused(mut self, status: u16, body: &[u8], out: &mut Vec<StreamEvent>) -> TurnOutput {
-        let error = chat::of_reply(status, &String::from_utf8_lossy(body));
-        self.turn.telling(out, |turn| turn.fail(error));
+        let error = chat::from_reply(status, &String::from_utf8_lossy(body));
+        self.turn.collecting_events(out, |turn| turn.fail(error));
         self.judge(Exit::Code(0), "")
     }
 
-    /// Judges a turn that was ended from outside, for this reason. The agent did not say it, so it is no event.
+    /// Judges a turn that was ended from outside, for this reason. The agent did not report it, so
+    /// it is not an event.
     pub fn failed(mut self, error: TurnError) -> TurnOutput {
         self.turn.give_up(error);
         self.judge(Exit::Code(0), "")
@@ -242,14 +247,14 @@ fn read_line(line: &Line<'_>, reader: &mut Reader, turn: &mut Turn, counts: &mut
     let bytes = match *line {
         Line::Whole(bytes) if bytes.trim_ascii().is_empty() => return,
         Line::Whole(bytes) => bytes,
-        Line::Oversize { head, length } => {
+        Line::Oversize { prefix, length } => {
             counts.oversize += 1;
             match reader {
-                Reader::Chat(chat) => chat.has_hole = true,
-                Reader::Acp(acp) => acp.has_hole = true,
+                Reader::Chat(chat) => chat.has_gap = true,
+                Reader::Acp(acp) => acp.has_gap = true,
                 _ => {}
             }
-            turn.events.push(StreamEvent::Oversize { length, head: head.into() });
+            turn.events.push(StreamEvent::Oversize { length, prefix: prefix.into() });
             return;
         }
     };
@@ -266,13 +271,13 @@ fn read_line(line: &Line<'_>, reader: &mut Reader, turn: &mut Turn, counts: &mut
             Reader::Chat(chat) => chat.read(line, turn),
             Reader::Acp(acp) => acp.read(line, turn),
             // Plain text has no lines.
-            Reader::Text(_) => Ok(Fate::Ignored),
+            Reader::Text(_) => Ok(LineKind::Ignored),
         },
     };
     let counter = match reading {
-        Ok(Fate::Known) => &mut counts.known,
-        Ok(Fate::Ignored) => &mut counts.ignored,
-        Ok(Fate::Echo) => &mut counts.echoes,
+        Ok(LineKind::Known) => &mut counts.known,
+        Ok(LineKind::Ignored) => &mut counts.ignored,
+        Ok(LineKind::Echo) => &mut counts.echoes,
         Err(Refusal::Unparsed(reason)) => {
             turn.events.push(StreamEvent::Unparsed { reason, line: bytes.into() });
             &mut counts.unparsed

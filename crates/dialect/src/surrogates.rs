@@ -1,11 +1,11 @@
-//! Half surrogate pairs in kept JSON. `session` keeps `"\ud800"` as it came; a vendor's parser may
-//! refuse it, so a renderer replaces it.
+//! Lone surrogates in kept JSON. `session` keeps `"\ud800"` unchanged; a vendor's parser may reject
+//! it, so a renderer replaces it.
 
 use std::borrow::Cow;
 
 use tertulia_session::json::{Escape, Json};
 
-/// The JSON with every half of a surrogate pair replaced by U+FFFD; borrowed where there is none.
+/// Returns the JSON with every lone surrogate replaced by U+FFFD; borrowed if there is none.
 pub(crate) fn mended(json: &Json) -> Cow<'_, Json> {
     match replaced(json.as_str()).and_then(|text| Json::parse(&text).ok()) {
         Some(mended) => Cow::Owned(mended),
@@ -20,7 +20,7 @@ pub(crate) fn mended_text(json: &Json) -> Cow<'_, str> {
     }
 }
 
-/// The text with lone halves replaced; `None` if there are none.
+/// Returns the text with lone surrogates replaced; `None` if there are none.
 fn replaced(text: &str) -> Option<String> {
     let mut mended: Option<String> = None;
     let (mut kept_until, mut at) = (0, 0);

@@ -1,5 +1,5 @@
-//! Tool specs: `{name, description?, parameterSchema, strict?}` here, another shape at every vendor.
-//! A tool that only one vendor knows is kept whole, as `{name, vendor, tool}`.
+//! Tool specs: `{name, description?, parameterSchema, strict?}` here, another shape for every
+//! vendor. A tool that only one vendor knows is kept whole, as `{name, vendor, tool}`.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,14 +7,14 @@ use std::collections::HashSet;
 use tertulia_session::json::{self, FieldError, Json, Object, RawValue};
 
 use crate::fragment::Node;
-use crate::spelling::Spelling;
+use crate::identifier_rules::IdentifierRule;
 use crate::surrogates::mended;
 use crate::{Dialect, Note, NoteKind};
 
-/// The tools that this vendor can take, in order; its own ones as they were read.
+/// Returns the tools that this vendor accepts, in order; its own ones unchanged.
 pub(crate) fn write_tools<'a>(
     dialect: Dialect,
-    names: Spelling,
+    names: IdentifierRule,
     specs: &[Json],
     notes: &mut Vec<Note>,
 ) -> Vec<Node<'a>> {
@@ -31,14 +31,14 @@ pub(crate) fn write_tools<'a>(
 
 fn write_tool<'a>(
     dialect: Dialect,
-    names: Spelling,
+    names: IdentifierRule,
     spec: &Json,
     taken: &mut HashSet<String>,
     notes: &mut Vec<Note>,
 ) -> Result<Node<'a>, Note> {
     let spec = mended(spec);
     let object = Object::try_from(spec.raw());
-    let mut object = object.map_err(|_| left_out("", "it is no object"))?;
+    let mut object = object.map_err(|_| left_out("", "it is not an object"))?;
     let name = object.take_text("name").ok().flatten();
     let name = name.ok_or_else(|| left_out("", "it has no name"))?;
     if let Ok(Some(vendor)) = object.take_text("vendor") {
@@ -46,7 +46,7 @@ fn write_tool<'a>(
         let own = own.ok_or_else(|| left_out(&name, "it belongs to another vendor"))?;
         return Ok(Node::Raw(Cow::Owned(Json::from(own))));
     }
-    let spelled = names.of(&name).into_owned();
+    let spelled = names.rewrite(&name).into_owned();
     if spelled != name {
         let (from, to) = (name.as_str().into(), spelled.as_str().into());
         notes.push(Note::whole(NoteKind::ToolRenamed { from, to }));
@@ -87,11 +87,11 @@ fn field_changed(name: &str, field: &'static str) -> Note {
     Note::whole(NoteKind::ToolFieldChanged { name: name.into(), field })
 }
 
-fn left_out(name: &str, why: &'static str) -> Note {
-    Note::whole(NoteKind::ToolLeftOut { name: name.into(), why })
+fn left_out(name: &str, reason: &'static str) -> Note {
+    Note::whole(NoteKind::ToolLeftOut { name: name.into(), reason })
 }
 
-/// Whether a schema is one of an object, as all vendors demand at the top.
+/// Returns whether a schema is that of an object, as all vendors require at the top level.
 fn says_object(raw: &RawValue) -> bool {
     let kind = Object::try_from(raw).and_then(|mut schema| schema.take_text("type"));
     matches!(kind.ok().flatten().as_deref(), Some("object"))

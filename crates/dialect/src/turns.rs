@@ -1,12 +1,13 @@
-//! Turns that alternate between the user and the model, as Anthropic and Gemini want them: what one side says in a row
-//! is one turn, and results stand in the user's turn behind their calls.
+//! Turns that alternate between the user and the model, as Anthropic and Gemini require:
+//! consecutive messages of one side form one turn, and results are in the user's turn after their
+//! calls.
 
 use std::slice::Iter;
 
 use tertulia_session::{Part, PartKind, Role};
 
 use crate::fragment::Node;
-use crate::pairs::{Call, Said, Script, Turn};
+use crate::normalize::{Call, Conversation, Said, Turn};
 use crate::{Note, NoteKind, Placeholder};
 
 #[derive(Clone, Debug)]
@@ -23,7 +24,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// What the rules ask of a block.
+/// What the rules distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockKind {
     Text,
@@ -34,8 +35,8 @@ pub(crate) enum BlockKind {
 
 pub(crate) struct Writer {
     pub(crate) text: for<'a> fn(Node<'a>) -> Node<'a>,
-    /// The block of a part that is neither call nor result, in a message of this role. A system message takes text
-    /// alone.
+    /// Returns the block of a part that is neither call nor result, in a message of this role. A
+    /// system message accepts only text.
     pub(crate) content: for<'a> fn(usize, &'a Part, Role, &mut Vec<Note>) -> Option<Block<'a>>,
     pub(crate) call: for<'a> fn(&Call<'a>, &mut Vec<Note>) -> Node<'a>,
     pub(crate) results: for<'a> fn(&[Call<'a>], &mut Vec<Note>) -> Vec<Block<'a>>,
@@ -78,10 +79,14 @@ impl Writer {
 }
 
 impl<'a> Turns<'a> {
-    /// The turns of the conversation, without its volatile messages.
-    pub(crate) fn of(script: &Script<'a>, writer: &Writer, notes: &mut Vec<Note>) -> Self {
-        let mut turns = Self(Vec::with_capacity(script.turns.len()));
-        for turn in &script.turns {
+    /// Creates the turns of the conversation, without its volatile messages.
+    pub(crate) fn new(
+        conversation: &Conversation<'a>,
+        writer: &Writer,
+        notes: &mut Vec<Note>,
+    ) -> Self {
+        let mut turns = Self(Vec::with_capacity(conversation.turns.len()));
+        for turn in &conversation.turns {
             match turn {
                 Turn::System(said) => {
                     notes.push(Note::on(said.index, NoteKind::SystemAsUser));
@@ -96,7 +101,7 @@ impl<'a> Turns<'a> {
                         let blocks = writer.blocks(said, Role::Assistant, &mut calls, notes);
                         turns.push(Role::Assistant, blocks, notes);
                     }
-                    // The next request joins the results.
+                    // The next request merges the results.
                     turns.append(Role::User, (writer.results)(&answer.calls, notes));
                 }
             }
@@ -104,7 +109,7 @@ impl<'a> Turns<'a> {
         turns
     }
 
-    /// Adds the volatile messages, and a turn in front where the user has to begin.
+    /// Adds the volatile messages, and a turn in front if the user has to begin.
     pub(crate) fn complete(
         &mut self,
         volatile: &[Said<'a>],
@@ -122,14 +127,14 @@ impl<'a> Turns<'a> {
         self.0.insert(0, (Role::User, placeholder(missing, writer, notes)));
     }
 
-    /// Adds a user turn where the model would have the last word.
+    /// Adds a user turn if the model's turn would be last.
     pub(crate) fn close(&mut self, writer: &Writer, notes: &mut Vec<Note>) {
         if self.last_is_assistant() {
             self.append(Role::User, placeholder(Placeholder::Closing, writer, notes));
         }
     }
 
-    /// Adds a message; that it joins another one, and not only results, is noted.
+    /// Adds a message; notes if it is merged with another one and not only with results.
     fn push(&mut self, role: Role, blocks: Vec<Block<'a>>, notes: &mut Vec<Note>) {
         let is_said = |block: &Block<'_>| block.kind != BlockKind::ToolResult;
         if let Some(first) = blocks.first()
@@ -158,7 +163,7 @@ impl<'a> Turns<'a> {
         self.0.iter_mut().flat_map(|(_, blocks)| blocks)
     }
 
-    /// Changes the blocks of every turn; a turn without blocks is none.
+    /// Changes the blocks of every turn; removes turns without blocks.
     pub(crate) fn update(&mut self, mut each: impl FnMut(&mut Vec<Block<'a>>)) {
         self.0.iter_mut().for_each(|(_, blocks)| each(blocks));
         if self.0.iter().any(|(_, blocks)| blocks.is_empty()) {
@@ -168,7 +173,7 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// The list of turns, the model under this name and its blocks under that one.
+    /// Returns the list of turns, with this name for the model and that one for the blocks.
     pub(crate) fn into_node(self, model: &'static str, list: &'static str) -> Node<'a> {
         let turn = |(role, blocks): (Role, Vec<Block<'a>>)| {
             let role = if role == Role::Assistant { model } else { "user" };
@@ -182,8 +187,8 @@ pub(crate) fn nodes(blocks: Vec<Block<'_>>) -> Node<'_> {
     Node::List(blocks.into_iter().map(|block| block.node).collect())
 }
 
-fn placeholder<'a>(why: Placeholder, writer: &Writer, notes: &mut Vec<Note>) -> Vec<Block<'a>> {
-    notes.push(Note::whole(NoteKind::UserTurnAdded { why }));
-    let node = (writer.text)(Node::text(why.words()));
+fn placeholder<'a>(reason: Placeholder, writer: &Writer, notes: &mut Vec<Note>) -> Vec<Block<'a>> {
+    notes.push(Note::whole(NoteKind::UserTurnAdded { reason }));
+    let node = (writer.text)(Node::text(reason.words()));
     vec![Block::new(usize::MAX, BlockKind::Text, node)]
 }

@@ -1,9 +1,9 @@
-//! What was decided because of an entry, and the turn that a session was left with.
+//! The decisions about an entry, and the last unfinished turn of a session.
 
 use tertulia_session::{Cause, Entry, EntryId, Turn, TurnState};
 use tertulia_team::{Decision, Team};
 
-/// What was decided because of an entry, with the whole history of every turn among it.
+/// Returns what was decided because of an entry, with the whole history of every turn among it.
 pub fn story<'d>(
     entry: &EntryId,
     why: impl Fn(&EntryId) -> Vec<&'d Decision>,
@@ -23,7 +23,8 @@ pub fn story<'d>(
     told
 }
 
-/// The last turn of an agent, if it was cancelled, interrupted or failed. One that a person declined was never begun.
+/// Returns the last turn of an agent, if it was cancelled, interrupted or failed. One that a person declined was never
+/// begun.
 pub fn unfinished_turn<'e>(entries: &'e [Entry], team: &Team) -> Option<(&'e Entry, &'e Turn)> {
     let is_begun = |turn: &Turn| {
         let is_declined = matches!(turn.cause, Cause::Declined { .. });

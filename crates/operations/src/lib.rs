@@ -1,5 +1,5 @@
-//! What can be done with sessions and contexts, for whoever offers it: the command line, a server, bindings of other
-//! languages. It knows no arguments, no environment and no screen: what it needs of the process is handed in.
+//! Operations on sessions and contexts, for a command line, a server or bindings of other languages. Knows no
+//! arguments, no environment and no screen: callers pass what it needs from the process.
 //!
 //! ```
 //! use tertulia_operations::rpc::RpcServer;
@@ -26,7 +26,7 @@ pub mod session_file;
 pub mod session_record;
 pub mod stored_log;
 
-/// A value as JSON. Writing to memory cannot fail for the shapes of this crate, whose keys are texts.
+/// Returns a value as JSON. Writing to memory cannot fail for the shapes of this crate, whose keys are texts.
 fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }

@@ -33,9 +33,7 @@ pub enum LineError {
     #[error("line {number} is longer than {bytes_max} bytes; raise --max-line-bytes or split it")]
     TooLong { number: u64, bytes_max: u64 },
     /// Line and byte count from 1.
-    #[error(
-        "line {number} is not UTF-8: byte {offset} of it begins no character; encode it as UTF-8"
-    )]
+    #[error("line {number} is not UTF-8: byte {offset} of it is invalid; encode it as UTF-8")]
     NotUtf8 { number: u64, offset: usize },
 }
 
@@ -52,12 +50,12 @@ pub enum LogError {
 }
 
 impl Line<'_> {
-    /// How long its text is.
+    /// Returns how long its text is.
     pub fn bytes(&self) -> u64 {
         self.text.as_ref().map_or(0, |text| text.len() as u64)
     }
 
-    /// The entry that the line of a log holds.
+    /// Returns the entry that the line of a log holds.
     pub fn entry(self) -> Result<Entry, LogError> {
         let number = usize::try_from(self.number).unwrap_or(usize::MAX);
         Ok(read_entry_line(number, self.text?)?)

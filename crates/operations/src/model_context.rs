@@ -1,4 +1,4 @@
-//! Contexts for models at the doors: what a build takes and gives, as JSON. Used by `tertulia build` and by
+//! Contexts for models as JSON: the input and the output of a build. Used by `tertulia build` and by
 //! the rpc methods; knows no stream, no argument and no protocol, and decides nothing itself.
 
 mod config;
@@ -33,7 +33,8 @@ impl Unused {
     }
 }
 
-/// A tool, as much of it as is counted. One that only its vendor knows has no schema; it is counted by what it is.
+/// Returns a tool, as much of it as is counted. One that only its vendor knows has no schema; it is counted by what it
+/// is.
 pub fn read_tool_spec(raw: &RawValue) -> Result<ToolSpec, FieldError> {
     let mut object = Object::try_from(raw)?;
     let own = object.take_some("tool").filter(|_| object.take_some("vendor").is_some());

@@ -9,7 +9,7 @@ use tertulia_store::{SessionId, StoreError};
 pub use entries::{find_entry, find_stored_entry, newest_message, own_newest_message};
 pub use sessions::{
     Latest, elsewhere, exact_session, find_session, find_session_or_latest, is_latest,
-    new_session_id, newest_table, refuse_latest,
+    new_session_id, newest_team_session, refuse_latest,
 };
 
 const MATCHES_SHOWN: usize = 5;
@@ -20,13 +20,13 @@ type Named<T> = Result<T, NameError>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// `place` is where the store is.
-    #[error("there are no sessions yet at {place}")]
-    NoSessions { place: String },
+    /// `location` is where the store is.
+    #[error("there are no sessions yet at {location}")]
+    NoSessions { location: String },
     #[error("no session belongs to {project}")]
     NoSessionsHere { project: String },
-    #[error("{}", no_table(.place, .folder, .elsewhere.as_deref()))]
-    NoTable { place: String, folder: String, elsewhere: Option<String> },
+    #[error("{}", no_team_session(.location, .folder, .elsewhere.as_deref()))]
+    NoTeamSession { location: String, folder: String, elsewhere: Option<String> },
     #[error("there is no session {given}{}", did_you_mean(.nearest.as_deref()))]
     UnknownSession { given: String, nearest: Option<String> },
     #[error("Ambiguous ID \"{given}\"; matches: {matches}")]
@@ -62,12 +62,12 @@ fn did_you_mean(nearest: Option<&str>) -> String {
 }
 
 /// Another folder's session is named as every command takes it.
-fn no_table(place: &str, folder: &str, elsewhere: Option<&str>) -> String {
+fn no_team_session(location: &str, folder: &str, elsewhere: Option<&str>) -> String {
     match elsewhere {
         Some(newest) => {
-            format!("there is no session of {folder} in {place}; the newest one is {newest}")
+            format!("there is no session of {folder} in {location}; the newest one is {newest}")
         }
-        None => format!("there is no session of {folder} to continue at {place}"),
+        None => format!("there is no session of {folder} to continue at {location}"),
     }
 }
 
@@ -83,12 +83,12 @@ const WHOLE: usize = 32;
 const MADE: &str = "dddd-dd-dd-dddd-xxxxxxxx";
 const TAIL: usize = MADE.len() - 8;
 
-/// A sentence with its long ids cut short.
+/// Returns a sentence with its long ids cut short.
 pub fn short(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(place) = rest.find(|c: char| c == 'e' || c.is_ascii_digit()) {
-        let (before, at) = rest.split_at(place);
+    while let Some(position) = rest.find(|c: char| c == 'e' || c.is_ascii_digit()) {
+        let (before, at) = rest.split_at(position);
         shown.push_str(before);
         let last = shown.chars().next_back();
         let (whole, kept) = match (entry_at(at, last), session_at(at, last)) {
@@ -103,20 +103,21 @@ pub fn short(text: &str) -> String {
     shown
 }
 
-/// The form of a session's id that is shown.
+/// Returns the form of a session's id that is shown.
 pub fn short_session(id: &SessionId) -> &str {
     let text = id.as_str();
     if is_made(text) { text.get(TAIL..).unwrap_or(text) } else { text }
 }
 
-/// The length of the entry's id that a text begins with, if it does, behind this character.
+/// Returns the length of the entry's id that a text begins with, if it does, behind this character.
 fn entry_at(text: &str, before: Option<char>) -> Option<usize> {
     let digits = text.strip_prefix("e-")?.bytes().take_while(u8::is_ascii_hexdigit).count();
     let is_inside_a_word = before.is_some_and(char::is_alphanumeric);
     (digits == WHOLE && !is_inside_a_word).then_some(WHOLE + 2)
 }
 
-/// Whether a text begins with the id of a session, behind this character. A word that only holds one stays whole.
+/// Returns whether a text begins with the id of a session, behind this character. A word that only holds one stays
+/// whole.
 fn session_at(text: &str, before: Option<char>) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | '.' | ':');
     let is_whole = text.get(..MADE.len()).is_some_and(is_made);
@@ -146,7 +147,7 @@ mod tests {
     fn only_whole_ids_are_cut() {
         let id = "e-f6320e2d19d89158e11d1f4b58fd28a7";
         assert_eq!(short(&format!("turn {id}: {id}")), "turn e-f6320e2d: e-f6320e2d");
-        for other in ["e-mail", "e-3f", "some-f6320e2d19d89158e11d1f4b58fd28a7", "", "e-", "安e-"]
+        for other in ["e-text", "e-3f", "some-f6320e2d19d89158e11d1f4b58fd28a7", "", "e-", "安e-"]
         {
             assert_eq!(short(other), other);
         }

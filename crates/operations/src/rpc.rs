@@ -4,6 +4,7 @@
 mod conversations;
 mod error;
 mod methods;
+mod reference;
 
 use std::io::{self, Write};
 
@@ -16,6 +17,8 @@ use crate::to_json;
 use conversations::Conversations;
 use error::RpcError;
 use methods::{Method, Sessions};
+
+pub use reference::{MethodReference, REFERENCE};
 
 /// The most requests that one batch may hold.
 pub const BATCH_REQUESTS_MAX: usize = 10_000;
@@ -32,12 +35,13 @@ pub struct RpcServer {
 }
 
 impl RpcServer {
-    /// A server with one empty conversation, `main`, and a clock for snapshots. Its sessions are gone with the process.
+    /// Returns a server with one empty conversation, `main`, and a clock for snapshots. Its sessions are gone with the
+    /// process.
     pub fn new(now_millis: fn() -> i64) -> Self {
         Self::with_place(now_millis, Ok(StoreUrl::Memory))
     }
 
-    /// The same with sessions that are kept here, or why no place is known: methods that need none work all the
+    /// The same with sessions that are kept here, or why no store is known: methods that need none work all the
     /// same. The store is opened when a method needs it.
     pub fn with_place(now_millis: fn() -> i64, store: Result<StoreUrl, String>) -> Self {
         let (conversations, sessions) = (Conversations::new(), Sessions::new(store));

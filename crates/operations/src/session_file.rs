@@ -37,7 +37,7 @@ pub enum DocumentError {
     Field(#[from] FieldError),
     #[error("{0}: {cause}", cause = .0.cause)]
     Snapshot(#[from] SnapshotError),
-    #[error("context is no snapshot: {cause}", cause = .0.cause)]
+    #[error("context is not a snapshot: {cause}", cause = .0.cause)]
     Context(#[source] SnapshotError),
     #[error("schemaVersion must be \"1.0\"; got {got}")]
     Version { got: String },
@@ -57,8 +57,8 @@ pub struct Document {
 }
 
 impl Form {
-    /// What a text looks like; `None` if it is not one JSON value. Of a log, one line is enough.
-    pub fn of(text: &str) -> Option<Result<Self, DocumentError>> {
+    /// Detects the format of a text. Returns `None` if it is not one JSON value. One line of a log is enough.
+    pub fn detect(text: &str) -> Option<Result<Self, DocumentError>> {
         let raw = json::parse(text).ok()?;
         let Ok(object) = Object::try_from(raw) else { return Some(Err(DocumentError::Unknown)) };
         let has = |name: &str| object.names().any(|one| one == name);
@@ -77,7 +77,7 @@ impl Document {
         let raw = json::parse(text)?;
         let form = match form {
             Some(form) => form,
-            None => Form::of(text).unwrap_or(Err(DocumentError::Unknown))?,
+            None => Form::detect(text).unwrap_or(Err(DocumentError::Unknown))?,
         };
         match form {
             Form::AgentChatter => agent_chatter::read(raw),
@@ -163,7 +163,7 @@ impl Branch {
     }
 }
 
-/// A conversation as a log: a header that says where it came from, the messages, and the team's task as it
+/// Returns a conversation as a log: a header that says where it came from, the messages, and the team's task as it
 /// stood in the end. Ids are kept where they can be.
 pub fn entries_of(snapshot: ContextSnapshot, form: &str, source: &Fields) -> Vec<Entry> {
     let mut origin = Fields::NONE;
@@ -224,7 +224,7 @@ fn speaker_of(role: Role) -> Speaker {
     Speaker::new(role.as_str(), role.as_str(), kind)
 }
 
-/// Who said a message, for people.
+/// Returns who said a message, for people.
 pub fn name_of(message: &Message) -> &str {
     match message.speaker.as_deref() {
         Some(speaker) => &speaker.role_name,

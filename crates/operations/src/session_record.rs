@@ -30,7 +30,7 @@ impl<'a> From<&'a SessionInfo> for SessionRecord<'a> {
             created_at: info.created_at.millis(),
             updated_at: info.updated_at.millis(),
             tail_entry_id: info.tail.as_ref().map(EntryId::as_str),
-            head: info.head.to_string(),
+            head: info.chain_hash.to_string(),
             title: info.title.as_deref(),
             project: info.project.as_deref(),
         }
@@ -68,7 +68,7 @@ struct MatchRecord<'a> {
     score: u64,
 }
 
-/// The word for a kind of term.
+/// Returns the word for a kind of term.
 pub fn term_kind_word(kind: TermKind) -> &'static str {
     match kind {
         TermKind::Word => "word",
@@ -113,7 +113,7 @@ impl<'a> From<&'a Hit> for HitRecord<'a> {
 }
 
 impl<'a> HitRecord<'a> {
-    /// The record of a hit with the words that brought its score.
+    /// Returns the record of a hit with the words that brought its score.
     pub fn explained(hit: &'a Hit) -> Self {
         let matches = hit.matches.iter().map(|one| MatchRecord {
             asked: &one.asked,
@@ -150,15 +150,15 @@ struct DamageRecord<'a> {
 }
 
 impl<'a> VerifiedRecord<'a> {
-    /// The record of a check.
+    /// Returns the record of a check.
     pub fn new(session: &'a SessionId, verified: &'a Verified) -> Self {
         Self {
             session_id: session.as_str(),
             entries: verified.entries,
             purged: verified.purged,
-            head: verified.head.to_string(),
+            head: verified.chain_hash.to_string(),
             damage: verified.damage.as_ref().map(|damage| DamageRecord {
-                place: damage.place,
+                place: damage.seq,
                 entry_id: damage.entry.as_ref().map(EntryId::as_str),
                 reason: &damage.reason,
             }),
@@ -178,7 +178,7 @@ pub struct AppendedRecord<'a> {
 }
 
 impl<'a> AppendedRecord<'a> {
-    /// The record of an append.
+    /// Returns the record of an append.
     pub fn new(session: Option<&'a SessionId>, appended: &'a Appended) -> Self {
         Self {
             session_id: session.map(SessionId::as_str),

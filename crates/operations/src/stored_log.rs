@@ -1,5 +1,5 @@
-//! The log of a stored session in memory, with what is known of it, so that the next context costs what is
-//! new. Used by `tertulia build --session` once, and by the rpc door for as long as it runs.
+//! The log of a stored session in memory with its indexes, so that the next context only processes new entries. Used
+//! by `tertulia build --session` once, and by `tertulia rpc` as long as it runs.
 
 use std::collections::HashSet;
 use std::mem;
@@ -62,7 +62,7 @@ impl StoredLog {
             new => new?,
         };
         let mut new = new.into_iter();
-        if new.next().as_ref().map(Last::of) != Some(last) {
+        if new.next().as_ref().map(Last::new) != Some(last) {
             return Ok(false);
         }
         for stored in new {
@@ -75,7 +75,7 @@ impl StoredLog {
     }
 
     fn push(&mut self, stored: StoredEntry) {
-        self.last = Some(Last::of(&stored));
+        self.last = Some(Last::new(&stored));
         if let Some(count) = stored.count {
             if self.counter.as_ref().is_some_and(|counter| counter_name(counter) == count.tokenizer)
             {
@@ -86,12 +86,12 @@ impl StoredLog {
         self.entries.push(stored.entry);
     }
 
-    /// All entries, of every branch.
+    /// Returns all entries, of every branch.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The entry that the next one is appended behind.
+    /// Returns the entry that the next one is appended behind.
     pub fn tail(&self) -> Option<&EntryId> {
         self.last.as_ref().map(|last| &last.id)
     }
@@ -137,7 +137,7 @@ impl StoredLog {
             .map(|(id, tokens)| (id, TokenCount { tokenizer: tokenizer.clone(), tokens }))
             .collect();
         if !new.is_empty() {
-            store.know_counts(&self.session, &new)?;
+            store.store_token_counts(&self.session, &new)?;
             self.counts.extend(new);
         }
         Ok(())
@@ -145,7 +145,7 @@ impl StoredLog {
 }
 
 impl Last {
-    fn of(stored: &StoredEntry) -> Self {
+    fn new(stored: &StoredEntry) -> Self {
         Self { id: stored.entry.id.clone(), seq: stored.seq, link: stored.link }
     }
 }

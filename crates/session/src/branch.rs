@@ -1,5 +1,5 @@
-//! The log seen along one branch: from an entry back to its root, redactions applied. Whoever shows,
-//! counts, searches or sends entries looks through here; hidden text cannot be reached.
+//! The log along one branch: from an entry back to its root, with redactions applied. All code that
+//! shows, counts, searches or sends entries uses this view, which cannot reach hidden text.
 
 mod ancestry;
 mod hidden;
@@ -11,7 +11,7 @@ use crate::{Entry, EntryId, EntryKind};
 
 pub use index::{EntryIndex, Walk};
 
-/// An entry as it may be seen. What is hidden shows its place in the log, never its content.
+/// An entry with its visibility. A hidden entry shows its position in the log, never its content.
 ///
 /// ```
 /// use tertulia_session::{EntryIndex, EntryKind, NewEntry, Redaction, TeamTask};
@@ -27,38 +27,38 @@ pub use index::{EntryIndex, Walk};
 #[derive(Clone, Copy)]
 pub struct ViewEntry<'a> {
     entry: &'a Entry,
-    place: usize,
+    position: usize,
     hidden_by: Option<&'a EntryId>,
 }
 
 impl<'a> ViewEntry<'a> {
-    /// The id.
+    /// Returns the id.
     pub fn id(&self) -> &'a EntryId {
         &self.entry.id
     }
 
-    /// The place of the entry in its log, from 0.
-    pub fn place(&self) -> usize {
-        self.place
+    /// Returns the 0-based position of the entry in its log.
+    pub fn position(&self) -> usize {
+        self.position
     }
 
-    /// The entry, unless its content is hidden.
+    /// Returns the entry, unless its content is hidden.
     pub fn entry(&self) -> Option<&'a Entry> {
         self.hidden_by.is_none().then_some(self.entry)
     }
 
-    /// What it is, with its payload, unless that is hidden.
+    /// Returns the kind with its payload, unless that is hidden.
     pub fn kind(&self) -> Option<&'a EntryKind> {
         self.entry().map(|entry| &entry.kind)
     }
 
-    /// The redaction that hides it, or something that it is a summary of.
+    /// Returns the redaction that hides the entry, or something that the entry summarizes.
     pub fn hidden_by(&self) -> Option<&'a EntryId> {
         self.hidden_by
     }
 }
 
-/// By hand, so that no log line shows what is hidden.
+/// Written by hand, so that no log line shows hidden content.
 impl fmt::Debug for ViewEntry<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("ViewEntry");
@@ -70,14 +70,14 @@ impl fmt::Debug for ViewEntry<'_> {
     }
 }
 
-/// A log that cannot be followed: one sentence with the entry, the field and the cure. Ids are all that is quoted, never
-/// text.
+/// A log that cannot be followed: one sentence with the entry, the field and a fix. Quotes only
+/// ids, never text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryError {
-    /// The places are those of the two entries, from 0.
+    /// `first` and `second` are the 0-based positions of the two entries.
     #[error(
-        "Entry {entry}: id stands for two entries with different content, at places {first} and \
+        "Entry {entry}: id is used by two entries with different content, at positions {first} and \
          {second} of the log; give each its own"
     )]
     DuplicateId { entry: EntryId, first: usize, second: usize },
@@ -101,7 +101,7 @@ pub enum EntryError {
 }
 
 impl EntryError {
-    /// The entry that is wrong.
+    /// Returns the invalid entry.
     pub fn entry(&self) -> Option<&EntryId> {
         match self {
             Self::DuplicateId { entry, .. }
@@ -112,7 +112,7 @@ impl EntryError {
         }
     }
 
-    /// The field that is wrong.
+    /// Returns the invalid field.
     pub fn field(&self) -> Option<&'static str> {
         match self {
             Self::DuplicateId { .. } => Some("id"),

@@ -1,6 +1,6 @@
-//! The chain over a log: every link stands for an entry and all that came before it, so one changed
-//! byte changes every link from there on. Stores keep the links and check them; the same log has the
-//! same links in every store. Where bytes were purged, their hash keeps the chain whole.
+//! The hash chain over a log: every link covers an entry and everything before it, so one changed
+//! byte changes every later link. Stores keep the links and verify them; the same log has the same
+//! links in every store. After a purge, the hash of the removed bytes keeps the chain valid.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,8 +14,8 @@ use crate::{Entry, EntryKind, InvalidHex};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RecordHash(blake3::Hash);
 
-/// What the chain takes of an entry: the hash of what always shows of it (id, parent, type, time), and
-/// the hash of its record.
+/// The input of the chain for one entry: the hash of what is always visible (id, parent, type,
+/// time), and the hash of its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryDigest {
     envelope: blake3::Hash,
@@ -27,97 +27,98 @@ pub struct EntryDigest {
 pub struct ChainLink(blake3::Hash);
 
 impl From<&Entry> for RecordHash {
-    /// The hash of the record of an entry; of what was purged, the hash of what was there.
+    /// Returns the hash of the record of an entry; for a purged entry, that of the original record.
     fn from(entry: &Entry) -> Self {
         match &entry.kind {
             EntryKind::Purged(purged) => purged.hash,
-            _ => Self::of_bytes(EntryRecord::new(entry).to_json().as_bytes()),
+            _ => Self::new(EntryRecord::new(entry).to_json().as_bytes()),
         }
     }
 }
 
 impl RecordHash {
-    /// The hash of these bytes, which are the record of an entry.
-    pub fn of_bytes(record: &[u8]) -> Self {
+    /// Hashes the bytes of an entry's record.
+    pub fn new(record: &[u8]) -> Self {
         Self(blake3::hash(record))
     }
 
-    /// A hash that was kept as bytes.
+    /// Creates a hash from its bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(blake3::Hash::from_bytes(bytes))
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         self.0.as_bytes()
     }
 }
 
-/// Reads 64 hex digits in lower case.
+/// Parses 64 hex digits in lower case.
 impl FromStr for RecordHash {
     type Err = InvalidHex;
 
     fn from_str(hex: &str) -> Result<Self, InvalidHex> {
         let is_lower = hex.bytes().all(|byte| !byte.is_ascii_uppercase());
         let hash = blake3::Hash::from_hex(hex).ok().filter(|_| is_lower);
-        hash.map(Self).ok_or(InvalidHex::of_bytes(32))
+        hash.map(Self).ok_or(InvalidHex::for_bytes(32))
     }
 }
 
 impl From<&Entry> for EntryDigest {
-    /// The digest of an entry; of what was purged, the digest of what was there.
+    /// Returns the digest of an entry; for a purged entry, that of the original.
     fn from(entry: &Entry) -> Self {
         Self::with_record(entry).0
     }
 }
 
 impl EntryDigest {
-    /// The digest of an entry, and the bytes of its record.
+    /// Returns the digest of an entry, and the bytes of its record.
     pub fn with_record(entry: &Entry) -> (Self, Vec<u8>) {
         let (json, envelope) = record_and_envelope(entry, blake3::hash);
         let record = match &entry.kind {
             EntryKind::Purged(purged) => purged.hash,
-            _ => RecordHash::of_bytes(&json),
+            _ => RecordHash::new(&json),
         };
         (Self { envelope, record }, json)
     }
 
-    /// The hash of the record.
+    /// Returns the hash of the record.
     pub fn record(&self) -> RecordHash {
         self.record
     }
 }
 
 impl ChainLink {
-    /// Before the first entry.
+    /// The link before the first entry.
     pub const START: Self = Self(blake3::Hash::from_bytes([0; 32]));
 
-    /// The link of the entry that follows: the hash of this link and of the two hashes of the digest.
+    /// Returns the link of the next entry: the hash of this link and of the two hashes of the
+    /// digest.
     #[must_use]
     pub fn next(&self, entry: &EntryDigest) -> Self {
         let hashes = [self.0, entry.envelope, entry.record.0].map(|hash| *hash.as_bytes());
         Self(blake3::hash(hashes.as_flattened()))
     }
 
-    /// A link that was kept as bytes.
+    /// Creates a link from its bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(blake3::Hash::from_bytes(bytes))
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         self.0.as_bytes()
     }
 }
 
-/// 64 hex digits.
+/// Writes 64 hex digits.
 impl fmt::Display for RecordHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// 64 hex digits.
+/// Writes 64 hex digits.
 impl fmt::Display for ChainLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -176,8 +177,8 @@ mod tests {
             other(|entry| entry.kind = EntryKind::TeamTask(TeamTask::set("the secreT"))),
             link(&said()).next(&EntryDigest::from(&said())),
         ];
-        for (place, one) in links.iter().enumerate() {
-            assert!(!links[..place].contains(one), "{place}");
+        for (position, one) in links.iter().enumerate() {
+            assert!(!links[..position].contains(one), "{position}");
         }
     }
 

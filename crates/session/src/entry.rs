@@ -1,5 +1,5 @@
-//! An entry: one record of a session's log. The log is never rewritten; what changes the view of it
-//! (a summary, a cut, a redaction, a branch) is an entry itself. See [`crate::EntryIndex`].
+//! An entry: one record of a session's log. The log is never rewritten; changes to its view (a
+//! summary, a cut, a redaction, a branch) are entries too. See [`crate::EntryIndex`].
 
 mod kind;
 mod payload;
@@ -20,21 +20,21 @@ pub use turn::{Cause, Intent, QueueRule, RouteSource, Turn, TurnActivity, TurnEv
 /// One record of a session's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The id, unique in its log.
+    /// Unique in its log.
     pub id: EntryId,
-    /// The entry that this one follows; [`crate::EntryIndex`] says what its absence means.
+    /// The entry that this one follows; [`crate::EntryIndex`] defines what a missing parent means.
     pub parent_id: Option<EntryId>,
     pub kind: EntryKind,
     pub timestamp: Option<Timestamp>,
     pub run_id: Option<Box<str>>,
     /// Notes of other programs, as a JSON object.
     pub meta: Option<Json>,
-    /// Random bytes, so that no hash of the record confirms a guess of its text.
+    /// Random bytes, so that no hash of the record can confirm a guess of its text.
     pub salt: Option<Salt>,
     pub unknown: Fields,
 }
 
-/// An entry that has no id yet.
+/// An entry without an id.
 ///
 /// ```
 /// use tertulia_session::{EntryKind, NewEntry, SessionHeader, TeamTask};
@@ -56,17 +56,18 @@ pub struct NewEntry {
 }
 
 impl Entry {
-    /// The id that follows from the content: the same content after the same parent has the same id
-    /// on every machine, so that appending it twice is harmless. The salt is part of the content.
+    /// Returns the id derived from the content: the same content after the same parent has the same
+    /// id on every machine, so that appending it twice is harmless. The salt is part of the
+    /// content.
     ///
     /// `e-` and 32 hex digits: the first 128 bits of the BLAKE3 hash of the entry's JSON record, as
     /// [`EntryRecord`] writes it, without its `id`. The record holds `parentId`, so ids form a chain:
     /// each stands for all that came before it on its branch.
     pub fn content_id(&self) -> EntryId {
-        EntryId::of_bytes(EntryRecord::without_id(self).to_json().as_bytes())
+        EntryId::from_content(EntryRecord::without_id(self).to_json().as_bytes())
     }
 
-    /// What was said, if it is a message.
+    /// Returns the message, if it is one.
     pub fn message(&self) -> Option<&Message> {
         match &self.kind {
             EntryKind::Message(message) => Some(message),
@@ -74,7 +75,7 @@ impl Entry {
         }
     }
 
-    /// The state of a turn, if it says one.
+    /// Returns the state of a turn, if it is one.
     pub fn turn(&self) -> Option<&Turn> {
         match &self.kind {
             EntryKind::Turn(turn) => Some(turn),
@@ -82,7 +83,7 @@ impl Entry {
         }
     }
 
-    /// The turn that it belongs to: that of a turn's entry or of what happened during one.
+    /// Returns the turn that it belongs to: of a turn's entry or of an event during one.
     pub fn turn_id(&self) -> Option<&EntryId> {
         match &self.kind {
             EntryKind::Turn(turn) => Some(turn.turn_id.as_ref().unwrap_or(&self.id)),
@@ -91,13 +92,13 @@ impl Entry {
         }
     }
 
-    /// Whether its bytes were purged.
+    /// Returns whether its bytes were purged.
     pub fn is_purged(&self) -> bool {
         matches!(self.kind, EntryKind::Purged(_))
     }
 
-    /// Whether it has the same id and says the same as another entry, whatever their salts are: then it is
-    /// that entry, sent once more.
+    /// Returns whether it has the same id and content as another entry, whatever their salts: then
+    /// it is that entry, sent again.
     pub fn repeats(&self, other: &Self) -> bool {
         let Self { id, parent_id, kind, timestamp, run_id, meta, salt: _, unknown } = self;
         (id, parent_id, kind, timestamp)
@@ -107,60 +108,60 @@ impl Entry {
 }
 
 impl NewEntry {
-    /// An entry without parent, time or run.
+    /// Creates an entry without parent, time or run.
     pub fn new(kind: EntryKind) -> Self {
         Self { parent_id: None, kind, timestamp: None, run_id: None, meta: None, salt: None }
     }
 
-    /// The same entry, following this one.
+    /// Sets the parent.
     #[must_use]
     pub fn after(self, parent: &Entry) -> Self {
         self.with_parent(parent.id.clone())
     }
 
-    /// The same entry, following the one of this id.
+    /// Sets the id of the parent.
     #[must_use]
     pub fn with_parent(mut self, parent: EntryId) -> Self {
         self.parent_id = Some(parent);
         self
     }
 
-    /// The same entry, at this moment.
+    /// Sets the time.
     #[must_use]
     pub fn at(mut self, timestamp: Timestamp) -> Self {
         self.timestamp = Some(timestamp);
         self
     }
 
-    /// The same entry, as part of this run.
+    /// Sets the run.
     #[must_use]
     pub fn in_run(mut self, run_id: impl Into<Box<str>>) -> Self {
         self.run_id = Some(run_id.into());
         self
     }
 
-    /// The same entry, with this salt.
+    /// Sets the salt.
     #[must_use]
     pub fn salted(mut self, salt: Salt) -> Self {
         self.salt = Some(salt);
         self
     }
 
-    /// The entry under the id that follows from its content, see [`Entry::content_id`].
+    /// Returns the entry with the id derived from its content, see [`Entry::content_id`].
     pub fn with_content_id(self) -> Entry {
         let mut entry = self.with_id(EntryId::from(""));
         entry.id = entry.content_id();
         entry
     }
 
-    /// The entry under an id that came from elsewhere.
+    /// Returns the entry with a given id.
     pub fn with_id(self, id: EntryId) -> Entry {
         let Self { parent_id, kind, timestamp, run_id, meta, salt } = self;
         Entry { id, parent_id, kind, timestamp, run_id, meta, salt, unknown: Fields::NONE }
     }
 }
 
-/// A hash of entries in their order: whoever has the same entries gets the same text.
+/// A hash of entries in their order: the same entries give the same text.
 ///
 /// `b3-` and 32 hex digits of the BLAKE3 hash of the entries' JSON records, each behind a line break.
 #[derive(Clone, Debug, Default)]
@@ -169,14 +170,14 @@ pub struct EntriesHash {
 }
 
 impl EntriesHash {
-    /// Takes in one more entry.
+    /// Adds one entry.
     pub fn add(&mut self, entry: &Entry) {
         // Writing into a hasher cannot fail.
         let _ = serde_json::to_writer(&mut self.hasher, &EntryRecord::new(entry));
         self.hasher.update(b"\n");
     }
 
-    /// The hash of all that was taken in.
+    /// Returns the hash of all added entries.
     pub fn finish(&self) -> Box<str> {
         format!("b3-{}", &self.hasher.finalize().to_hex()[..32]).into()
     }

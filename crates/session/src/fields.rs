@@ -1,11 +1,11 @@
 //! The fields of a JSON object that this version does not know, kept so that a round trip loses
-//! nothing. Held by every domain type; filled and written by [`crate::record`].
+//! nothing. Part of every domain type; read and written by [`crate::record`].
 
 use crate::json::Json;
 
-/// Unknown JSON fields in the order in which they came, values as their exact JSON text.
+/// Unknown JSON fields in their original order, with their exact JSON values.
 ///
-/// Costs eight bytes when there are none, which is the usual case.
+/// Takes eight bytes if there are none, which is the usual case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::box_collection, reason = "one word in every message that has none")]
 pub struct Fields(Option<Box<Vec<Field>>>);
@@ -16,29 +16,29 @@ impl Fields {
     /// No fields.
     pub const NONE: Self = Self(None);
 
-    /// Adds a field behind the others; a repeated name is kept twice, as it was read.
+    /// Appends a field; a repeated name is kept twice, as it was read.
     pub fn push(&mut self, name: impl Into<Box<str>>, value: Json) {
         self.0.get_or_insert_default().push((name.into(), value));
     }
 
-    /// Adds all of these behind the others.
+    /// Appends all of these.
     pub fn extend(&mut self, others: Self) {
         for (name, value) in others.0.into_iter().flat_map(|fields| fields.into_iter()) {
             self.push(name, value);
         }
     }
 
-    /// The value of the last field of this name, as JSON text.
+    /// Returns the value of the last field of this name, as JSON text.
     pub fn get(&self, name: &str) -> Option<&Json> {
         self.iter().rev().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
-    /// All fields in order.
+    /// Returns all fields in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &Json)> {
         self.0.iter().flat_map(|fields| fields.iter()).map(|(name, value)| (&**name, value))
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|fields| fields.is_empty())
     }

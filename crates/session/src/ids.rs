@@ -1,4 +1,5 @@
-//! The ids of entries and messages. New entries get theirs from their content, see [`crate::Entry::content_id`].
+//! The ids of entries and messages. New entries get an id derived from their content, see
+//! [`crate::Entry::content_id`].
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -11,13 +12,14 @@ use serde::{Serialize, Serializer};
 pub struct EntryId(Arc<str>);
 
 impl EntryId {
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The id that stands for these bytes: `e-` and the first 128 bits of their BLAKE3 hash in hex.
-    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+    /// Returns the id derived from these bytes: `e-` and the first 128 bits of their BLAKE3 hash in
+    /// hex.
+    pub(crate) fn from_content(bytes: &[u8]) -> Self {
         let hex = blake3::hash(bytes).to_hex();
         Self::from(format!("e-{}", &hex[..32]))
     }
@@ -41,7 +43,7 @@ impl Serialize for EntryId {
     }
 }
 
-/// Lets a map with ids as keys be asked with a text.
+/// Allows lookups by text in a map with ids as keys.
 impl Borrow<str> for EntryId {
     fn borrow(&self) -> &str {
         &self.0
@@ -54,20 +56,20 @@ impl fmt::Display for EntryId {
     }
 }
 
-/// The id of a message in a conversation: as the conversation numbers them itself, or any text that an imported
-/// snapshot brought along.
+/// The id of a message in a conversation: numbered by the conversation, or any text from an
+/// imported snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MessageId {
-    /// `msg-N`, written without leading zeros. Takes no memory of its own.
+    /// `msg-N`, written without leading zeros. Needs no allocation.
     Numbered(u64),
     Named(Box<str>),
 }
 
 impl MessageId {
-    /// The number that this id takes out of the counter: `N` of `msg-N`, leading zeros allowed.
+    /// Returns the number that this id uses up: `N` of `msg-N`, leading zeros allowed.
     ///
-    /// `None` for any other text, for a number beyond 64 bits, and for the largest number of all,
-    /// since no number could follow it.
+    /// `None` for any other text, for a number beyond 64 bits, and for the largest number, because
+    /// none could follow it.
     pub fn number(&self) -> Option<u64> {
         match self {
             Self::Numbered(number) => Some(*number).filter(has_successor),
@@ -115,7 +117,7 @@ mod tests {
     #[test]
     fn an_id_of_bytes_is_the_start_of_their_published_hash() {
         // The test vector of BLAKE3 for no input.
-        assert_eq!(EntryId::of_bytes(b"").as_str(), "e-af1349b9f5f9a1a6a0404dea36dcc949");
+        assert_eq!(EntryId::from_content(b"").as_str(), "e-af1349b9f5f9a1a6a0404dea36dcc949");
     }
 
     #[test]

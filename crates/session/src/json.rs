@@ -1,5 +1,6 @@
-//! Reading JSON field by field, so that an error can name the field and nothing unknown is lost. Values stay
-//! JSON text until somebody asks for them: numbers keep all their digits, nesting of any depth costs no stack.
+//! Reads JSON field by field, so that an error can name the field and unknown fields are kept.
+//! Values stay JSON text until they are needed: numbers keep all their digits, and nesting of any
+//! depth costs no stack.
 
 mod escape;
 mod object;
@@ -12,11 +13,11 @@ pub use serde_json::value::RawValue;
 pub use escape::{Escape, Unescaped, inner, unescape, words};
 pub use object::{Object, each, elements};
 
-/// A JSON value as its text, without blanks between tokens, so that it always fits on one line.
+/// A JSON value as its text, without whitespace between tokens, so that it always fits on one line.
 #[derive(Clone)]
 pub struct Json(Box<RawValue>);
 
-/// What a JSON value is.
+/// The kind of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Null,
@@ -30,12 +31,13 @@ pub enum Kind {
 /// A field that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FieldError {
-    /// Where it is, such as `messages[3].speaker.roleId`; empty for the value itself.
+    /// Path such as `messages[3].speaker.roleId`; empty for the value itself.
     pub path: String,
     pub problem: Problem,
 }
 
-/// What is wrong with a field, and what should be there instead. It is said behind the name of the field.
+/// What is wrong with a field, and what is expected instead. Follows the name of the field in a
+/// sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     #[error("is missing; give {expected}")]
@@ -45,7 +47,7 @@ pub enum Problem {
     #[error("must be a whole number of 0 or more; got {got}")]
     NotWhole { got: String },
     #[error(
-        "holds half a surrogate pair (an escape such as \\ud800 alone), which is no character; write both \
+        "holds half a surrogate pair (an escape such as \\ud800 alone), which is not a character; write both \
          halves or leave it out"
     )]
     LoneSurrogate,
@@ -56,7 +58,7 @@ pub enum Problem {
     #[error("and {other} exclude each other; leave one out")]
     Excludes { other: &'static str },
     #[error(
-        "has a field name with half a surrogate pair (an escape such as \\ud800 alone), which is no \
+        "has a field name with half a surrogate pair (an escape such as \\ud800 alone), which is not a \
          character; write both halves or leave it out"
     )]
     LoneSurrogateInName,
@@ -66,17 +68,17 @@ pub enum Problem {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON at line {line}, column {column}: {reason}")]
 pub struct SyntaxError {
-    /// The line, from 1.
+    /// From 1.
     pub line: usize,
-    /// The column in bytes, from 1.
+    /// In bytes, from 1.
     pub column: usize,
     pub reason: String,
 }
 
 impl From<&RawValue> for Json {
     fn from(raw: &RawValue) -> Self {
-        let compact = match without_blanks(raw.get()) {
-            // Taking blanks out of valid JSON leaves valid JSON, so the fallback is never needed.
+        let compact = match without_spaces(raw.get()) {
+            // Removing whitespace between tokens keeps JSON valid, so the fallback is never needed.
             Some(text) => RawValue::from_string(text).unwrap_or_else(|_| raw.to_owned()),
             None => raw.to_owned(),
         };
@@ -85,29 +87,29 @@ impl From<&RawValue> for Json {
 }
 
 impl Json {
-    /// Reads one JSON value.
+    /// Parses one JSON value.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         parse(text).map(Self::from)
     }
 
-    /// A text as a JSON string.
+    /// Returns a text as a JSON string.
     pub fn text(text: &str) -> Self {
-        // A text is always JSON, so the fallback is never needed.
+        // A string is always valid JSON, so the fallback is never needed.
         let raw = serde_json::value::to_raw_value(text);
         Self(raw.unwrap_or_else(|_| RawValue::NULL.to_owned()))
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     pub fn as_str(&self) -> &str {
         self.0.get()
     }
 
-    /// The value, to be taken apart.
+    /// Returns the value for reading its fields.
     pub fn raw(&self) -> &RawValue {
         &self.0
     }
 
-    /// What it is.
+    /// Returns the kind of the value.
     pub fn kind(&self) -> Kind {
         Kind::from(&*self.0)
     }
@@ -160,22 +162,22 @@ impl fmt::Display for Kind {
 }
 
 impl FieldError {
-    /// An error of the value itself; callers add the path from the inside out.
+    /// Creates an error of the value itself; callers add the path from the inside out.
     pub fn new(problem: Problem) -> Self {
         Self { path: String::new(), problem }
     }
 
-    /// A value of the wrong kind.
+    /// Creates an error for a value of the wrong kind.
     pub fn wrong_kind(expected: &'static str, raw: &RawValue) -> Self {
         Self::new(Problem::WrongKind { expected, got: Kind::from(raw) })
     }
 
-    /// A field that is not there.
+    /// Creates an error for a missing field.
     pub fn missing(name: &str, expected: &'static str) -> Self {
         Self::new(Problem::Missing { expected }).within(name)
     }
 
-    /// The same error, seen from the object that holds the value as this field.
+    /// Adds the name of the field that holds the value to the path.
     #[must_use]
     pub fn within(mut self, name: &str) -> Self {
         self.path = match self.path.as_str() {
@@ -186,7 +188,7 @@ impl FieldError {
         self
     }
 
-    /// The same error, seen from the list that holds the value at this place.
+    /// Adds the index of the list element that holds the value to the path.
     #[must_use]
     pub fn at_index(self, index: usize) -> Self {
         self.within(&format!("[{index}]"))
@@ -196,7 +198,7 @@ impl FieldError {
 impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subject = match self.path.as_str() {
-            // The sentence goes on from what stands before it.
+            // The sentence continues after the path.
             "" if self.problem == Problem::LoneSurrogateInName => return self.problem.fmt(f),
             "" => "the value",
             path => path,
@@ -208,27 +210,28 @@ impl fmt::Display for FieldError {
 impl SyntaxError {
     fn new(cause: &serde_json::Error) -> Self {
         let text = cause.to_string();
-        // The parser appends the place, which is kept apart here.
+        // The parser appends the position, which is stored separately here.
         let reason = text.split(" at line ").next().unwrap_or(&text).to_owned();
         Self { line: cause.line(), column: cause.column(), reason }
     }
 }
 
-/// Reads a text that must be one JSON value; the value borrows from it.
+/// Parses a text that must be one JSON value; the value borrows from it.
 pub fn parse(json: &str) -> Result<&RawValue, SyntaxError> {
     serde_json::from_str(json).map_err(|cause| SyntaxError::new(&cause))
 }
 
-/// The text of a JSON string.
+/// Returns the text of a JSON string.
 pub fn text(raw: &RawValue) -> Result<String, FieldError> {
     if Kind::from(raw) != Kind::String {
         return Err(FieldError::wrong_kind("a string", raw));
     }
-    // The syntax was checked when the value was read; what is left is an escape that is no character.
+    // The syntax was checked when the value was read; only an escape that is not a character can
+    // fail.
     serde_json::from_str(raw.get()).map_err(|_| FieldError::new(Problem::LoneSurrogate))
 }
 
-/// A boolean.
+/// Returns a boolean.
 pub fn boolean(raw: &RawValue) -> Result<bool, FieldError> {
     match raw.get() {
         "true" => Ok(true),
@@ -237,7 +240,8 @@ pub fn boolean(raw: &RawValue) -> Result<bool, FieldError> {
     }
 }
 
-/// A whole number of 0 or more; `5.0` is one too. Numbers beyond 64 bits become the largest.
+/// Returns a whole number of 0 or more; `5.0` is one too. Numbers beyond 64 bits become the
+/// largest.
 pub fn whole_number(raw: &RawValue) -> Result<u64, FieldError> {
     if Kind::from(raw) != Kind::Number {
         return Err(FieldError::wrong_kind("a whole number of 0 or more", raw));
@@ -258,8 +262,8 @@ pub fn whole_number(raw: &RawValue) -> Result<u64, FieldError> {
     }
 }
 
-/// The text without blanks between tokens; `None` if there are none.
-fn without_blanks(json: &str) -> Option<String> {
+/// Removes whitespace between tokens; returns `None` if there is none.
+fn without_spaces(json: &str) -> Option<String> {
     let mut compact: Option<String> = None;
     let (mut kept_until, mut in_string, mut escaped) = (0, false, false);
     for (at, byte) in json.bytes().enumerate() {
@@ -288,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_between_tokens_go_and_blanks_in_strings_stay() {
+    fn whitespace_between_tokens_goes_and_whitespace_in_strings_stays() {
         let json = "{ \"a b\" : [ 1 ,\n\t\"x \\\" y\\\\\" , true ] }";
         assert_eq!(Json::parse(json).unwrap().as_str(), r#"{"a b":[1,"x \" y\\",true]}"#);
     }

@@ -1,13 +1,15 @@
-//! What happened in a session: the entries of its log, the messages among them, their parts, who said
-//! them and to whom; and the view of the log along one branch. Knows no other crate, file, clock, network or environment.
+//! The data model of a session: the entries of its log, messages and their parts, speakers and
+//! addressees, and the view of the log along one branch. Depends on no other crate of the
+//! workspace, and on no file, clock, network or environment.
 //!
-//! - [`Entry`] is one record of a log, [`EntryKind`] what it says; [`NewEntry`] becomes one.
+//! - [`Entry`] is one record of a log, [`EntryKind`] its content; [`NewEntry`] creates one.
 //! - [`Message`] is what somebody said, in [`Part`]s.
-//! - [`EntryIndex`] walks the entries that one branch has, without what was redacted.
+//! - [`EntryIndex`] walks the entries of one branch, without what was redacted.
 //! - [`ChainLink`] and [`RecordHash`] prove that a log was not changed.
-//! - [`record`] is the one JSON form of all of them; reading it never loses a field that it does not know.
-//!   [`json`] is what it is read with.
-//! - [`search`] cuts texts into the terms that they are found by.
+//! - [`record`] is the JSON format of all of them; reading keeps fields that it does not know.
+//!   [`json`] is the reader.
+//! - [`search`] splits texts into search terms.
+//!
 //!
 //! ```
 //! use tertulia_session::record::{EntryRecord, read_entry_line};
@@ -35,16 +37,16 @@ mod fields;
 mod ids;
 pub mod json;
 mod message;
-mod pairs;
+mod open_calls;
 mod part;
 pub mod record;
 mod salt;
-pub mod script;
 pub mod search;
 mod speaker;
 mod timestamp;
 mod tool_content;
-mod word;
+mod word_enum;
+pub mod writing_system;
 
 pub use branch::{EntryError, EntryIndex, ViewEntry, Walk};
 pub use chain::{ChainLink, EntryDigest, RecordHash};
@@ -57,14 +59,14 @@ pub use entry::{
 pub use fields::Fields;
 pub use ids::{EntryId, MessageId};
 pub use message::{Addressee, ConversationMessage, Message, Parts, Role, Routing};
-pub use pairs::OpenCalls;
+pub use open_calls::OpenCalls;
 pub use part::{FileRef, Image, ImageSource, OtherPart, Part, PartKind, ToolCall, ToolResult};
 pub use salt::{InvalidHex, Salt};
 pub use speaker::{Speaker, SpeakerType};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool_content::ResultPiece;
-pub use word::UnknownWord;
+pub use word_enum::UnknownWord;
 
-/// The longest text that Linux passes as one argument of a command or one variable, in bytes; its closing zero is not
-/// counted.
+/// The longest text in bytes that Linux passes as one argument of a command or one variable,
+/// without the terminating zero.
 pub const ARGUMENT_BYTES_MAX: usize = 131_071;

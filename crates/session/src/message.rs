@@ -6,19 +6,19 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::json::Json;
-use crate::word::words;
+use crate::word_enum::words;
 use crate::{Fields, MessageId, Part, PartKind, Speaker, SpeakerType, Timestamp};
 
-/// The parts of a message. One text lies inline: no allocation but its own.
+/// The parts of a message. A single text is stored inline.
 pub type Parts = SmallVec<[Part; 1]>;
 
-/// What somebody said; by default, nothing.
+/// What somebody said; empty by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
-    /// The role, where the source named one. See [`Message::effective_role`].
+    /// The role, if the source named one. See [`Message::effective_role`].
     pub role: Option<Role>,
     pub parts: Parts,
-    /// Who said it. Shared between the messages of one speaker.
+    /// The speaker. Shared between the messages of one speaker.
     pub speaker: Option<Arc<Speaker>>,
     pub routing: Option<Box<Routing>>,
     pub run_id: Option<Box<str>>,
@@ -28,18 +28,18 @@ pub struct Message {
     pub unknown: Fields,
 }
 
-/// A message with its place in a conversation.
+/// A message with its id in a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationMessage {
-    /// The id; unique, but for duplicates that an imported snapshot brought along.
+    /// Unique, except for duplicates from an imported snapshot.
     pub id: MessageId,
     pub message: Message,
 }
 
-/// To whom a message went, and what it answers.
+/// The addressees of a message, and the message it answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routing {
-    /// The members that the message was resolved to; `None` where the source did not say.
+    /// The members that the message was resolved to; `None` if the source did not say.
     pub resolved_addressees: Option<Vec<Addressee>>,
     pub parent_message_id: Option<Box<str>>,
     /// The intent, such as `P2_REPLY`.
@@ -56,7 +56,7 @@ pub struct Addressee {
 }
 
 words! {
-    /// The role of a message towards a model.
+    /// The role of a message for a model.
     pub enum Role: "system, user, assistant or tool" {
         System = "system",
         User = "user",
@@ -66,42 +66,42 @@ words! {
 }
 
 impl Message {
-    /// A message of this speaker that is one text.
+    /// Creates a message of this speaker with one text.
     pub fn said(speaker: impl Into<Arc<Speaker>>, text: impl Into<String>) -> Self {
         let parts = SmallVec::from([Part::text(text)]);
         Self { speaker: Some(speaker.into()), parts, ..Self::default() }
     }
 
-    /// A message of this role towards a model, of nobody in particular.
-    pub fn of_role(role: Role, parts: Parts) -> Self {
+    /// Creates a message with a role for a model and without a speaker.
+    pub fn with_role(role: Role, parts: Parts) -> Self {
         Self { role: Some(role), parts, ..Self::default() }
     }
 
-    /// The same message, sent to these members.
+    /// Sets the addressees.
     #[must_use]
     pub fn to<N: Into<Box<str>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.routing = Some(Box::new(Routing::to(names)));
         self
     }
 
-    /// The same message, said at this moment.
+    /// Sets the time.
     #[must_use]
     pub fn at(mut self, timestamp: Timestamp) -> Self {
         self.timestamp = Some(timestamp);
         self
     }
 
-    /// The words: the text parts, joined with line breaks. Borrowed when there is one.
+    /// Returns the text parts, joined with line breaks. Borrowed if there is one.
     pub fn text(&self) -> Cow<'_, str> {
         Self::words(&self.parts)
     }
 
-    /// The words of these parts.
+    /// Returns the text of these parts.
     pub fn words(parts: &[Part]) -> Cow<'_, str> {
         join_lines(parts.iter().filter_map(Part::as_text).map(Cow::Borrowed))
     }
 
-    /// Whether it is one text and nothing else, so that `content` alone says it all.
+    /// Returns whether it is one text and nothing else, so that `content` alone is enough.
     pub fn is_plain_text(&self) -> bool {
         match self.parts.as_slice() {
             [part] => {
@@ -113,12 +113,12 @@ impl Message {
         }
     }
 
-    /// Whether a person is known to have said it.
-    pub fn is_of_human(&self) -> bool {
+    /// Returns whether it is known to be from a person.
+    pub fn is_from_human(&self) -> bool {
         self.speaker.as_deref().is_some_and(Speaker::is_human)
     }
 
-    /// The role as named, else as the kind of speaker suggests.
+    /// Returns the role, or the one that the kind of speaker suggests.
     pub fn effective_role(&self) -> Role {
         let by_speaker = || match self.speaker.as_deref().and_then(|who| who.kind.as_ref()) {
             Some(SpeakerType::Ai) => Role::Assistant,
@@ -130,7 +130,7 @@ impl Message {
 }
 
 impl Routing {
-    /// A routing to these members.
+    /// Creates a routing to these members.
     pub fn to<N: Into<Box<str>>>(names: impl IntoIterator<Item = N>) -> Self {
         let addressees = names.into_iter().map(Addressee::named).collect();
         Self { resolved_addressees: Some(addressees), ..Self::default() }
@@ -138,13 +138,13 @@ impl Routing {
 }
 
 impl Addressee {
-    /// An addressee of whom only the name is known.
+    /// Creates an addressee of whom only the name is known.
     pub fn named(identifier: impl Into<Box<str>>) -> Self {
         Self { identifier: identifier.into(), unknown: Fields::NONE }
     }
 }
 
-/// The texts with line breaks between them. Borrowed when there is one.
+/// Joins texts with line breaks. Borrowed if there is one.
 pub(crate) fn join_lines<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Cow<'a, str> {
     let mut joined = texts.next().unwrap_or_default();
     for text in texts {

@@ -1,11 +1,11 @@
-//! The pieces of a message: text, thinking, tool calls and results, images, files. Kinds that this
-//! version does not know are kept whole.
+//! The parts of a message: text, thinking, tool calls and results, images, files. Unknown kinds are
+//! kept whole.
 
 use crate::Fields;
 use crate::json::Json;
 use crate::record::field::payloads;
 
-/// One piece of a message.
+/// One part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     pub kind: PartKind,
@@ -18,7 +18,8 @@ struct UnknownFields {
     payload: Fields,
 }
 
-/// What a part is, with its payload. Everything but text is boxed: text is nearly all there is.
+/// The kind of a part, with its payload. Everything except text is boxed, because nearly all parts
+/// are text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartKind {
     Text(String),
@@ -33,19 +34,19 @@ pub enum PartKind {
 payloads! {
     /// A request for a tool.
     pub struct ToolCall {
-        /// The id that the result will carry.
+        /// The id that the result will have.
         pub tool_call_id: Box<str> = "toolCallId",
         pub tool_name: Box<str> = "toolName",
         pub arguments: Json = "arguments",
-        /// The arguments as the model wrote them, where they were not valid JSON.
+        /// The arguments as the model wrote them, if they were not valid JSON.
         pub raw_args_text: Option<Box<str>> = "rawArgsText",
     }
 
-    /// The answer of a tool.
+    /// The result of a tool.
     pub struct ToolResult {
         pub tool_call_id: Box<str> = "toolCallId",
         pub is_error: bool = "isError",
-        /// The answer as JSON, most often a string.
+        /// The result as JSON, usually a string.
         pub content: Json = "content",
     }
 
@@ -64,10 +65,10 @@ pub struct Image {
     pub source: ImageSource,
 }
 
-/// Where a picture is.
+/// The source of a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageSource {
-    /// In the message, as base64.
+    /// Base64 in the message.
     Data(Box<str>),
     /// At an address.
     Url(Box<str>),
@@ -81,17 +82,17 @@ pub struct OtherPart {
 }
 
 impl Part {
-    /// A part that is this text.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(PartKind::Text(text.into()))
     }
 
-    /// A part without unknown fields.
+    /// Creates a part without unknown fields.
     pub fn new(kind: PartKind) -> Self {
         Self { kind, unknown: None }
     }
 
-    /// Adds fields that this version does not know: beside `kind`, and inside `payload`.
+    /// Adds unknown fields: beside `kind`, and inside `payload`.
     #[must_use]
     pub fn with_unknown(mut self, part: Fields, payload: Fields) -> Self {
         if !(part.is_empty() && payload.is_empty()) {
@@ -100,17 +101,17 @@ impl Part {
         self
     }
 
-    /// Unknown fields beside `kind`.
+    /// Returns the unknown fields beside `kind`.
     pub fn unknown(&self) -> &Fields {
         self.unknown.as_deref().map_or(&Fields::NONE, |unknown| &unknown.part)
     }
 
-    /// Unknown fields inside `payload`.
+    /// Returns the unknown fields inside `payload`.
     pub fn unknown_payload(&self) -> &Fields {
         self.unknown.as_deref().map_or(&Fields::NONE, |unknown| &unknown.payload)
     }
 
-    /// The words, if it is a text.
+    /// Returns the text, if it is a text part.
     pub fn as_text(&self) -> Option<&str> {
         match &self.kind {
             PartKind::Text(text) => Some(text),

@@ -1,6 +1,6 @@
-//! The salt of an entry: random bytes in its record, so that neither the record's hash nor an id that was
-//! computed from the record can confirm a guess of the text. A redaction removes it together with the text.
-//! Nothing is random here: the bytes come from whoever stores the entry.
+//! The salt of an entry: random bytes in its record, so that neither the record's hash nor an id
+//! derived from the record can confirm a guess of the text. A redaction removes it together with
+//! the text. Nothing is random here: the caller that stores the entry provides the bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,18 +10,19 @@ use std::str::FromStr;
 pub struct Salt([u8; 16]);
 
 impl Salt {
-    /// The salt of these bytes, which nobody else may be able to guess.
+    /// Creates a salt from these bytes, which nobody else may be able to guess.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
-    /// The salt of the entry with this id, from a random key: the same for the same key and id, so that an
-    /// entry that comes twice gets one salt. Whoever throws the key away makes it random.
+    /// Derives the salt of the entry with this id from a random key: the same for the same key and
+    /// id, so that an entry that arrives twice gets one salt. It is random once the key is
+    /// discarded.
     pub fn derive(key: &[u8; 32], id: &str) -> Self {
         let hash = blake3::keyed_hash(key, id.as_bytes());
         let mut bytes = [0; 16];
@@ -39,17 +40,17 @@ pub struct InvalidHex {
 }
 
 impl InvalidHex {
-    pub(crate) const fn of_bytes(bytes: usize) -> Self {
+    pub(crate) const fn for_bytes(bytes: usize) -> Self {
         Self { digits: 2 * bytes }
     }
 }
 
-/// Reads 32 hex digits in lower case.
+/// Parses 32 hex digits in lower case.
 impl FromStr for Salt {
     type Err = InvalidHex;
 
     fn from_str(hex: &str) -> Result<Self, InvalidHex> {
-        let invalid = InvalidHex::of_bytes(16);
+        let invalid = InvalidHex::for_bytes(16);
         let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         if hex.len() != invalid.digits || !hex.bytes().all(is_digit) {
             return Err(invalid);

@@ -1,5 +1,5 @@
-//! Full-text search, the part that recall and the stores share: how a text is cut into terms, and how much a term
-//! counts. What one finds the other finds too, in the same order. Pure: no index, no store.
+//! Full-text search shared by recall and the stores: splitting a text into terms, and weighting
+//! them. Both find the same texts in the same order. Pure: no index, no store.
 
 pub mod rank;
 mod stem;

@@ -1,21 +1,22 @@
-//! Who said a message. Shared by all messages of one speaker; knows nothing of teams or agents.
+//! The speaker of a message. Shared by all messages of one speaker; independent of teams and
+//! agents.
 
 use crate::Fields;
 
-/// Who said a message.
+/// The speaker of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speaker {
     /// The member's id. Never empty in a stored message.
     pub role_id: Box<str>,
-    /// The name shown in prompts; the id where the source gave none.
+    /// The name shown in prompts; the id if the source gave none.
     pub role_name: Box<str>,
     pub role_title: Option<Box<str>>,
-    /// Human, AI or system; `None` where the source did not say, which counts as "not an AI".
+    /// Human, AI or system; `None` if the source did not say, which counts as "not an AI".
     pub kind: Option<SpeakerType>,
     pub unknown: Fields,
 }
 
-/// What kind of speaker it is.
+/// The kind of a speaker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpeakerType {
     Human,
@@ -26,7 +27,7 @@ pub enum SpeakerType {
 }
 
 impl Speaker {
-    /// A speaker with a name and no title.
+    /// Creates a speaker with a name and no title.
     pub fn new(id: impl Into<Box<str>>, name: impl Into<Box<str>>, kind: SpeakerType) -> Self {
         Self {
             role_id: id.into(),
@@ -37,19 +38,19 @@ impl Speaker {
         }
     }
 
-    /// Whether it is known to be a person.
+    /// Returns whether it is known to be a person.
     pub fn is_human(&self) -> bool {
         self.kind == Some(SpeakerType::Human)
     }
 
-    /// Whether it is known to be an agent.
+    /// Returns whether it is known to be an agent.
     pub fn is_ai(&self) -> bool {
         self.kind == Some(SpeakerType::Ai)
     }
 }
 
 impl SpeakerType {
-    /// The word in JSON.
+    /// Returns the word in JSON.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Human => "human",

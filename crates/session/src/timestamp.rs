@@ -1,10 +1,10 @@
-//! A moment as a source wrote it: milliseconds since 1970 or a date text. Time is data here, never
-//! order, and there is no clock in this room.
+//! A point in time as a source wrote it: milliseconds since 1970 or a date text. Times are data,
+//! never the order of entries, and this crate reads no clock.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A moment, and how it was written.
+/// A point in time, and how it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timestamp {
     millis: i64,
@@ -21,22 +21,22 @@ enum Spelling {
 }
 
 impl Timestamp {
-    /// The moment this many milliseconds after the start of 1970, UTC.
+    /// Creates a time from milliseconds since the start of 1970, UTC.
     pub fn from_millis(millis: i64) -> Self {
         Self { millis, spelling: Spelling::Millis }
     }
 
-    /// Milliseconds since the start of 1970, UTC.
+    /// Returns the milliseconds since the start of 1970, UTC.
     pub fn millis(&self) -> i64 {
         self.millis
     }
 
-    /// The moment as a date text in UTC, whatever it was written as.
+    /// Returns a date text in UTC, whatever the original form.
     pub fn to_iso(&self) -> String {
         iso(self.millis)
     }
 
-    /// The date text, or `None` where the moment was written as a number.
+    /// Returns the date text; `None` if the time was written as a number.
     pub fn text(&self) -> Option<String> {
         match &self.spelling {
             Spelling::Millis => None,
@@ -46,13 +46,13 @@ impl Timestamp {
     }
 }
 
-/// A text that is no date with its offset.
+/// A text that is not a date with an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be a date with its offset, such as 2026-01-31T12:00:00Z")]
 #[non_exhaustive]
 pub struct InvalidTimestamp;
 
-/// Reads a date text with its offset (RFC 3339).
+/// Parses a date text with an offset (RFC 3339).
 impl FromStr for Timestamp {
     type Err = InvalidTimestamp;
 

@@ -1,5 +1,6 @@
-//! The content of a tool's result, taken apart. It is kept as JSON: a string, a list of blocks as one of the vendors
-//! or MCP writes them, or anything else. Whoever counts, searches, summarises or renders results asks here.
+//! The content of a tool result, split into pieces. It is stored as JSON: a string, a list of
+//! blocks as one of the vendors or MCP writes them, or anything else. Used by all code that counts,
+//! searches, summarizes or renders results.
 
 use std::borrow::Cow;
 
@@ -7,20 +8,21 @@ use crate::json::{self, Kind, Object, RawValue};
 use crate::message::join_lines;
 use crate::{Image, ImageSource, ToolResult};
 
-/// A piece of a tool's result.
+/// A piece of a tool result.
 #[derive(Clone, Debug)]
 pub enum ResultPiece<'a> {
-    /// Words: the JSON of a string, or of whatever stands in the `text` of a block.
+    /// A text: the JSON of a string, or of the `text` of a block.
     Text(&'a RawValue),
-    /// A picture. Data of which nobody named the type are [`Image::ANY_TYPE`]; a picture of which nothing is known
+    /// A picture. Data without a type has [`Image::ANY_TYPE`]; a picture of which nothing is known
     /// has no data.
     Image(Image),
-    /// A block or a value of no known kind.
+    /// A block or a value of an unknown kind.
     Other(&'a RawValue),
 }
 
 impl ToolResult {
-    /// The pieces of the content: one for a string or another value, one for each element of a list.
+    /// Returns the pieces of the content: one for a string or another value, one for each element
+    /// of a list.
     pub fn pieces(&self) -> impl Iterator<Item = ResultPiece<'_>> {
         let whole = self.content.raw();
         let (single, blocks) = match Kind::from(whole) {
@@ -31,14 +33,14 @@ impl ToolResult {
         single.into_iter().chain(blocks.into_iter().map(ResultPiece::from_block))
     }
 
-    /// The words of the content, pieces on lines of their own; pictures have none.
+    /// Returns the text of the content, one piece per line, without pictures.
     pub fn text(&self) -> Cow<'_, str> {
         join_lines(self.pieces().filter_map(|piece| piece.text()))
     }
 }
 
 impl<'a> ResultPiece<'a> {
-    /// The JSON that holds the words; `None` for a picture.
+    /// Returns the JSON of the text; `None` for a picture.
     pub fn json(&self) -> Option<&'a RawValue> {
         match *self {
             Self::Text(raw) | Self::Other(raw) => Some(raw),
@@ -46,12 +48,12 @@ impl<'a> ResultPiece<'a> {
         }
     }
 
-    /// The words: a string as what it says, anything else as its JSON text; `None` for a picture.
+    /// Returns the text: a string decoded, anything else as JSON; `None` for a picture.
     pub fn text(&self) -> Option<Cow<'a, str>> {
         self.json().map(json::words)
     }
 
-    /// A block as Anthropic, OpenAI and MCP write them.
+    /// Reads a block as Anthropic, OpenAI and MCP write them.
     fn from_block(raw: &'a RawValue) -> Self {
         let Ok(mut block) = Object::try_from(raw) else { return Self::Other(raw) };
         let kind = block.take("type").map(json::words).unwrap_or_default();
@@ -64,10 +66,10 @@ impl<'a> ResultPiece<'a> {
 }
 
 impl Image {
-    /// The type of a picture of which only the address or the data are known.
+    /// The type of a picture of which only the URL or the data is known.
     pub const ANY_TYPE: &'static str = "image/*";
 
-    /// A picture as OpenAI writes it: an address, or a `data:` address.
+    /// Reads a picture as OpenAI writes it: a URL, or a `data:` URL.
     pub fn from_address(address: &str) -> Self {
         match Self::split_data_address(address) {
             Some((mime_type, data)) => Self::from_data(mime_type, data),
@@ -75,7 +77,7 @@ impl Image {
         }
     }
 
-    /// A picture as Anthropic writes its `source`: data with their type, or an address.
+    /// Reads a picture as Anthropic writes its `source`: data with its type, or a URL.
     pub fn from_source(raw: &RawValue) -> Option<Self> {
         let mut source = Object::try_from(raw).ok()?;
         let mime_type = source.take("media_type").map(json::words);
@@ -88,12 +90,12 @@ impl Image {
         }
     }
 
-    /// The type and the base64 of a `data:` address.
+    /// Returns the type and the base64 of a `data:` URL.
     pub fn split_data_address(address: &str) -> Option<(&str, &str)> {
         address.strip_prefix("data:")?.split_once(";base64,")
     }
 
-    /// Whether all is known that a request needs: an address, or data and their type.
+    /// Returns whether it has everything that a request needs: a URL, or data with its type.
     pub fn is_complete(&self) -> bool {
         matches!(self.source, ImageSource::Url(_)) || &*self.mime_type != Self::ANY_TYPE
     }
@@ -106,9 +108,7 @@ impl Image {
         };
         let named = match (block.take_some("source"), block.take_some("image_url")) {
             (Some(source), _) => Self::from_source(source),
-            (None, Some(place)) => {
-                address(place).map(|place| Self::from_address(&json::words(place)))
-            }
+            (None, Some(url)) => address(url).map(|url| Self::from_address(&json::words(url))),
             (None, None) => block.take("data").map(|data| {
                 let mime_type = block.take("mimeType").map(json::words);
                 let mime_type = mime_type.as_deref().unwrap_or(Self::ANY_TYPE);

@@ -1,50 +1,50 @@
-//! What a database has to do for [`SessionStore`](crate::SessionStore): the smallest set of calls, each
-//! atomic. SQLite, PostgreSQL and memory each implement it; nobody else calls it.
+//! The operations that a database provides for [`SessionStore`](crate::SessionStore): as few as
+//! possible, each atomic. SQLite, PostgreSQL and memory implement it; only the store calls it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tertulia_session::{ChainLink, EntryId};
 
-use crate::hold::Hold;
 use crate::import::LeftBehind;
+use crate::lock::SessionLock;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
-use crate::search::{AnyOf, Candidate, Frequencies, Wanted};
+use crate::search::{AnyOf, Candidate, Frequencies, IndexQuery};
 use crate::{OutlineEntry, Result, SessionId};
 
-/// Whether a session can be seen.
+/// Visibility of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Open,
-    /// An import fills it; nobody else sees it.
+    /// Being imported; only the import sees it.
     Importing,
-    /// It is being taken away; nobody sees it any more.
+    /// Being deleted; nobody sees it.
     Deleting,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     /// The entries after a number, oldest first.
-    Forth,
-    /// The entries up to a number and that one, newest first.
-    Back,
+    Forward,
+    /// The entries up to and including a number, newest first.
+    Backward,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Begun {
+pub(crate) struct SessionStart {
     pub(crate) created_at: i64,
     pub(crate) state: State,
     pub(crate) project: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct SessionStatus {
     pub(crate) id: SessionId,
     pub(crate) created_at: i64,
-    /// When its newest entry was stored, or the session begun.
+    /// When the newest entry was stored, or the session created.
     pub(crate) updated_at: i64,
     pub(crate) seq: Seq,
     pub(crate) tail: Option<EntryId>,
@@ -52,10 +52,10 @@ pub(crate) struct Head {
     pub(crate) project: Option<String>,
 }
 
-/// How many bytes of entries are looked at, about, while a search ranks them.
+/// Approximate limit on the bytes of entries that a search ranks.
 const CANDIDATE_BYTES_MAX: u64 = 32 << 20;
 
-/// Entries that have the wanted terms, the newest first, and whether there are more.
+/// Entries that match an index query, newest first, and whether there are more.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     pub(crate) found: Vec<Candidate>,
@@ -63,8 +63,9 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// What an index found: the ids of sessions and the entries, one more than are wanted if there are more.
-    pub(crate) fn of(found: impl IntoIterator<Item = (String, Row)>, limit: usize) -> Self {
+    /// Builds candidates from what an index found: session ids and rows, one more than `limit` if
+    /// there are more.
+    pub(crate) fn from_rows(found: impl IntoIterator<Item = (String, Row)>, limit: usize) -> Self {
         let mut candidates = Self::default();
         let (mut looked_at, mut bytes) = (0, 0);
         for (session, row) in found {
@@ -75,28 +76,28 @@ impl Candidates {
             looked_at += 1;
             bytes += row.record.bytes;
             if let Ok(session) = session.parse::<SessionId>() {
-                candidates.found.extend(Candidate::of(session, row));
+                candidates.found.extend(Candidate::from_row(session, row));
             }
         }
         candidates
     }
 }
 
-/// An entry that ends a walk along a branch, or turns it: a team's task, or an entry whose parent is not
-/// the one before it.
+/// An entry where a walk along a branch ends or jumps: a team task, or an entry whose parent is not
+/// the entry before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Landmark {
+pub(crate) struct BranchPoint {
     pub(crate) seq: Seq,
     pub(crate) parent: Option<Seq>,
     pub(crate) is_task: bool,
 }
 
-impl Landmark {
+impl BranchPoint {
     pub(crate) const TASK: &str = "team_task";
 }
 
-/// What the columns tell of an entry, without its record; and the number of its parent.
-pub(crate) type Brief = (OutlineEntry, Option<Seq>);
+/// The columns of an entry without its record, and the number of its parent.
+pub(crate) type OutlineRow = (OutlineEntry, Option<Seq>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Indexed {
@@ -104,56 +105,64 @@ pub(crate) struct Indexed {
     pub(crate) is_behind: bool,
 }
 
-/// A database that keeps sessions. Sessions that are being imported are found by their id here;
-/// [`heads`](Self::heads) and [`candidates`](Self::candidates) show only open ones. The methods with a body do
-/// what suffices for sessions that are gone with the process.
+/// A database of sessions. Sessions being imported can be found by id; [`list`](Self::list) and
+/// [`candidates`](Self::candidates) return only open ones. The default implementations are
+/// sufficient for sessions in memory.
 pub(crate) trait Backend: Send + Sync {
-    /// Where the sessions are, for people; never with a password.
-    fn place(&self) -> String;
+    /// Returns where the sessions are, as text for people; never with a password.
+    fn location(&self) -> String;
 
-    /// Begins a session with its first entries, in one transaction; `StoreError::SessionExists` if
-    /// the id is taken.
-    fn create(&self, id: &SessionId, begun: Begun, first: Batch) -> Result<()>;
+    /// Creates a session with its first entries, in one transaction. Fails with
+    /// `StoreError::SessionExists` if the id is taken.
+    fn create(&self, id: &SessionId, start: SessionStart, first: Batch) -> Result<()>;
 
     fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()>;
 
-    /// Appends as [`plan`](crate::plan::plan) says, in one transaction, and purges what redactions
-    /// hide. Returns once it is on disk.
+    /// Appends what [`plan`](crate::plan::plan) decides, in one transaction, and purges what
+    /// redactions hide. Returns once it is on disk.
     fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended>;
 
-    /// Where a session stands; `StoreError::SessionNotFound` if there is none.
-    fn head(&self, id: &SessionId) -> Result<Head>;
+    /// Returns the current state of a session; `StoreError::SessionNotFound` if it does not exist.
+    fn status(&self, id: &SessionId) -> Result<SessionStatus>;
 
-    /// Entries from a number on, at most so many.
-    fn page(&self, id: &SessionId, way: Way, from: Seq, limit: usize) -> Result<Vec<Row>>;
+    /// Returns at most `limit` entries, starting at a number.
+    fn page(
+        &self,
+        id: &SessionId,
+        direction: Direction,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Row>>;
 
-    /// The entries after a number, oldest first, at most so many.
+    /// Returns at most `limit` entries after a number, oldest first.
     fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>> {
-        self.page(id, Way::Forth, after, limit)
+        self.page(id, Direction::Forward, after, limit)
     }
 
-    /// The same as [`rows`](Self::rows) without records. There may be fewer than asked for, and more behind them.
-    fn briefs(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Brief>> {
+    /// Like [`rows`](Self::rows), without records. May return fewer than `limit` although there are
+    /// more.
+    fn outline_rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<OutlineRow>> {
         let brief = |Row { seq, parent, record, .. }| {
             (OutlineEntry { number: seq, id: record.id, type_name: record.type_name }, parent)
         };
         Ok(self.rows(id, after, limit)?.into_iter().map(brief).collect())
     }
 
-    /// The landmarks up to a number and that one, newest first, at most so many. Found by an index: the
-    /// cost does not follow the session.
-    fn landmarks(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Landmark>>;
+    /// Returns at most `limit` branch points up to and including a number, newest first. Uses an
+    /// index, so that the cost does not grow with the session.
+    fn branch_points(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<BranchPoint>>;
 
     fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>>;
 
-    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>>;
+    fn list(&self, filter: &ListFilter) -> Result<Vec<SessionStatus>>;
 
-    /// Shows imported sessions under their ids, all or none; `StoreError::SessionExists` names an id
-    /// that is taken.
+    /// Makes imported sessions visible under their ids, all or none. `StoreError::SessionExists`
+    /// names an id that is taken.
     fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()>;
 
-    /// Holds a number while what is returned lives; `None` if another process holds it.
-    fn hold_imports(&self, _number: u64) -> Result<Option<Box<dyn Send + Sync>>> {
+    /// Locks an import number until the returned value is dropped; `None` if another process holds
+    /// the lock.
+    fn lock_imports(&self, _number: u64) -> Result<Option<Box<dyn Send + Sync>>> {
         Ok(Some(Box::new(())))
     }
 
@@ -161,32 +170,34 @@ pub(crate) trait Backend: Send + Sync {
         Ok(LeftBehind::default())
     }
 
-    /// Deletes what killed imports and deletions left, in small steps that let others write.
+    /// Deletes what interrupted imports and deletions left, in small steps, so that others can
+    /// write in between.
     fn delete_left_behind(&self) -> Result<()> {
         Ok(())
     }
 
-    /// How many entries a session must have at least and the link of the last of them, where the store
-    /// notes that apart from the entries.
+    /// Returns the minimum number of entries of a session and the link of the last of them, if the
+    /// store records that separately from the entries.
     fn anchor(&self, _id: &SessionId) -> Result<Option<(Seq, ChainLink)>> {
         Ok(None)
     }
 
-    /// Hides a session and deletes its entries and their terms in the search index. One that an interrupted
-    /// deletion hid under this id goes with it. The hidden session stays until [`forget_deleted`](Self::forget_deleted).
+    /// Hides a session and deletes its entries and their terms in the search index, including
+    /// sessions that an interrupted deletion hid under this id. The hidden session stays until
+    /// [`forget_deleted`](Self::forget_deleted).
     fn delete(&self, id: &SessionId) -> Result<()>;
 
     fn is_half_deleted(&self, _id: &SessionId) -> Result<bool> {
         Ok(false)
     }
 
-    /// Ends a deletion: nothing is left of the session then, not even its id.
+    /// Finishes a deletion: removes the last trace of the session, including its id.
     fn forget_deleted(&self, _id: &SessionId) -> Result<()> {
         Ok(())
     }
 
-    /// Makes sure that bytes which were purged or deleted are in no file of the database any more; what may
-    /// still hold them.
+    /// Erases purged and deleted bytes from all files of the database. Returns what may still hold
+    /// them.
     fn scrub(&self) -> Result<Vec<Remains>> {
         Ok(Vec::new())
     }
@@ -195,22 +206,29 @@ pub(crate) trait Backend: Send + Sync {
         Vec::new()
     }
 
-    /// Notes how many tokens entries have. Entries that are not there, or purged, are passed over.
-    fn know_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()>;
+    /// Stores token counts of entries. Missing and purged entries are skipped.
+    fn store_token_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()>;
 
-    /// Takes entries into the search index, at most about so many.
+    /// Adds about `limit` entries to the search index.
     fn index_some(&self, _limit: usize) -> Result<Indexed> {
         Ok(Indexed::default())
     }
 
-    /// How many entries there are, and how many have one of the terms, each counted up to
-    /// [`COUNTED_MAX`](crate::search::COUNTED_MAX). Of all open sessions, whatever a query filters.
+    /// Returns the number of entries, and for each item of `terms` the number of entries that
+    /// contain one of its terms, each counted up to [`COUNTED_MAX`](crate::search::COUNTED_MAX).
+    /// Covers all open sessions, regardless of the filters of a query.
     fn frequencies(&self, terms: &[AnyOf]) -> Result<Frequencies>;
 
-    /// The newest entries that have the wanted terms and pass the filters of the query, at most so many.
-    fn candidates(&self, wanted: &Wanted, query: &SearchQuery, limit: usize) -> Result<Candidates>;
+    /// Returns at most `limit` of the newest entries that match the index query and the filters of
+    /// the search query.
+    fn candidates(
+        &self,
+        index_query: &IndexQuery,
+        query: &SearchQuery,
+        limit: usize,
+    ) -> Result<Candidates>;
 
-    /// Waits until the session may have entries after this number, at most so long.
+    /// Waits until the session may have entries after this number, at most for `timeout`.
     fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<()>;
 
     fn check(&self) -> Result<Vec<String>> {
@@ -221,26 +239,30 @@ pub(crate) trait Backend: Send + Sync {
         Ok(())
     }
 
-    /// Holds a session for this program; `None` if another one holds it. A place that cannot tell lets
-    /// everybody hold it.
-    fn hold(&self, _id: &SessionId) -> Result<Option<Hold>> {
-        Ok(Some(Hold::unknown()))
+    /// Locks a session for this program; `None` if another program has locked it. A backend that
+    /// cannot tell always grants the lock.
+    fn lock_session(&self, _id: &SessionId) -> Result<Option<SessionLock>> {
+        Ok(Some(SessionLock::unsupported()))
     }
 
-    /// Copies the database into an empty file while others go on writing; `false` if it has no way of
-    /// its own.
+    /// Copies the database into an empty file while others keep writing. Returns `false` if the
+    /// backend has no native copy.
     fn copy_to(&self, _file: &Path) -> Result<bool> {
         Ok(false)
     }
 }
 
-/// The sessions that a filter asks for, most recently changed first; of those that were changed
-/// together, the one with the highest key.
+/// Sorts and filters sessions: most recently changed first, and for equal times the highest key
+/// first.
 pub(crate) fn newest_first<K: Copy + Ord>(
-    heads: impl Iterator<Item = (Head, K)>,
+    statuses: impl Iterator<Item = (SessionStatus, K)>,
     filter: &ListFilter,
-) -> Vec<Head> {
-    let mut heads: Vec<_> = heads.filter(|(head, _)| filter.takes(head)).collect();
-    heads.sort_by_key(|(head, key)| std::cmp::Reverse((head.updated_at, *key)));
-    heads.into_iter().map(|(head, _)| head).take(filter.limit.unwrap_or(usize::MAX)).collect()
+) -> Vec<SessionStatus> {
+    let mut statuses: Vec<_> = statuses.filter(|(status, _)| filter.matches(status)).collect();
+    statuses.sort_by_key(|(status, key)| std::cmp::Reverse((status.updated_at, *key)));
+    statuses
+        .into_iter()
+        .map(|(status, _)| status)
+        .take(filter.limit.unwrap_or(usize::MAX))
+        .collect()
 }

@@ -1,17 +1,17 @@
-//! The clock of this machine, and names that no other program makes.
+//! The clock of this machine, and random numbers for names.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Returns the milliseconds since the start of 1970, UTC, by the clock of this machine. Time is data: nothing is ordered
-/// by it but lists that people read.
+/// Returns the milliseconds since the start of 1970, UTC, by the clock of this machine. Used only
+/// as data and for sorting lists that people read, never for ordering entries.
 pub fn now_millis() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Bits that no other call on any machine gets, as far as chance goes.
-pub(crate) fn chance() -> u64 {
+/// Returns random bits, unique for all practical purposes.
+pub(crate) fn random_u64() -> u64 {
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_i64(now_millis());
     hasher.write_u32(std::process::id());

@@ -1,62 +1,63 @@
-//! Reading a session: the entries of a range, a page at a time, the outline of a branch, and new entries as they
-//! land. A branch is walked by the numbers of parents, so only its own entries are kept.
+//! Reads sessions: the entries of a range page by page, the outline of a branch, and new entries as
+//! they arrive. Branches are followed by parent numbers, so only their own entries are kept in
+//! memory.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use tertulia_session::EntryId;
 
-use crate::backend::Way;
+use crate::backend::Direction;
 use crate::model::{Range, Seq, StoredEntry};
 use crate::row::Row;
 use crate::{Problem, Result, SessionId, SessionStore, StoreError};
 
-/// How many entries are read at once, at most; fewer where they are large would cost more calls.
+/// Maximum number of entries read at once. Smaller pages would cost more calls.
 const PAGE: usize = 256;
 
-/// How many landmarks are read at once: most sessions have a handful.
-const LANDMARKS: usize = 64;
+/// Number of branch points read at once: most sessions have a handful.
+const BRANCH_POINTS: usize = 64;
 
 const OUTLINE_PAGE: usize = 1 << 16;
 
-/// The entries of a range, oldest first. Ends after the first error, so what comes before a damaged
-/// entry can be read.
+/// Iterator over the entries of a range, oldest first. Ends after the first error, so that the
+/// entries before a damaged one can be read.
 pub struct Entries<'s> {
     store: &'s SessionStore,
     session: SessionId,
     page: VecDeque<Row>,
     after: Seq,
-    /// The newest entry when the reading began; what lands later is not part of it.
+    /// The newest entry when reading began. Later entries are not returned.
     last: Seq,
 }
 
 impl SessionStore {
-    /// The entries of a range, oldest first, read as they are taken: constant memory, but for
-    /// branches, whose entries are collected first.
+    /// Returns the entries of a range, oldest first, read lazily in constant memory. The entries of
+    /// a branch are collected first.
     pub fn entries(&self, session: &SessionId, range: &Range) -> Result<Entries<'_>> {
-        let head = self.backend.head(session)?;
+        let status = self.backend.status(session)?;
         let (page, after) = match range {
             Range::All => (VecDeque::new(), 0),
-            Range::From(entry) => (VecDeque::new(), self.place_of(session, entry)? - 1),
+            Range::From(entry) => (VecDeque::new(), self.number_of(session, entry)? - 1),
             Range::Tail(count) => {
                 let count = Seq::try_from(*count).unwrap_or(Seq::MAX);
-                (VecDeque::new(), head.seq.saturating_sub(count))
+                (VecDeque::new(), status.seq.saturating_sub(count))
             }
             Range::Branch { tail, limit } => {
                 let from = match tail {
-                    Some(tail) => self.place_of(session, tail)?,
-                    None => head.seq,
+                    Some(tail) => self.number_of(session, tail)?,
+                    None => status.seq,
                 };
-                (walk(self, session, from, limit.unwrap_or(usize::MAX))?, head.seq)
+                (walk(self, session, from, limit.unwrap_or(usize::MAX))?, status.seq)
             }
-            Range::Numbers(numbers) => (pick(self, session, numbers)?, head.seq),
+            Range::Numbers(numbers) => (pick(self, session, numbers)?, status.seq),
         };
-        Ok(Entries { store: self, session: session.clone(), page, after, last: head.seq })
+        Ok(Entries { store: self, session: session.clone(), page, after, last: status.seq })
     }
 }
 
 impl Entries<'_> {
-    /// The entries of a branch that was opened, as they are stored.
+    /// Returns the rows of an opened branch, as stored.
     pub(crate) fn collected(&self) -> impl Iterator<Item = &Row> {
         self.page.iter()
     }
@@ -68,7 +69,7 @@ impl Entries<'_> {
         let left = usize::try_from(self.last - self.after).unwrap_or(usize::MAX);
         let page = self.store.backend.rows(&self.session, self.after, left.min(PAGE))?;
         for row in page {
-            // What was before the gap is handed over first.
+            // The entries before a gap are returned first.
             if row.seq != self.after + 1 {
                 break;
             }
@@ -76,8 +77,8 @@ impl Entries<'_> {
             self.page.push_back(row);
         }
         if self.page.is_empty() {
-            // A session that was deleted meanwhile is said to be gone, not damaged.
-            self.store.backend.head(&self.session)?;
+            // A session that was deleted meanwhile is reported as missing, not as damaged.
+            self.store.backend.status(&self.session)?;
             return Err(missing(&self.session, self.after + 1));
         }
         Ok(())
@@ -117,10 +118,15 @@ fn walk(
     let mut branch = VecDeque::new();
     let mut next = Some(from).filter(|seq| *seq > 0);
     while let Some(from) = next.filter(|_| branch.len() < limit) {
-        let page = store.backend.page(session, Way::Back, from, PAGE.min(limit - branch.len()))?;
+        let page = store.backend.page(
+            session,
+            Direction::Backward,
+            from,
+            PAGE.min(limit - branch.len()),
+        )?;
         let before = branch.len();
         for row in page {
-            // Entries of other branches lie between those of this one.
+            // Entries of other branches lie in between.
             if Some(row.seq) != next || branch.len() >= limit {
                 continue;
             }
@@ -135,7 +141,7 @@ fn walk(
     Ok(branch)
 }
 
-/// The entries with these numbers, which ascend: those that stand side by side are read together.
+/// Reads the entries with these ascending numbers. Consecutive ones are read together.
 fn pick(store: &SessionStore, session: &SessionId, numbers: &[Seq]) -> Result<VecDeque<Row>> {
     let mut picked = VecDeque::new();
     for run in numbers.chunk_by(|a, b| a + 1 == *b) {
@@ -153,7 +159,7 @@ fn pick(store: &SessionStore, session: &SessionId, numbers: &[Seq]) -> Result<Ve
     Ok(picked)
 }
 
-/// The number of the newest task of the team on the branch that ends here.
+/// Returns the number of the newest team task on the branch that ends at `from`.
 pub(crate) fn task_before(
     store: &SessionStore,
     session: &SessionId,
@@ -161,17 +167,17 @@ pub(crate) fn task_before(
 ) -> Result<Option<Seq>> {
     let mut next = from;
     loop {
-        let marks = store.backend.landmarks(session, next, LANDMARKS)?;
-        let is_last = marks.len() < LANDMARKS;
-        for mark in marks {
-            // Landmarks of other branches lie between those of this one.
-            if mark.seq > next {
+        let points = store.backend.branch_points(session, next, BRANCH_POINTS)?;
+        let is_last = points.len() < BRANCH_POINTS;
+        for point in points {
+            // Branch points of other branches lie in between.
+            if point.seq > next {
                 continue;
             }
-            if mark.is_task {
-                return Ok(Some(mark.seq));
+            if point.is_task {
+                return Ok(Some(point.seq));
             }
-            match mark.parent.filter(|parent| *parent < mark.seq) {
+            match point.parent.filter(|parent| *parent < point.seq) {
                 Some(parent) => next = parent,
                 None => return Ok(None),
             }
@@ -182,13 +188,13 @@ pub(crate) fn task_before(
     }
 }
 
-fn missing(session: &SessionId, place: Seq) -> StoreError {
-    let reason = "it is not there".to_owned();
-    StoreError::unreadable(session, Problem::Damaged { place, entry: None, reason })
+fn missing(session: &SessionId, seq: Seq) -> StoreError {
+    let reason = "it is missing".to_owned();
+    StoreError::unreadable(session, Problem::Damaged { seq, entry: None, reason })
 }
 
-/// The entries of the branch that ends in the newest one, oldest first, without their records. Whoever opens a long
-/// session reads it first, and then the entries that are needed.
+/// The entries of the branch that ends in the newest one, oldest first, without their records. For
+/// long sessions, read the outline first and then only the entries that are needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
     pub entries: Vec<OutlineEntry>,
@@ -199,17 +205,17 @@ pub struct Outline {
 pub struct OutlineEntry {
     pub number: Seq,
     pub id: EntryId,
-    /// Its type; of one that was purged, the type that it had.
+    /// For a purged entry, the type that it had.
     pub type_name: Box<str>,
 }
 
 impl Outline {
     /// Reads the outline of a session.
     pub fn read(store: &SessionStore, session: &SessionId) -> Result<Self> {
-        let last = store.backend.head(session)?.seq;
+        let last = store.backend.status(session)?.seq;
         let (mut all, mut after) = (Vec::new(), 0);
         while after < last {
-            let page = store.backend.briefs(session, after, OUTLINE_PAGE)?;
+            let page = store.backend.outline_rows(session, after, OUTLINE_PAGE)?;
             let end = page.last().map(|(last, _)| last.number).filter(|end| *end > after);
             after = end.ok_or_else(|| missing(session, after + 1))?;
             all.extend(page);
@@ -217,7 +223,7 @@ impl Outline {
         let mut entries = Vec::with_capacity(all.len());
         let mut next = Some(last).filter(|seq| *seq > 0);
         for (entry, parent) in all.into_iter().rev() {
-            // Entries of other branches lie between those of this one.
+            // Entries of other branches lie in between.
             if Some(entry.number) == next {
                 next = parent.filter(|parent| *parent < entry.number);
                 entries.push(entry);
@@ -225,14 +231,14 @@ impl Outline {
         }
         entries.reverse();
         match next {
-            Some(place) => Err(missing(session, place)),
+            Some(seq) => Err(missing(session, seq)),
             None => Ok(Self { entries }),
         }
     }
 }
 
-/// New entries of a session, whoever appends them: a thread of this process, another process, or another machine.
-/// None is left out and none comes twice.
+/// Reader of new entries of a session, whoever appends them: a thread of this process, another
+/// process, or another machine. No entry is skipped or repeated.
 pub struct Follow {
     pub(crate) store: SessionStore,
     pub(crate) session: SessionId,
@@ -240,13 +246,13 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// The number of the last entry that was handed over.
+    /// Returns the number of the last entry that was returned.
     pub fn seen(&self) -> Seq {
         self.after
     }
 
-    /// The entries that landed since; waits for some if there are none, at most so long. Empty if
-    /// nothing came.
+    /// Returns the entries since the last call. If there are none, waits for some, at most for
+    /// `timeout`; returns an empty list if none arrive.
     pub fn next(&mut self, timeout: Duration) -> Result<Vec<StoredEntry>> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -254,8 +260,8 @@ impl Follow {
             if !rows.is_empty() {
                 return self.take(rows);
             }
-            // A session that was deleted has no more entries either; say so instead of waiting.
-            self.store.backend.head(&self.session)?;
+            // A deleted session will have no more entries either: fail instead of waiting.
+            self.store.backend.status(&self.session)?;
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(Vec::new());
@@ -270,7 +276,8 @@ impl Follow {
             let seq = row.seq;
             match row.decode() {
                 Ok(entry) => entries.push(entry),
-                // What is before the damage is handed over first; the next call says what is wrong.
+                // Entries before a damaged one are returned first; the next call reports the
+                // damage.
                 Err(_) if !entries.is_empty() => break,
                 Err(damage) => return Err(damage.into_error(&self.session)),
             }

@@ -1,5 +1,5 @@
-//! What can go wrong with a store. Every error names the session, the cause and the cure; a failed
-//! append says whether something may have been stored nevertheless.
+//! Errors of a store. Every error names the session, the cause and the fix; the error of a failed
+//! append says whether the entries may have been stored anyway.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::{InvalidSessionId, InvalidTitle, SessionId};
 
 pub(crate) type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-/// Why a store did not do what it was asked.
+/// A store operation that failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -25,18 +25,18 @@ pub enum StoreError {
     EntryNotFound { session: SessionId, entry: EntryId },
     #[error(
         "session {session} ends in {}, not in the expected {expected}: somebody appended to it in \
-         the meantime; load what is new and try again",
-        shown(.actual.as_ref())
+         the meantime; load the new entries and try again",
+        tail_text(.actual.as_ref())
     )]
     SessionConcurrentWrite { session: SessionId, expected: EntryId, actual: Option<EntryId> },
-    #[error("cannot write{}: {problem}{}", of_session(.session.as_ref()), .outcome.note())]
+    #[error("cannot write{}: {problem}{}", session_text(.session.as_ref()), .outcome.note())]
     SessionWriteFailed {
         session: Option<SessionId>,
         outcome: Outcome,
         #[source]
         problem: Problem,
     },
-    #[error("cannot read{}: {problem}", of_session(.session.as_ref()))]
+    #[error("cannot read{}: {problem}", session_text(.session.as_ref()))]
     SessionReadFailed {
         session: Option<SessionId>,
         #[source]
@@ -48,19 +48,19 @@ pub enum StoreError {
         #[source]
         problem: Problem,
     },
-    #[error("cannot bring the store at {place} to this version: {reason}")]
-    SessionMigrationFailed { place: String, reason: String },
+    #[error("cannot bring the store at {location} to this version: {reason}")]
+    SessionMigrationFailed { location: String, reason: String },
 }
 
-/// What became of a change that failed.
+/// Outcome of a failed change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     NotStored,
-    /// It may be stored. Trying again with the same ids stores it once.
+    /// It may have been stored. A retry with the same ids stores it once.
     Unknown,
 }
 
-/// What stood in the way.
+/// The cause of a failure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -68,17 +68,17 @@ pub enum Problem {
     MissingParent { entry: EntryId, parent: EntryId },
     #[error("redaction {entry} is of {target}, which is not in the session")]
     MissingTarget { entry: EntryId, target: EntryId },
-    #[error("entry {0} is there already and says something else; give the new one another id")]
+    #[error("entry {0} already exists with other content; use another id for the new one")]
     OtherContent(EntryId),
     #[error("entry {entry} {reason}")]
     BadEntry { entry: String, reason: String },
     #[error(
-        "entry {place}{} is damaged: {reason}; restore a backup, or export what is before it",
-        named(.entry.as_ref())
+        "entry {seq}{} is damaged: {reason}; restore a backup, or export what is before it",
+        id_text(.entry.as_ref())
     )]
     Damaged {
-        /// The number of the entry in its session, from 1.
-        place: u64,
+        /// Number of the entry in its session, starting at 1.
+        seq: u64,
         entry: Option<EntryId>,
         reason: String,
     },
@@ -89,26 +89,26 @@ pub enum Problem {
     #[error("the store is busy: another process has been writing for {seconds} s; try again")]
     Busy { seconds: u64 },
     #[error(
-        "the disk reported an error ({0}); the store takes no more entries until it is opened \
-         anew and was checked, for instance by `tertulia sessions verify`"
+        "the disk reported an error ({0}); the store accepts no more entries until it is reopened \
+         and checked, for example with `tertulia sessions verify`"
     )]
     Stopped(String),
     #[error(
-        "the disk reported an error while {place} was read ({reason}); check the disk and the room \
-         on it; what was read before is good"
+        "the disk reported an error while reading {location} ({reason}); check the disk and its free \
+         space; what was read before is intact"
     )]
-    Disk { place: String, reason: String },
+    Disk { location: String, reason: String },
     #[error(
-        "{place} is damaged or no store of sessions: {reason}; name another one, or restore a backup of it"
+        "{location} is damaged or not a session store: {reason}; name another one, or restore a backup of it"
     )]
-    NotAStore { place: String, reason: String },
+    NotAStore { location: String, reason: String },
     #[error("{} {reason}", .path.display())]
-    BadPlace { path: PathBuf, reason: String },
+    UnusablePath { path: PathBuf, reason: String },
     #[error(
         "no connection to {server}: {reason}; check that the server runs, and the address, role and password"
     )]
     Connection {
-        /// The server, without a password.
+        /// Address of the server, without the password.
         server: String,
         reason: String,
     },
@@ -117,7 +117,7 @@ pub enum Problem {
 }
 
 impl StoreError {
-    /// The kind, for programs.
+    /// Returns the error code for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::SessionNotFound(_) => "SessionNotFound",
@@ -132,7 +132,7 @@ impl StoreError {
         }
     }
 
-    /// What became of the append that ended with this.
+    /// Returns the outcome of the append that failed with this error.
     pub fn outcome(&self) -> Outcome {
         match self {
             Self::SessionWriteFailed { outcome, .. } => *outcome,
@@ -140,7 +140,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the same call may work later without anything being mended.
+    /// Returns whether the same call may succeed later without a repair.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::SessionConcurrentWrite { .. } => true,
@@ -163,9 +163,9 @@ impl StoreError {
         Self::SessionWriteFailed { session: None, outcome: Outcome::NotStored, problem }
     }
 
-    /// A file or folder is not fit for what it was named for.
-    pub(crate) fn bad_place(path: &Path, reason: impl Into<String>) -> Self {
-        Self::read_failed(Problem::BadPlace { path: path.to_owned(), reason: reason.into() })
+    /// Creates an error: a file or folder cannot be used for its purpose.
+    pub(crate) fn unusable_path(path: &Path, reason: impl Into<String>) -> Self {
+        Self::read_failed(Problem::UnusablePath { path: path.to_owned(), reason: reason.into() })
     }
 
     pub(crate) fn not_stored(session: &SessionId, problem: Problem) -> Self {
@@ -173,7 +173,7 @@ impl StoreError {
         Self::SessionWriteFailed { session, outcome, problem }
     }
 
-    /// Without the id of a session that nobody asked for by name.
+    /// Removes the session id, for sessions that the user did not name.
     pub(crate) fn unnamed(mut self) -> Self {
         if let Self::SessionWriteFailed { session, .. } | Self::SessionReadFailed { session, .. } =
             &mut self
@@ -183,7 +183,7 @@ impl StoreError {
         self
     }
 
-    /// What kept a store from being opened keeps it from being written to.
+    /// Turns a failure to open a store into a failure to write to it.
     pub(crate) fn while_writing(self) -> Self {
         match self {
             Self::SessionReadFailed { session, problem } => {
@@ -199,7 +199,7 @@ impl StoreError {
 }
 
 impl Outcome {
-    /// The word, for programs.
+    /// Returns the name of the outcome for programs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NotStored => "not_stored",
@@ -210,9 +210,7 @@ impl Outcome {
     fn note(self) -> &'static str {
         match self {
             Self::NotStored => "",
-            Self::Unknown => {
-                " (whether it was stored is not known: trying again with the same ids stores it once)"
-            }
+            Self::Unknown => " (it may have been stored; a retry with the same ids stores it once)",
         }
     }
 }
@@ -223,14 +221,14 @@ pub(crate) fn later_version(found: i64, known: usize) -> String {
     )
 }
 
-fn shown(tail: Option<&EntryId>) -> &str {
+fn tail_text(tail: Option<&EntryId>) -> &str {
     tail.map_or("nothing", EntryId::as_str)
 }
 
-fn named(entry: Option<&EntryId>) -> String {
+fn id_text(entry: Option<&EntryId>) -> String {
     entry.map_or_else(String::new, |id| format!(" ({id})"))
 }
 
-fn of_session(session: Option<&SessionId>) -> String {
+fn session_text(session: Option<&SessionId>) -> String {
     session.map_or_else(String::new, |id| format!(" session {id}"))
 }

@@ -1,15 +1,15 @@
-//! A whole log from elsewhere, entry by entry and in constant memory, into a session that nobody sees until it
-//! is finished. While a process imports, it holds a number that its hidden sessions are named by; the system lets
-//! go of it when the process ends, and whoever writes to the store next deletes what was left. An import that fails or is
-//! dropped leaves nothing behind.
+//! Imports a complete log from elsewhere, entry by entry and in constant memory, into a session
+//! that stays hidden until the import is finished. An importing process locks a number that is part
+//! of the names of its hidden sessions. The lock ends with the process, and the next writer deletes
+//! what an interrupted import left. An import that fails or is dropped leaves nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Purged, Redaction, Timestamp};
 
-use crate::backend::{Begun, State};
-use crate::clock::{chance, now_millis};
+use crate::backend::{SessionStart, State};
+use crate::clock::{now_millis, random_u64};
 use crate::model::{NewRecord, NewSession, SessionInfo};
 use crate::plan::Batch;
 use crate::row::{Encoding, Prepared};
@@ -17,13 +17,13 @@ use crate::salting::SaltKey;
 use crate::{Entries, Result, SessionId, SessionStore, StoreError};
 
 const BATCH_ENTRIES: usize = 1000;
-/// How many bytes of entries wait in memory, about.
+/// Approximate number of bytes of entries that wait in memory.
 const BATCH_BYTES: usize = 4 << 20;
-/// An import of an earlier version, which held no number, that stored nothing for so long is abandoned.
+/// Imports of earlier versions had no lock: one that stored nothing for this long is abandoned.
 const SILENT_MILLIS: i64 = 10 * 60 * 1000;
 const PREFIX: &str = "importing:";
 
-/// What killed imports and deletions left in a store.
+/// What interrupted imports and deletions left in a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftBehind {
     pub sessions: u64,
@@ -31,86 +31,88 @@ pub struct LeftBehind {
     pub bytes: u64,
 }
 
-/// The number that a process holds while it imports.
-pub(crate) struct ImportHold {
-    _held: Box<dyn Send + Sync>,
+/// The number that a process locks while it imports.
+pub(crate) struct ImportLock {
+    _guard: Box<dyn Send + Sync>,
     store: SessionStore,
     number: u64,
 }
 
-impl ImportHold {
-    /// Holds a new number, after what others left behind was deleted.
-    pub(crate) fn take(store: &SessionStore) -> Result<Arc<Self>> {
+impl ImportLock {
+    /// Locks a new number, after deleting what others left.
+    pub(crate) fn acquire(store: &SessionStore) -> Result<Arc<Self>> {
         store.backend.delete_left_behind()?;
         loop {
-            let number = chance();
-            if let Some(_held) = store.backend.hold_imports(number)? {
-                return Ok(Arc::new(Self { _held, store: store.clone(), number }));
+            let number = random_u64();
+            if let Some(_guard) = store.backend.lock_imports(number)? {
+                return Ok(Arc::new(Self { _guard, store: store.clone(), number }));
             }
         }
     }
 }
 
-/// The number that the name of a hidden session was made with; `None` for those of earlier versions.
+/// Returns the number in the name of a hidden session; `None` for names of earlier versions.
 pub(crate) fn number_of(hidden: &str) -> Option<u64> {
     let (number, _) = hidden.strip_prefix(PREFIX)?.split_once(':')?;
     u64::from_str_radix(number, 16).ok()
 }
 
-/// Whether an import without a number is abandoned, by when it last stored something.
+/// Returns whether an import without a number is abandoned, given the time of its last write.
 pub(crate) fn is_silent(updated_at: i64) -> bool {
     (now_millis() - updated_at).abs() > SILENT_MILLIS
 }
 
-/// An import that goes on.
+/// An import in progress.
 pub struct Import {
     store: SessionStore,
-    /// Nobody else sees it under this name.
+    /// Hidden name of the session.
     pub(crate) session: SessionId,
     waiting: Vec<Prepared>,
     waiting_bytes: usize,
     salts: SaltKey,
     is_done: bool,
     project: Option<String>,
-    /// Let go after the session was published or deleted.
-    _hold: Arc<ImportHold>,
+    /// Released after the session was published or deleted.
+    _lock: Arc<ImportLock>,
 }
 
 impl Import {
-    /// Begins an import.
+    /// Starts an import.
     pub fn begin(store: &SessionStore) -> Result<Self> {
-        Self::under(&ImportHold::take(store)?)
+        Self::under(&ImportLock::acquire(store)?)
     }
 
-    /// Says which project the session will belong to; without a call it is none.
+    /// Sets the project that the session will belong to. The default is none.
     pub fn set_project(&mut self, project: Option<String>) {
         self.project = project;
     }
 
-    /// Begins one of several imports of this process.
-    pub(crate) fn under(hold: &Arc<ImportHold>) -> Result<Self> {
-        let store = hold.store.clone();
+    /// Starts one of several imports of this process.
+    pub(crate) fn under(lock: &Arc<ImportLock>) -> Result<Self> {
+        let store = lock.store.clone();
         let session =
-            format!("{PREFIX}{:016x}:{:016x}", hold.number, chance()).parse::<SessionId>()?;
+            format!("{PREFIX}{:016x}:{:016x}", lock.number, random_u64()).parse::<SessionId>()?;
         let nothing = Batch { records: Vec::new(), expected_tail: None };
-        let begun = Begun { created_at: now_millis(), state: State::Importing, project: None };
-        let created = store.backend.create(&session, begun, nothing);
+        let start =
+            SessionStart { created_at: now_millis(), state: State::Importing, project: None };
+        let created = store.backend.create(&session, start, nothing);
         created.map_err(StoreError::unnamed)?;
         let (waiting, waiting_bytes) = (Vec::new(), 0);
-        let (_hold, salts, project) = (Arc::clone(hold), SaltKey::fresh(), None);
+        let (_lock, salts, project) = (Arc::clone(lock), SaltKey::fresh(), None);
         let is_done = false;
-        Ok(Self { store, session, waiting, waiting_bytes, salts, is_done, project, _hold })
+        Ok(Self { store, session, waiting, waiting_bytes, salts, is_done, project, _lock })
     }
 
-    /// Takes the next entry. One with text and without a salt gets one.
+    /// Adds the next entry. An entry that has text but no salt gets a salt.
     pub fn push(&mut self, mut entry: Entry) -> Result<()> {
         self.salts.salt(&mut entry);
         self.push_new(&entry.into())
     }
 
-    /// Takes the next entry as it is, with what is known of it.
+    /// Adds the next entry unchanged, with its token count.
     pub fn push_new(&mut self, new: &NewRecord) -> Result<()> {
-        // Made ready at once: what waits is then as small as it will be on disk, and its size known.
+        // Prepared at once: the waiting entries are then as small as on disk, and their size is
+        // known.
         let prepared = Prepared::new(&self.session, new).map_err(StoreError::unnamed)?;
         self.waiting_bytes += prepared.record.body.len();
         self.waiting.push(prepared);
@@ -131,21 +133,21 @@ impl Import {
         Ok(())
     }
 
-    /// Shows the session under its id, or under one that is made.
+    /// Makes the session visible under the requested id, or under a generated one.
     pub fn finish(self, new: &NewSession) -> Result<SessionInfo> {
-        let made = || SessionId::made(now_millis(), chance());
+        let made = || SessionId::generate(now_millis(), random_u64());
         let id = new.id.clone().unwrap_or_else(made);
         let store = self.store.clone();
         Self::finish_all(vec![(self, id.clone())])?;
         store.info(&id)
     }
 
-    /// Shows several sessions at once, each under its id: all or none.
+    /// Makes several sessions visible at once, each under its id: all or none.
     pub(crate) fn finish_all(mut imports: Vec<(Self, SessionId)>) -> Result<()> {
         for (import, _) in &mut imports {
             import.flush()?;
             if import.project.is_some() {
-                // Nobody sees the session yet, so nobody sees it in another project.
+                // The session is still hidden, so nobody sees it without its project.
                 let project = import.project.as_deref();
                 let set = import.store.backend.set_project(&import.session, project);
                 set.map_err(StoreError::unnamed)?;
@@ -163,27 +165,28 @@ impl Import {
 impl Drop for Import {
     fn drop(&mut self) {
         if !self.is_done {
-            // If this fails too, whoever writes next deletes it.
+            // If this fails too, the next writer deletes it.
             let deleted = self.store.backend.delete(&self.session);
             let _ = deleted.and_then(|()| self.store.backend.forget_deleted(&self.session));
         }
     }
 }
 
-/// The redactions that a session made from a branch needs: the branch may hold entries that were purged by a
-/// redaction which is not on it. The new session gets a redaction of its own then, and the purged entries name
-/// that one: what purged an entry is not part of the chain.
+/// The additional redactions for a session that is made from a branch. The branch may contain
+/// entries that were purged by a redaction that is not on it. The new session then gets its own
+/// redaction, and the purged entries refer to that one: the redaction that purged an entry is not
+/// part of the chain.
 #[derive(Default)]
 pub(crate) struct Redactions {
-    /// In the order in which they are appended.
+    /// In the order of appending.
     pub(crate) entries: Vec<Entry>,
-    /// Their ids, by those of the redactions they stand for.
+    /// New redaction ids by the ids of the redactions that they replace.
     ids: HashMap<EntryId, EntryId>,
 }
 
 impl Redactions {
-    /// Those that a branch needs, each after the one before it and the first after `last`.
-    pub(crate) fn of(
+    /// Builds the redactions that a branch needs, chained to each other and starting after `last`.
+    pub(crate) fn for_branch(
         store: &SessionStore,
         session: &SessionId,
         branch: &Entries<'_>,
@@ -198,7 +201,7 @@ impl Redactions {
             if on_branch.contains(by) || new.ids.contains_key(by) {
                 continue;
             }
-            // The reason stays, and so does the target where it is on the branch.
+            // The reason is kept, and so is the target if it is on the branch.
             let mut redaction = match store.entry(session, by).map(|stored| stored.entry.kind) {
                 Ok(EntryKind::Redaction(redaction)) => redaction,
                 _ => Redaction::new(&stored.entry.id),
@@ -215,7 +218,7 @@ impl Redactions {
         Ok(new)
     }
 
-    /// An entry of the branch as the new session has it.
+    /// Returns an entry of the branch as the new session stores it.
     pub(crate) fn rename(&self, mut entry: Entry) -> Entry {
         if let EntryKind::Purged(purged) = &mut entry.kind
             && let Some(new) = self.ids.get(&purged.by)

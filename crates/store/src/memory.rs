@@ -1,4 +1,5 @@
-//! Sessions in memory: for tests, for embedding, and as the plainest picture of what a store does.
+//! Stores sessions in memory: for tests and embedding, and as the simplest reference implementation
+//! of a store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,62 +8,63 @@ use std::time::Duration;
 use tertulia_session::{ChainLink, EntryId};
 
 use crate::backend::{
-    Backend, Begun, Candidates, Head, Indexed, Landmark, State, Way, newest_first,
+    Backend, BranchPoint, Candidates, Direction, Indexed, SessionStart, SessionStatus, State,
+    newest_first,
 };
 use crate::clock::now_millis;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
-use crate::plan::{Batch, Known, Tail, plan, what_is_left};
+use crate::plan::{Batch, Known, Tail, plan, purged_records};
 use crate::row::{Encoding, Row};
-use crate::search::{AnyOf, COUNTED_MAX, Candidate, Frequencies, Wanted, index_terms, text_of};
+use crate::search::{AnyOf, COUNTED_MAX, Candidate, Frequencies, IndexQuery, index_terms, text_of};
 use crate::{Result, SessionId, StoreError};
 
 #[derive(Default)]
 pub(crate) struct MemoryStore {
-    kept: Mutex<Kept>,
+    sessions: Mutex<Sessions>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Kept {
-    sessions: BTreeMap<SessionId, Session>,
+struct Sessions {
+    by_id: BTreeMap<SessionId, Session>,
     created: u64,
 }
 
 struct Session {
-    /// The later it was begun, the higher.
+    /// Increases with every created session.
     key: u64,
     state: State,
     created_at: i64,
     names_parents: bool,
     project: Option<String>,
     rows: Vec<Row>,
-    places: HashMap<EntryId, usize>,
-    /// The terms of the first entries, ascending: the search index.
+    positions: HashMap<EntryId, usize>,
+    /// The search index: sorted terms of the first entries.
     terms: Vec<Vec<Box<str>>>,
 }
 
 impl MemoryStore {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl Sessions {
     fn get(&self, id: &SessionId) -> Result<&Session> {
-        let session = self.sessions.get(id);
+        let session = self.by_id.get(id);
         session.ok_or_else(|| StoreError::SessionNotFound(id.clone()))
     }
 
     fn get_mut(&mut self, id: &SessionId) -> Result<&mut Session> {
-        let session = self.sessions.get_mut(id);
+        let session = self.by_id.get_mut(id);
         session.ok_or_else(|| StoreError::SessionNotFound(id.clone()))
     }
 }
 
 impl Session {
-    fn head(&self, id: &SessionId) -> Head {
+    fn status(&self, id: &SessionId) -> SessionStatus {
         let last = self.rows.last();
-        Head {
+        SessionStatus {
             id: id.clone(),
             created_at: self.created_at,
             updated_at: last.map_or(self.created_at, |row| row.stored_at),
@@ -74,25 +76,25 @@ impl Session {
     }
 
     fn known(&self, entry: &EntryId) -> Option<Known> {
-        let row = self.places.get(entry).and_then(|place| self.rows.get(*place))?;
+        let row = self.positions.get(entry).and_then(|position| self.rows.get(*position))?;
         Some(Known { seq: row.seq, hash: row.record.hash })
     }
 
     fn append(&mut self, id: &SessionId, batch: Batch) -> Result<Appended> {
-        let Head { seq, tail, link, .. } = self.head(id);
+        let SessionStatus { seq, tail, link, .. } = self.status(id);
         let tail = Tail { seq, id: tail, link, names_parents: self.names_parents };
         let plan = plan(id, &tail, &batch, |entry| Ok(self.known(entry)))?;
         let mut records: Vec<_> = batch.records.into_iter().map(|one| Some(one.record)).collect();
-        for placed in &plan.new {
-            let Some(record) = records.get_mut(placed.index).and_then(Option::take) else {
+        for planned in &plan.new {
+            let Some(record) = records.get_mut(planned.index).and_then(Option::take) else {
                 continue;
             };
-            self.places.insert(record.id.clone(), self.rows.len());
+            self.positions.insert(record.id.clone(), self.rows.len());
             self.rows.push(Row {
-                seq: placed.seq,
-                parent: placed.parent,
+                seq: planned.seq,
+                parent: planned.parent,
                 stored_at: now_millis(),
-                link: placed.link,
+                link: planned.link,
                 record,
             });
         }
@@ -104,18 +106,18 @@ impl Session {
     }
 
     fn purge(&mut self) {
-        for (seq, _, record) in what_is_left(self.rows.clone()) {
-            let place = usize::try_from(seq - 1).unwrap_or(usize::MAX);
-            if let Some(row) = self.rows.get_mut(place) {
+        for (seq, _, record) in purged_records(self.rows.clone()) {
+            let position = usize::try_from(seq - 1).unwrap_or(usize::MAX);
+            if let Some(row) = self.rows.get_mut(position) {
                 row.record = record;
             }
-            if let Some(terms) = self.terms.get_mut(place) {
+            if let Some(terms) = self.terms.get_mut(position) {
                 terms.clear();
             }
         }
     }
 
-    /// Takes what is new into the search index. A purged or damaged entry has no terms.
+    /// Adds new entries to the search index. Purged and damaged entries have no terms.
     fn index(&mut self) {
         let new = self.rows.iter().skip(self.terms.len());
         self.terms.extend(new.map(|row| {
@@ -131,109 +133,119 @@ impl Session {
 }
 
 impl Backend for MemoryStore {
-    fn place(&self) -> String {
+    fn location(&self) -> String {
         "memory".to_owned()
     }
 
-    fn create(&self, id: &SessionId, begun: Begun, first: Batch) -> Result<()> {
-        let Begun { created_at, state, project } = begun;
-        let mut kept = self.kept();
-        if kept.sessions.contains_key(id) {
+    fn create(&self, id: &SessionId, start: SessionStart, first: Batch) -> Result<()> {
+        let SessionStart { created_at, state, project } = start;
+        let mut sessions = self.sessions();
+        if sessions.by_id.contains_key(id) {
             return Err(StoreError::SessionExists(id.clone()));
         }
-        kept.created += 1;
+        sessions.created += 1;
         let mut session = Session {
-            key: kept.created,
+            key: sessions.created,
             state,
             created_at,
             names_parents: false,
             project,
             rows: Vec::new(),
-            places: HashMap::new(),
+            positions: HashMap::new(),
             terms: Vec::new(),
         };
         session.append(id, first)?;
-        kept.sessions.insert(id.clone(), session);
+        sessions.by_id.insert(id.clone(), session);
         Ok(())
     }
 
     fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()> {
-        self.kept().get_mut(id)?.project = project.map(str::to_owned);
+        self.sessions().get_mut(id)?.project = project.map(str::to_owned);
         Ok(())
     }
 
     fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended> {
-        let mut kept = self.kept();
-        let appended = kept.get_mut(id)?.append(id, batch)?;
-        drop(kept);
+        let mut sessions = self.sessions();
+        let appended = sessions.get_mut(id)?.append(id, batch)?;
+        drop(sessions);
         self.changed.notify_all();
         Ok(appended)
     }
 
-    fn head(&self, id: &SessionId) -> Result<Head> {
-        let kept = self.kept();
-        kept.get(id).map(|session| session.head(id))
+    fn status(&self, id: &SessionId) -> Result<SessionStatus> {
+        let sessions = self.sessions();
+        sessions.get(id).map(|session| session.status(id))
     }
 
-    fn page(&self, id: &SessionId, way: Way, from: Seq, limit: usize) -> Result<Vec<Row>> {
-        let kept = self.kept();
-        let rows = kept.get(id)?.rows.iter();
+    fn page(
+        &self,
+        id: &SessionId,
+        direction: Direction,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Row>> {
+        let sessions = self.sessions();
+        let rows = sessions.get(id)?.rows.iter();
         let from = usize::try_from(from).unwrap_or(usize::MAX);
-        Ok(match way {
-            Way::Forth => rows.skip(from).take(limit).cloned().collect(),
-            Way::Back => rows.take(from).rev().take(limit).cloned().collect(),
+        Ok(match direction {
+            Direction::Forward => rows.skip(from).take(limit).cloned().collect(),
+            Direction::Backward => rows.take(from).rev().take(limit).cloned().collect(),
         })
     }
 
-    fn landmarks(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Landmark>> {
-        let kept = self.kept();
-        let wanted = usize::try_from(from).unwrap_or(usize::MAX);
-        let marks = kept.get(id)?.rows.iter().take(wanted).rev().filter_map(|row| {
+    fn branch_points(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<BranchPoint>> {
+        let sessions = self.sessions();
+        let until = usize::try_from(from).unwrap_or(usize::MAX);
+        let points = sessions.get(id)?.rows.iter().take(until).rev().filter_map(|row| {
             let Row { seq, parent, .. } = *row;
-            let is_task = &*row.record.type_name == Landmark::TASK;
-            (is_task || parent != seq.checked_sub(1)).then_some(Landmark { seq, parent, is_task })
+            let is_task = &*row.record.type_name == BranchPoint::TASK;
+            (is_task || parent != seq.checked_sub(1)).then_some(BranchPoint {
+                seq,
+                parent,
+                is_task,
+            })
         });
-        Ok(marks.take(limit).collect())
+        Ok(points.take(limit).collect())
     }
 
     fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>> {
-        Ok(self.kept().get(id)?.known(entry).map(|known| known.seq))
+        Ok(self.sessions().get(id)?.known(entry).map(|known| known.seq))
     }
 
-    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>> {
-        let kept = self.kept();
-        let open = kept.sessions.iter().filter(|(_, session)| session.state == State::Open);
-        let heads = open.map(|(id, session)| (session.head(id), session.key));
-        Ok(newest_first(heads, filter))
+    fn list(&self, filter: &ListFilter) -> Result<Vec<SessionStatus>> {
+        let sessions = self.sessions();
+        let open = sessions.by_id.iter().filter(|(_, session)| session.state == State::Open);
+        let statuses = open.map(|(id, session)| (session.status(id), session.key));
+        Ok(newest_first(statuses, filter))
     }
 
     fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()> {
-        let mut kept = self.kept();
-        let taken = sessions.iter().find(|(_, id)| kept.sessions.contains_key(id));
+        let mut stored = self.sessions();
+        let taken = sessions.iter().find(|(_, id)| stored.by_id.contains_key(id));
         if let Some((_, id)) = taken {
             return Err(StoreError::SessionExists(id.clone()));
         }
         for (imported, id) in sessions {
             let missing = || StoreError::SessionNotFound(imported.clone());
-            let mut session = kept.sessions.remove(imported).ok_or_else(missing)?;
+            let mut session = stored.by_id.remove(imported).ok_or_else(missing)?;
             session.state = State::Open;
-            kept.sessions.insert(id.clone(), session);
+            stored.by_id.insert(id.clone(), session);
         }
         Ok(())
     }
 
     fn delete(&self, id: &SessionId) -> Result<()> {
-        let removed = self.kept().sessions.remove(id);
+        let removed = self.sessions().by_id.remove(id);
         self.changed.notify_all();
         removed.map(|_| ()).ok_or_else(|| StoreError::SessionNotFound(id.clone()))
     }
 
-    fn know_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
-        let mut kept = self.kept();
-        let session = kept.get_mut(id)?;
+    fn store_token_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
+        let mut sessions = self.sessions();
+        let session = sessions.get_mut(id)?;
         for (entry, count) in counts {
-            let place = session.places.get(entry).copied();
-            if let Some(row) = place.and_then(|place| session.rows.get_mut(place))
+            let position = session.positions.get(entry).copied();
+            if let Some(row) = position.and_then(|position| session.rows.get_mut(position))
                 && row.record.encoding != Encoding::Purged
             {
                 row.record.count = Some(count.clone());
@@ -243,53 +255,58 @@ impl Backend for MemoryStore {
     }
 
     fn index_some(&self, _limit: usize) -> Result<Indexed> {
-        self.kept().sessions.values_mut().for_each(Session::index);
+        self.sessions().by_id.values_mut().for_each(Session::index);
         Ok(Indexed::default())
     }
 
     fn frequencies(&self, terms: &[AnyOf]) -> Result<Frequencies> {
-        let kept = self.kept();
-        let open = || kept.sessions.values().filter(|session| session.state == State::Open);
+        let sessions = self.sessions();
+        let open = || sessions.by_id.values().filter(|session| session.state == State::Open);
         let with_terms = terms.iter().map(|forms| {
-            let wanted = Wanted { all: vec![forms.clone()], ..Wanted::default() };
+            let index_query = IndexQuery { all: vec![forms.clone()], ..IndexQuery::default() };
             let entries = open().flat_map(|session| &session.terms);
             let limit = usize::try_from(COUNTED_MAX).unwrap_or(usize::MAX);
-            entries.filter(|terms| wanted.is_in(terms)).take(limit).count() as u64
+            entries.filter(|terms| index_query.is_in(terms)).take(limit).count() as u64
         });
         let entries = open().map(|session| session.terms.len() as u64).sum();
         Ok(Frequencies { entries, with_terms: with_terms.collect() })
     }
 
-    fn candidates(&self, wanted: &Wanted, query: &SearchQuery, limit: usize) -> Result<Candidates> {
-        let kept = self.kept();
+    fn candidates(
+        &self,
+        index_query: &IndexQuery,
+        query: &SearchQuery,
+        limit: usize,
+    ) -> Result<Candidates> {
+        let stored = self.sessions();
         let mut sessions: Vec<_> =
-            kept.sessions.iter().filter(|(_, session)| session.state == State::Open).collect();
-        sessions.retain(|(id, _)| query.session.as_ref().is_none_or(|wanted| wanted == *id));
+            stored.by_id.iter().filter(|(_, session)| session.state == State::Open).collect();
+        sessions.retain(|(id, _)| query.session.as_ref().is_none_or(|only| only == *id));
         sessions.retain(|(id, _)| query.except_session.as_ref() != Some(*id));
-        sessions.retain(|(_, session)| query.project.takes(session.project.as_deref()));
+        sessions.retain(|(_, session)| query.project.matches(session.project.as_deref()));
         sessions.sort_by_key(|(_, session)| std::cmp::Reverse(session.key));
         let mut found = Vec::new();
         for (id, session) in sessions {
             let rows = session.rows.iter().zip(&session.terms).rev();
             for (row, _) in
-                rows.filter(|(row, terms)| query.takes(&row.record) && wanted.is_in(terms))
+                rows.filter(|(row, terms)| query.matches(&row.record) && index_query.is_in(terms))
             {
                 if found.len() == limit {
                     return Ok(Candidates { found, more: true });
                 }
-                found.extend(Candidate::of(id.clone(), row.clone()));
+                found.extend(Candidate::from_row(id.clone(), row.clone()));
             }
         }
         Ok(Candidates { found, more: false })
     }
 
     fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<()> {
-        let kept = self.kept();
-        let nothing_new = |kept: &mut Kept| match kept.sessions.get(id) {
+        let sessions = self.sessions();
+        let nothing_new = |sessions: &mut Sessions| match sessions.by_id.get(id) {
             Some(session) => session.rows.len() as u64 <= after,
             None => false,
         };
-        let waited = self.changed.wait_timeout_while(kept, timeout, nothing_new);
+        let waited = self.changed.wait_timeout_while(sessions, timeout, nothing_new);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
         Ok(())
     }

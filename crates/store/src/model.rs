@@ -1,30 +1,30 @@
-//! What goes into a store and what comes out: plain data, the same for every implementation.
+//! Input and output of a store: plain data, the same for every implementation.
 
 use tertulia_session::search::terms::TermKind;
 use tertulia_session::{ChainLink, Entry, EntryId, Timestamp};
 
 use crate::SessionId;
-use crate::backend::Head;
+use crate::backend::SessionStatus;
 use crate::row::Record;
 
-/// The number of an entry in its session, from 1. Given out under a lock; time plays no part in it.
+/// Number of an entry in its session, starting at 1. Assigned under a lock; independent of time.
 pub type Seq = u64;
 
-/// A session that is to be begun.
+/// A session to create.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewSession {
-    /// Its id; without one, an id is made.
+    /// Generated if `None`.
     pub id: Option<SessionId>,
 }
 
-/// Which sessions are meant, by the project that they belong to.
+/// A selection of sessions by project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ProjectScope {
-    /// Sessions of all projects, and those of none.
+    /// Sessions of all projects, and those without one.
     #[default]
     All,
-    /// Sessions of this project: its folder, exactly as it was stored.
-    Of(String),
+    /// Sessions of this project: its folder, exactly as stored.
+    Project(String),
     Unassigned,
 }
 
@@ -32,164 +32,167 @@ pub enum ProjectScope {
 #[derive(Clone, Debug, Default)]
 pub struct Append {
     pub entries: Vec<NewRecord>,
-    /// The entry in which the session must end, unless all entries are there already.
+    /// The session must end in this entry, unless all entries are already stored.
     pub expected_tail: Option<EntryId>,
 }
 
-/// An entry to append, with what is known of its size.
+/// An entry to append, with its token count if known.
 #[derive(Clone, Debug)]
 pub struct NewRecord {
     pub entry: Entry,
     pub count: Option<TokenCount>,
 }
 
-/// How many tokens an entry has, and who counted.
+/// The token count of an entry, and the tokenizer that produced it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenCount {
-    /// The name of the tokenizer, such as `o200k`.
+    /// Name of the tokenizer, such as `o200k`.
     pub tokenizer: Box<str>,
     pub tokens: u64,
 }
 
-/// What an append did.
+/// Result of an append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
-    /// The last entry that was handed in; `None` if there was none.
+    /// The last entry of the append; `None` if it was empty.
     pub last_entry_id: Option<EntryId>,
-    /// How many entries are new; the others were there already.
+    /// Number of new entries; the others were already stored.
     pub appended_count: usize,
     pub newest: Seq,
 }
 
-/// An entry as it is stored.
+/// A stored entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEntry {
     pub seq: Seq,
     pub parent: Option<Seq>,
     pub entry: Entry,
-    /// The size of its record in bytes, as it was written.
+    /// Size of its record in bytes, as written.
     pub bytes: u64,
     pub count: Option<TokenCount>,
-    /// When it was stored, by the clock of the machine that did.
+    /// By the clock of the machine that stored it.
     pub stored_at: Timestamp,
     pub link: ChainLink,
 }
 
-/// Which entries of a session are wanted.
+/// A selection of entries of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Range {
     #[default]
     All,
-    /// The newest ones, at most so many.
+    /// The newest entries, at most this many.
     Tail(usize),
     /// This entry and all after it.
     From(EntryId),
-    /// From this entry back to its root, oldest first; the newest entry if none is named.
+    /// From this entry back to its root, oldest first; from the newest entry if `tail` is `None`.
     Branch {
         tail: Option<EntryId>,
-        /// At most so many, the newest ones.
+        /// Keeps only this many of the newest entries.
         limit: Option<usize>,
     },
-    /// Those with these numbers, which ascend, as an [`Outline`](crate::Outline) names them.
+    /// The entries with these ascending numbers, as listed by an [`Outline`](crate::Outline).
     Numbers(Vec<Seq>),
 }
 
-/// What is known of a session.
+/// Description of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionInfo {
     pub id: SessionId,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// How many entries it has, which is the number of the newest.
+    /// Number of entries, which is also the number of the newest one.
     pub entries: Seq,
     pub tail: Option<EntryId>,
-    /// The link of the newest entry, which stands for the whole log.
-    pub head: ChainLink,
-    /// The title that a person gave it, else the beginning of the first message that can be seen.
+    /// Chain hash of the newest entry. It identifies the whole log.
+    pub chain_hash: ChainLink,
+    /// The title that a person set, otherwise the start of the first readable message.
     pub title: Option<String>,
-    /// Whether a person gave it that title.
+    /// Whether a person set the title.
     pub has_own_title: bool,
-    /// The folder of the project that it belongs to, where that is known. No part of the log.
+    /// Folder of the project, if known. Not part of the log.
     pub project: Option<String>,
 }
 
-/// Which sessions are wanted, most recently changed first.
+/// A selection of sessions, listed most recently changed first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListFilter {
     pub id_prefix: Option<String>,
-    /// Changed at this moment or later.
+    /// Changed at this time or later.
     pub since: Option<Timestamp>,
-    /// Changed before this moment.
+    /// Changed before this time.
     pub until: Option<Timestamp>,
     pub limit: Option<usize>,
     pub project: ProjectScope,
 }
 
-/// What a check of a session found.
+/// Result of checking a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// How many entries fit together, from the first on.
+    /// Number of intact entries, counted from the first.
     pub entries: Seq,
     pub purged: u64,
-    pub head: ChainLink,
-    /// The first thing that does not fit.
+    pub chain_hash: ChainLink,
+    /// The first problem.
     pub damage: Option<Damage>,
 }
 
-/// What does not fit in a stored session.
+/// A problem in a stored session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    pub place: Seq,
+    pub seq: Seq,
     pub entry: Option<EntryId>,
     pub reason: String,
 }
 
-/// Which entries a query finds.
+/// The way in which a query matches entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Matching {
-    /// Those that have all words; if there are none, those that [`Matching::BestWords`] finds.
+    /// Entries with all words; if there are none, falls back to [`Matching::BestWords`].
     #[default]
     AllWords,
-    /// Those that have the most telling words, such as an answer to a question has. What is in quotes must be there.
+    /// Entries with the most significant words, such as the answer to a question. Quoted phrases
+    /// are required.
     BestWords,
 }
 
-/// What is looked for.
+/// A search query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchQuery {
-    /// The words, in any form. `"in quotes"` they must follow each other as they are, `word*` may go on. Common words
-    /// count only in quotes, or where there are no others.
+    /// Words match in any form. A phrase `"in quotes"` must occur literally, and `word*` matches
+    /// any word with this prefix. Common words count only in quotes, or if there are no other
+    /// words.
     pub text: String,
     pub matching: Matching,
     pub session: Option<SessionId>,
-    /// Not in this session.
+    /// Leaves this session out.
     pub except_session: Option<SessionId>,
-    /// Only what this speaker said: role id or name.
+    /// Restricts hits to this speaker: role id or name.
     pub speaker: Option<String>,
     pub type_name: Option<String>,
-    /// Only at this moment or later.
+    /// At this time or later.
     pub since: Option<Timestamp>,
-    /// Only before this moment.
+    /// Before this time.
     pub until: Option<Timestamp>,
-    /// At most so many; 20 if not said.
+    /// Maximum number of hits; 20 by default.
     pub limit: Option<usize>,
     pub project: ProjectScope,
 }
 
-/// What was found, best first.
+/// Result of a search, best hit first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchResult {
     pub hits: Vec<Hit>,
-    /// Whether there were more candidates than are ever looked at; the newest were.
+    /// Whether there were more candidates than a search examines. The newest were examined.
     pub more: bool,
-    /// Whether no entry has all words, as was asked for: the hits have the most telling ones.
+    /// Whether no entry has all words of the query, so that the hits have only the most significant
+    /// ones.
     pub is_partial: bool,
-    /// Common words of the query that neither found nor ranked anything.
+    /// Common words of the query, which neither selected nor ranked anything.
     pub ignored: Vec<Box<str>>,
 }
 
-/// An entry that was found.
+/// An entry that a search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
     pub session: SessionId,
@@ -198,50 +201,50 @@ pub struct Hit {
     pub type_name: Box<str>,
     pub speaker: Option<Box<str>>,
     pub timestamp: Option<Timestamp>,
-    /// How well it fits; only for comparing hits of one search.
+    /// Comparable only within one search.
     pub score: u64,
     pub snippet: Snippet,
-    /// Which words brought the score; their scores add up to it.
+    /// The words that contributed to the score; their scores add up to it.
     pub matches: Vec<TermMatch>,
 }
 
-/// A word of a query that was found in an entry.
+/// A word of a query that occurs in an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TermMatch {
-    /// As the query has it.
+    /// As written in the query.
     pub asked: Box<str>,
-    /// As the entry has it, where it is first.
+    /// As written in the entry, at its first occurrence.
     pub found: Box<str>,
     pub kind: TermKind,
-    /// How often the entry has it.
+    /// Number of occurrences in the entry.
     pub times: u64,
-    /// How many entries of the store have it, at most 2,000; not counted for a beginning of words.
+    /// Number of entries in the store that contain it, at most 2,000; not counted for prefixes.
     pub entries: Option<u64>,
-    /// What it is worth: the weight of its kind times its rarity.
+    /// Weight of its kind times its rarity.
     pub weight: u64,
-    /// What it brought to the score of the entry.
+    /// Contribution to the score of the entry.
     pub score: u64,
 }
 
-/// A piece of a text, and where in it something was found.
+/// An excerpt of a text with highlighted matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snippet {
-    /// The piece, on one line.
+    /// The excerpt, on one line.
     pub text: String,
-    /// The bytes of the piece that were looked for.
+    /// Byte ranges of the matches in the excerpt.
     pub marks: Vec<std::ops::Range<usize>>,
     pub cut_before: bool,
     pub cut_after: bool,
 }
 
 impl Append {
-    /// These entries, without counts and whatever the session ends in.
+    /// Appends these entries without token counts, whatever the session ends in.
     pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
         let entries = entries.into_iter().map(NewRecord::from).collect();
         Self { entries, expected_tail: None }
     }
 
-    /// The same, if the session ends in this entry.
+    /// Requires that the session ends in this entry.
     #[must_use]
     pub fn expecting(mut self, tail: EntryId) -> Self {
         self.expected_tail = Some(tail);
@@ -256,51 +259,52 @@ impl From<Entry> for NewRecord {
 }
 
 impl ProjectScope {
-    /// The sessions of the same project as a session of this one; `None` for one of no project.
+    /// Selects the sessions of the same project; `None` selects sessions without a project.
     pub fn same_as(project: Option<&str>) -> Self {
-        project.map_or(Self::Unassigned, |project| Self::Of(project.to_owned()))
+        project.map_or(Self::Unassigned, |project| Self::Project(project.to_owned()))
     }
 
-    /// Whether sessions of any project are meant, and else of which; no value stands for no project.
+    /// Returns whether any project matches, and otherwise the project; `None` stands for no
+    /// project.
     pub(crate) fn values(&self) -> (bool, Option<&str>) {
         match self {
             Self::All => (true, None),
-            Self::Of(project) => (false, Some(project)),
+            Self::Project(project) => (false, Some(project)),
             Self::Unassigned => (false, None),
         }
     }
 
-    /// Whether a session of this project is meant.
-    pub fn takes(&self, project: Option<&str>) -> bool {
-        let (is_any, wanted) = self.values();
-        is_any || wanted == project
+    /// Returns whether a session of this project is selected.
+    pub fn matches(&self, project: Option<&str>) -> bool {
+        let (is_any, expected) = self.values();
+        is_any || expected == project
     }
 }
 
 impl ListFilter {
-    pub(crate) fn takes(&self, head: &Head) -> bool {
-        self.id_prefix.as_ref().is_none_or(|prefix| head.id.as_str().starts_with(prefix.as_str()))
-            && self.since.as_ref().is_none_or(|since| head.updated_at >= since.millis())
-            && self.until.as_ref().is_none_or(|until| head.updated_at < until.millis())
-            && self.project.takes(head.project.as_deref())
+    pub(crate) fn matches(&self, status: &SessionStatus) -> bool {
+        self.id_prefix.as_ref().is_none_or(|prefix| status.id.as_str().starts_with(prefix.as_str()))
+            && self.since.as_ref().is_none_or(|since| status.updated_at >= since.millis())
+            && self.until.as_ref().is_none_or(|until| status.updated_at < until.millis())
+            && self.project.matches(status.project.as_deref())
     }
 }
 
 impl SearchQuery {
-    /// Whether there is a word in it that can be found.
+    /// Returns whether the query contains a word that can be searched for.
     pub fn has_words(&self) -> bool {
-        crate::search::Question::read(&self.text).is_some()
+        crate::search::ParsedQuery::parse(&self.text).is_some()
     }
 
-    /// Whether an entry passes the filters, all but that of the session.
-    pub(crate) fn takes(&self, record: &Record) -> bool {
-        let said_by = |wanted: &String| {
+    /// Returns whether an entry passes the filters, except for the session filter.
+    pub(crate) fn matches(&self, record: &Record) -> bool {
+        let said_by = |expected: &String| {
             record.speaker.as_ref().is_some_and(|speaker| {
-                *speaker.id == **wanted || speaker.name.as_deref() == Some(wanted)
+                *speaker.id == **expected || speaker.name.as_deref() == Some(expected)
             })
         };
         self.speaker.as_ref().is_none_or(said_by)
-            && self.type_name.as_ref().is_none_or(|wanted| *record.type_name == **wanted)
+            && self.type_name.as_ref().is_none_or(|expected| *record.type_name == **expected)
             && self.since.as_ref().is_none_or(|since| record.time >= Some(since.millis()))
             && self
                 .until

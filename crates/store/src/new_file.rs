@@ -1,6 +1,5 @@
-//! A file that is there whole or not at all. It is written under a temporary name in the same folder,
-//! synced, and then published under its own name; a file that has that name already is never replaced
-//! by accident.
+//! Writes files atomically. A file is written under a temporary name in the same folder, synced,
+//! and then published under its final name. An existing file is never replaced by accident.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -10,20 +9,20 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use crate::clock::chance;
+use crate::clock::random_u64;
 
-/// How temporary names end. The process that writes one keeps it locked.
+/// Suffix of temporary names. The writing process keeps the temporary file locked.
 const ENDING: &str = ".tertulia-part";
 
-/// Who may read a new file.
+/// The users who may read a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     Owner,
-    /// Whoever the umask allows.
+    /// Everybody whom the umask allows.
     Umask,
 }
 
-/// Why a file was not written. Nothing has its name then, or what had it before.
+/// A file that was not written. An existing file of that name is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NewFileError {
@@ -48,7 +47,7 @@ impl From<NewFileError> for io::Error {
     }
 }
 
-/// A file that is being written. Dropped before it is published, it leaves nothing behind.
+/// A file being written. If it is dropped before it is published, nothing remains.
 #[derive(Debug)]
 pub struct NewFile {
     file: File,
@@ -58,7 +57,7 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins a new file; [`NewFileError::Exists`] if something has this name already.
+    /// Starts a new file; fails with [`NewFileError::Exists`] if the name is taken.
     pub fn begin(path: &Path, readers: Readers) -> Result<Self, NewFileError> {
         match path.symlink_metadata() {
             Ok(_) => {
@@ -70,7 +69,7 @@ impl NewFile {
         }
     }
 
-    /// Begins a file that may replace another one; see [`replace`](Self::replace).
+    /// Starts a file that may replace another one; see [`replace`](Self::replace).
     pub fn begin_replacement(path: &Path, readers: Readers) -> Result<Self, NewFileError> {
         let failed = |source| NewFileError::Io { path: path.to_owned(), source };
         let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
@@ -78,14 +77,14 @@ impl NewFile {
         loop {
             let mut part_name = std::ffi::OsString::from(".");
             part_name.push(name);
-            part_name.push(format!(".{:016x}{ENDING}", chance()));
+            part_name.push(format!(".{:016x}{ENDING}", random_u64()));
             let part = path.with_file_name(part_name);
             let mode = if readers == Readers::Owner { 0o600 } else { 0o666 };
             let file =
                 OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(&part);
             let file = file.map_err(failed)?;
-            // Another process may have taken it for abandoned before it was locked, and removes it. Where locks do
-            // not work, nobody can.
+            // Another process may have mistaken the file for abandoned before it was locked, and
+            // removes it. Where locks do not work, no process can.
             let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
             if !is_taken && Self::is_at(&file, &part) {
                 return Ok(Self { file, part, path: path.to_owned(), is_published: false });
@@ -93,7 +92,7 @@ impl NewFile {
         }
     }
 
-    /// Writes a file whole, in the place of one that has its name.
+    /// Writes a complete file, replacing an existing one.
     pub fn replace_with(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), NewFileError> {
         let mut new = Self::begin_replacement(path, readers)?;
         let written = new.write_all(bytes);
@@ -101,19 +100,20 @@ impl NewFile {
         new.replace()
     }
 
-    /// Whether an open file is still the one of this path: another process may have replaced or removed it.
+    /// Returns whether an open file is still the one at this path: another process may have
+    /// replaced or removed it.
     pub fn is_at(file: &File, path: &Path) -> bool {
         path.metadata().is_ok_and(|there| {
             file.metadata().is_ok_and(|here| here.ino() == there.ino() && here.dev() == there.dev())
         })
     }
 
-    /// The temporary name, for whoever writes by name.
+    /// Returns the temporary path, for callers that write by path.
     pub fn part(&self) -> &Path {
         &self.part
     }
 
-    /// Syncs the file and gives it its name, unless something has that name.
+    /// Syncs the file and gives it its final name, unless the name is taken.
     pub fn publish(mut self) -> Result<(), NewFileError> {
         self.file.sync_all().map_err(|error| self.failed(error))?;
         match renameat_with(CWD, &self.part, CWD, &self.path, RenameFlags::NOREPLACE) {
@@ -122,16 +122,16 @@ impl NewFile {
                 self.sync_folder()
             }
             Err(Errno::EXIST) => Err(NewFileError::Exists(self.path.clone())),
-            // A file system that cannot do it, or a system that does not know the call.
+            // The file system or the kernel does not support it.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.link(),
             Err(error) => Err(self.failed(error.into())),
         }
     }
 
-    /// Like a rename, a link is there at once or not at all; unlike one, it never replaces.
+    /// A hard link is as atomic as a rename, but never replaces a file.
     fn link(self) -> Result<(), NewFileError> {
         match fs::hard_link(&self.part, &self.path) {
-            // The temporary name goes when this is dropped.
+            // The temporary name is removed when this value is dropped.
             Ok(()) => self.sync_folder(),
             Err(error) => Err(match error.kind() {
                 io::ErrorKind::AlreadyExists => NewFileError::Exists(self.path.clone()),
@@ -143,8 +143,8 @@ impl NewFile {
         }
     }
 
-    /// Syncs the file and gives it its name, in the place of a file that has it. What is there and is no
-    /// file stays.
+    /// Syncs the file and gives it its final name, replacing an existing file. Anything that is not
+    /// a regular file is kept.
     pub fn replace(mut self) -> Result<(), NewFileError> {
         self.file.sync_all().map_err(|error| self.failed(error))?;
         if self.path.symlink_metadata().is_ok_and(|about| !about.is_file()) {
@@ -155,7 +155,7 @@ impl NewFile {
         self.sync_folder()
     }
 
-    /// The name is on disk once its folder is.
+    /// A name is durable once its folder is synced.
     fn sync_folder(&self) -> Result<(), NewFileError> {
         sync_folder(&self.path).map_err(|error| self.failed(error))
     }
@@ -183,8 +183,7 @@ impl Drop for NewFile {
     }
 }
 
-/// Removes what processes that were killed left of the same file: temporary names that nobody has
-/// locked.
+/// Removes what killed processes left of the same file: temporary files that nobody has locked.
 fn remove_abandoned(path: &Path, name: &[u8]) {
     let prefix = [b".", name, b"."].concat();
     let is_part = |found: &[u8]| {
@@ -215,7 +214,7 @@ pub(crate) fn is_part(name: &str) -> bool {
     name.ends_with(ENDING)
 }
 
-/// Whether a process writes under this temporary name.
+/// Returns whether a process is writing under this temporary name.
 pub(crate) fn is_being_written(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(is_part)
@@ -225,21 +224,21 @@ pub(crate) fn is_being_written(path: &Path) -> bool {
             .is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-/// Removes a file and what SQLite may create beside a database.
+/// Removes a file and the files that SQLite may create next to it.
 fn remove_part(part: &Path) {
     for ending in ["-journal", "-wal", "-shm", ""] {
-        let _ = fs::remove_file(beside(part, ending));
+        let _ = fs::remove_file(with_suffix(part, ending));
     }
 }
 
-/// The file whose name goes on with this ending.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+/// Returns the path with this suffix appended to the file name.
+pub(crate) fn with_suffix(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// Syncs the folder of a file: its name, or that it has none any more, is on disk then.
+/// Syncs the folder of a file, so that the file's creation or removal is durable.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder_of(path)).and_then(|folder| folder.sync_all())
 }
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_that_publish_one_name_one_succeeds_and_its_file_stays() {
+    fn of_many_writers_of_one_name_only_one_succeeds() {
         let folder = tempfile::tempdir().unwrap();
         for round in 0..50 {
             let path = folder.path().join(format!("{round}.db"));
@@ -315,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_was_taken_meanwhile_is_told_and_nothing_is_changed() {
+    fn a_name_that_was_taken_meanwhile_is_reported_and_nothing_changes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         let file = written(&path, "new");
@@ -328,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_removed_and_what_is_being_written_is_not() {
+    fn leftovers_of_killed_processes_are_removed_but_no_file_being_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         let left = format!(".a.db.{:016x}{ENDING}", 7);

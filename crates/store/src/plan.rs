@@ -1,6 +1,6 @@
-//! What an append comes to: which entries are new, which numbers, parents and links they get, and why
-//! it is refused. Pure and the same for every store, which only looks up what is asked and writes what
-//! is planned.
+//! Decides what an append does: which entries are new, which numbers, parents and links they get,
+//! and why it is refused. Pure and the same for every store; a store only looks up entries and
+//! writes the plan.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,44 +10,44 @@ use crate::model::{Append, Appended, Seq, StoredEntry};
 use crate::row::{Prepared, Record, Row};
 use crate::{Problem, Result, SessionId, StoreError};
 
-/// Where a session ends.
+/// The end of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tail {
     pub(crate) seq: Seq,
     pub(crate) id: Option<EntryId>,
     pub(crate) link: ChainLink,
-    /// Whether an entry has named a parent; see [`EntryIndex`].
+    /// Whether any entry names a parent; see [`EntryIndex`].
     pub(crate) names_parents: bool,
 }
 
-/// Entries on their way in.
+/// Prepared entries of one append.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) records: Vec<Prepared>,
     pub(crate) expected_tail: Option<EntryId>,
 }
 
-/// An entry that is there.
+/// A stored entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) seq: Seq,
     pub(crate) hash: RecordHash,
 }
 
-/// What is to be written, in this order, and where the session ends then.
+/// Entries to write, in this order, and the resulting end of the session.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) new: Vec<Placed>,
+    pub(crate) new: Vec<PlannedEntry>,
     pub(crate) tail: Tail,
-    /// Whether something is hidden by it, so that bytes are to be purged.
+    /// Whether the batch hides something, so that bytes must be purged.
     pub(crate) redacts: bool,
     pub(crate) appended: Appended,
 }
 
-/// A new entry and its place.
+/// A new entry and its position in the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Placed {
-    /// Its index in the batch.
+pub(crate) struct PlannedEntry {
+    /// Index in the batch.
     pub(crate) index: usize,
     pub(crate) seq: Seq,
     pub(crate) parent: Option<Seq>,
@@ -55,7 +55,7 @@ pub(crate) struct Placed {
 }
 
 impl Tail {
-    /// Of a session without entries.
+    /// Returns the tail of an empty session.
     pub(crate) fn start() -> Self {
         Self { seq: 0, id: None, link: ChainLink::START, names_parents: false }
     }
@@ -68,18 +68,18 @@ impl Batch {
         Ok(Self { records, expected_tail: append.expected_tail.clone() })
     }
 
-    /// Whether it hides something.
+    /// Returns whether the batch hides something.
     pub(crate) fn redacts(&self) -> bool {
         self.records.iter().any(|prepared| prepared.redacts.is_some())
     }
 
-    /// About how many bytes it writes.
+    /// Returns the approximate number of bytes that it writes.
     pub(crate) fn bytes(&self) -> usize {
         self.records.iter().map(|prepared| prepared.record.body.len() + 256).sum()
     }
 }
 
-/// Plans an append to a session that ends in `tail`. `find` looks entries up that are stored.
+/// Plans an append to a session that ends in `tail`. `find` looks up stored entries.
 pub(crate) fn plan(
     session: &SessionId,
     tail: &Tail,
@@ -102,7 +102,7 @@ pub(crate) fn plan(
             }
             continue;
         }
-        // The first one that is new: a repeated append never comes here, whatever came after it.
+        // This is the first new entry: a repeated append never gets here, whatever followed it.
         if new.is_empty() {
             check_tail(session, tail, batch)?;
         }
@@ -128,11 +128,11 @@ pub(crate) fn plan(
         end.seq += 1;
         end.link = end.link.next(&prepared.digest);
         end.id = Some(id.clone());
-        // Nobody asks for the last one.
+        // The last one is never looked up.
         if index + 1 < batch.records.len() {
             in_batch.insert(id, Known { seq: end.seq, hash });
         }
-        new.push(Placed { index, seq: end.seq, parent, link: end.link });
+        new.push(PlannedEntry { index, seq: end.seq, parent, link: end.link });
     }
     if batch.records.is_empty() {
         check_tail(session, tail, batch)?;
@@ -151,10 +151,10 @@ fn check_tail(session: &SessionId, tail: &Tail, batch: &Batch) -> Result<()> {
     Err(StoreError::SessionConcurrentWrite { session, expected, actual })
 }
 
-/// What is to stand in the place of each entry of a log that is hidden and has its bytes still, and the
-/// record that is there, where it can be read. A damaged target is overwritten like any other. Only one
-/// record is expanded at a time.
-pub(crate) fn what_is_left(rows: Vec<Row>) -> Vec<(Seq, Option<Record>, Record)> {
+/// Returns a replacement record for every entry of a log that is hidden but still has its bytes,
+/// together with the old record if it is readable. A damaged target is overwritten like any other.
+/// Only one record is decompressed at a time.
+pub(crate) fn purged_records(rows: Vec<Row>) -> Vec<(Seq, Option<Record>, Record)> {
     let mut kept: BTreeMap<Seq, (Record, Option<Seq>)> = BTreeMap::new();
     let mut damaged = Vec::new();
     let mut log: Vec<StoredEntry> = Vec::with_capacity(rows.len());
@@ -169,7 +169,9 @@ pub(crate) fn what_is_left(rows: Vec<Row>) -> Vec<(Seq, Option<Record>, Record)>
     let mut left = Vec::new();
     for (seq, by) in to_purge(&log) {
         let stored = log.binary_search_by_key(&seq, |stored| stored.seq).ok();
-        let entry = stored.and_then(|place| log.get(place)).map(|stored| stored.entry.clone());
+        let entry = stored
+            .and_then(|index_in_log| log.get(index_in_log))
+            .map(|stored| stored.entry.clone());
         if let (Some(entry), Some((record, _))) = (entry, kept.get(&seq)) {
             left.push((seq, Some(record.clone()), record.purged(&entry, &by)));
         }
@@ -184,7 +186,7 @@ pub(crate) fn what_is_left(rows: Vec<Row>) -> Vec<(Seq, Option<Record>, Record)>
     left
 }
 
-/// An entry without what is said in it: whether it is hidden does not follow from that.
+/// Strips the content of an entry: whether it is hidden does not depend on it.
 fn without_text(mut stored: StoredEntry) -> StoredEntry {
     let entry = &mut stored.entry;
     match &mut entry.kind {
@@ -200,22 +202,22 @@ fn without_text(mut stored: StoredEntry) -> StoredEntry {
     stored
 }
 
-/// What is hidden in a log and still has its bytes, and the redaction that hides it: the targets, and
-/// the summaries and recalled texts that may hold text of them.
+/// Returns the entries of a log that are hidden but still have their bytes, and the redaction that
+/// hides each: the targets, and the summaries and recalled texts that may contain their text.
 fn to_purge(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
     let entries: Vec<_> = log.iter().map(|stored| stored.entry.clone()).collect();
     let Ok(index) = EntryIndex::over(&entries) else {
         return direct_targets(log);
     };
-    let hidden = log.iter().enumerate().filter_map(|(place, stored)| {
-        let by = index.see(&entries, place)?.hidden_by()?.clone();
+    let hidden = log.iter().enumerate().filter_map(|(index_in_log, stored)| {
+        let by = index.see(&entries, index_in_log)?.hidden_by()?.clone();
         let is_purged = matches!(stored.entry.kind, EntryKind::Purged(_));
         (!is_purged).then_some((stored.seq, by))
     });
     hidden.collect()
 }
 
-/// For a log that no view can be made of.
+/// Fallback for a log from which no index can be built.
 fn direct_targets(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
     let redacted = redactions(log);
     let hidden = log.iter().filter_map(|stored| {
@@ -226,7 +228,7 @@ fn direct_targets(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
     hidden.collect()
 }
 
-/// The redactions of a log by their targets.
+/// Returns the redactions of a log by target.
 fn redactions(log: &[StoredEntry]) -> HashMap<&EntryId, &EntryId> {
     let redactions = log.iter().filter_map(|stored| match &stored.entry.kind {
         EntryKind::Redaction(redaction) => Some((&redaction.target_id, &stored.entry.id)),

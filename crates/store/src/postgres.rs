@@ -1,12 +1,13 @@
-//! Sessions on a PostgreSQL server: the same promises as in a file (docs/sessions.md). One thread per store speaks
-//! with the server; callers wait for it on a plain channel, so a store may be used from inside any runtime.
-//! Nothing waits for ever: 10 seconds for a connection or a lock, 60 for a statement.
+//! Stores sessions on a PostgreSQL server, with the same guarantees as in a file
+//! (docs/sessions.md). One thread per store talks to the server; callers wait for it on a plain
+//! channel, so a store can be used inside any async runtime. All waits are limited: 10 seconds for
+//! a connection or a lock, 60 for a statement.
 
 mod address;
 mod append;
 mod change;
+mod connection;
 mod error;
-mod link;
 mod maintenance;
 mod pool;
 mod read;
@@ -18,98 +19,101 @@ use std::time::Duration;
 
 use tertulia_session::EntryId;
 
-use crate::backend::{Backend, Begun, Candidates, Head, Indexed, Landmark, Way};
-use crate::clock::chance;
+use crate::backend::{
+    Backend, BranchPoint, Candidates, Direction, Indexed, SessionStart, SessionStatus,
+};
+use crate::clock::random_u64;
 use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
-use crate::search::{AnyOf, Frequencies, Wanted};
+use crate::search::{AnyOf, Frequencies, IndexQuery};
 use crate::signal::Signal;
 use crate::{Result, SessionId, StoreError};
 
 use address::Address;
-use error::Trouble;
-use link::Link;
-use pool::Thread;
-use search_index::Turn;
+use connection::PgConnection;
+use error::PgError;
+use pool::WorkerThread;
+use search_index::WhenBusy;
 
-/// So long is waited before looking for what a notice that was lost would have told.
-const LOOK: Duration = Duration::from_millis(500);
+/// Interval at which a follower checks for entries whose notification was lost.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(crate) struct PostgresStore {
-    place: String,
+    location: String,
     signal: Arc<Signal>,
-    thread: Thread,
+    thread: WorkerThread,
 }
 
 impl PostgresStore {
-    /// Connects, and makes the tables if they are not there.
+    /// Connects, and creates the tables if they do not exist.
     pub(crate) fn open(url: &str) -> Result<Self> {
-        let address = Address::read(url)?;
-        let (place, signal) = (address.place.clone(), Arc::<Signal>::default());
-        let thread = Thread::start(address, Arc::clone(&signal))?;
-        let store = Self { place, signal, thread };
+        let address = Address::parse(url)?;
+        let (location, signal) = (address.location.clone(), Arc::<Signal>::default());
+        let thread = WorkerThread::start(address, Arc::clone(&signal))?;
+        let store = Self { location, signal, thread };
         store.prepare()?;
         Ok(store)
     }
 
     fn prepare(&self) -> Result<()> {
         self.thread.run(async |pool| {
-            let place = pool.place();
-            let done = pool.once(async |link| schema::prepare(link, place).await).await;
-            done.map_err(|trouble| trouble.reading(place, None))
+            let location = pool.location();
+            let done =
+                pool.once(async |connection| schema::prepare(connection, location).await).await;
+            done.map_err(|error| error.reading(location, None))
         })
     }
 
-    /// Does something with a session, or with all of them; again if the connection is lost. `failed` says what
-    /// an error means.
+    /// Runs work on a session, or on all of them, and retries it if the connection is lost.
+    /// `failed` converts the error.
     fn work<T: Send + 'static>(
         &self,
         session: Option<&SessionId>,
-        failed: fn(Trouble, &str, Option<&SessionId>) -> StoreError,
-        work: impl AsyncFnMut(&mut Link) -> Result<T, Trouble> + Send + 'static,
+        failed: fn(PgError, &str, Option<&SessionId>) -> StoreError,
+        work: impl AsyncFnMut(&mut PgConnection) -> Result<T, PgError> + Send + 'static,
     ) -> Result<T> {
         let session = session.cloned();
         self.thread.run(async move |pool| {
             let done = pool.work(work).await;
-            done.map_err(|trouble| failed(trouble, pool.place(), session.as_ref()))
+            done.map_err(|error| failed(error, pool.location(), session.as_ref()))
         })
     }
 
     fn work_on<T: Send + 'static>(
         &self,
         id: &SessionId,
-        failed: fn(Trouble, &str, Option<&SessionId>) -> StoreError,
-        mut work: impl AsyncFnMut(&mut Link, &SessionId) -> Result<T, Trouble> + Send + 'static,
+        failed: fn(PgError, &str, Option<&SessionId>) -> StoreError,
+        mut work: impl AsyncFnMut(&mut PgConnection, &SessionId) -> Result<T, PgError> + Send + 'static,
     ) -> Result<T> {
         let name = id.clone();
-        self.work(Some(id), failed, async move |link| work(link, &name).await)
+        self.work(Some(id), failed, async move |connection| work(connection, &name).await)
     }
 
-    /// The keys of sessions of this id that a deletion hid.
+    /// Returns the keys of sessions of this id that a deletion hid.
     fn hidden(&self, id: &SessionId) -> Result<Vec<i64>> {
-        self.work_on(id, Trouble::reading, change::hidden)
+        self.work_on(id, PgError::reading, change::hidden)
     }
 }
 
 impl Backend for PostgresStore {
-    fn place(&self) -> String {
-        self.place.clone()
+    fn location(&self) -> String {
+        self.location.clone()
     }
 
-    fn create(&self, id: &SessionId, begun: Begun, first: Batch) -> Result<()> {
-        let made_by = chance().cast_signed();
-        self.work_on(id, Trouble::changing, async move |link, id| {
-            change::create(link, id, made_by, &begun, &first).await
+    fn create(&self, id: &SessionId, start: SessionStart, first: Batch) -> Result<()> {
+        let made_by = random_u64().cast_signed();
+        self.work_on(id, PgError::changing, async move |connection, id| {
+            change::create(connection, id, made_by, &start, &first).await
         })
     }
 
     fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()> {
         let project = project.map(str::to_owned);
-        self.work_on(id, Trouble::changing, async move |link, id| {
-            change::set_project(link, id, project.as_deref()).await
+        self.work_on(id, PgError::changing, async move |connection, id| {
+            change::set_project(connection, id, project.as_deref()).await
         })
     }
 
@@ -118,81 +122,92 @@ impl Backend for PostgresStore {
         self.thread.run(async move |pool| append::append(&pool, &id, &batch).await)
     }
 
-    fn head(&self, id: &SessionId) -> Result<Head> {
-        self.work_on(id, Trouble::reading, read::head)
+    fn status(&self, id: &SessionId) -> Result<SessionStatus> {
+        self.work_on(id, PgError::reading, read::status)
     }
 
-    fn page(&self, id: &SessionId, way: Way, from: Seq, limit: usize) -> Result<Vec<Row>> {
-        self.work_on(id, Trouble::reading, async move |link, id| {
-            read::rows(link, id, way, from, limit).await
+    fn page(
+        &self,
+        id: &SessionId,
+        direction: Direction,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Row>> {
+        self.work_on(id, PgError::reading, async move |connection, id| {
+            read::rows(connection, id, direction, from, limit).await
         })
     }
 
-    fn landmarks(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Landmark>> {
-        self.work_on(id, Trouble::reading, async move |link, id| {
-            read::landmarks(link, id, from, limit).await
+    fn branch_points(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<BranchPoint>> {
+        self.work_on(id, PgError::reading, async move |connection, id| {
+            read::branch_points(connection, id, from, limit).await
         })
     }
 
     fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>> {
         let entry = entry.clone();
-        self.work_on(id, Trouble::reading, async move |link, id| read::find(link, id, &entry).await)
+        self.work_on(id, PgError::reading, async move |connection, id| {
+            read::find(connection, id, &entry).await
+        })
     }
 
-    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>> {
+    fn list(&self, filter: &ListFilter) -> Result<Vec<SessionStatus>> {
         let filter = filter.clone();
-        self.work(None, Trouble::reading, async move |link| read::heads(link, &filter).await)
+        self.work(None, PgError::reading, async move |connection| {
+            read::statuses(connection, &filter).await
+        })
     }
 
     fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()> {
         let names: Vec<SessionId> = sessions.iter().map(|(imported, _)| imported.clone()).collect();
-        let keys = self.work(None, Trouble::reading, async move |link| {
+        let keys = self.work(None, PgError::reading, async move |connection| {
             let mut keys = Vec::with_capacity(names.len());
             for name in &names {
-                keys.push(change::key(link, name).await?);
+                keys.push(change::key(connection, name).await?);
             }
             Ok(keys)
         })?;
         let sessions = sessions.to_vec();
-        self.work(None, Trouble::changing, async move |link| {
+        self.work(None, PgError::changing, async move |connection| {
             let keys = keys.iter().copied();
-            link.transaction(async |link| {
-                for (key, (imported, id)) in keys.zip(&sessions) {
-                    change::publish(link, key, imported, id).await?;
-                }
-                Ok(())
-            })
-            .await
+            connection
+                .transaction(async |connection| {
+                    for (key, (imported, id)) in keys.zip(&sessions) {
+                        change::publish(connection, key, imported, id).await?;
+                    }
+                    Ok(())
+                })
+                .await
         })
     }
 
-    fn hold_imports(&self, number: u64) -> Result<Option<Box<dyn Send + Sync>>> {
+    fn lock_imports(&self, number: u64) -> Result<Option<Box<dyn Send + Sync>>> {
         self.thread.run(async move |pool| {
-            let held = change::hold(&pool, number).await;
-            held.map_err(|trouble| trouble.changing(pool.place(), None))
+            let held = change::lock_imports(&pool, number).await;
+            held.map_err(|error| error.changing(pool.location(), None))
         })
     }
 
     fn left_behind(&self) -> Result<LeftBehind> {
-        self.work(None, Trouble::reading, change::measure)
+        self.work(None, PgError::reading, change::measure)
     }
 
     fn delete_left_behind(&self) -> Result<()> {
-        self.work(None, Trouble::changing, change::sweep)
+        self.work(None, PgError::changing, change::delete_leftovers)
     }
 
     fn delete(&self, id: &SessionId) -> Result<()> {
-        match self.work_on(id, Trouble::reading, change::key) {
-            Ok(key) => self.work_on(id, Trouble::changing, async move |link, id| {
-                change::hide(link, key, id).await
+        match self.work_on(id, PgError::reading, change::key) {
+            Ok(key) => self.work_on(id, PgError::changing, async move |connection, id| {
+                change::hide(connection, key, id).await
             })?,
             // An interrupted deletion may have hidden it.
             Err(StoreError::SessionNotFound(_)) if self.is_half_deleted(id)? => {}
             Err(error) => return Err(error),
         }
         for key in self.hidden(id)? {
-            while self.work(Some(id), Trouble::changing, async move |link| {
-                change::delete_some(link, key).await
+            while self.work(Some(id), PgError::changing, async move |connection| {
+                change::delete_some(connection, key).await
             })? {}
         }
         Ok(())
@@ -204,8 +219,8 @@ impl Backend for PostgresStore {
 
     fn forget_deleted(&self, id: &SessionId) -> Result<()> {
         self.hidden(id)?.into_iter().try_for_each(|key| {
-            self.work(Some(id), Trouble::changing, async move |link| {
-                change::forget(link, key).await
+            self.work(Some(id), PgError::changing, async move |connection| {
+                change::forget(connection, key).await
             })
         })
     }
@@ -213,36 +228,41 @@ impl Backend for PostgresStore {
     fn scrub(&self) -> Result<Vec<Remains>> {
         self.thread.run(async |pool| {
             let cleaned = maintenance::clean(&pool).await;
-            cleaned.map_err(|trouble| trouble.reading(pool.place(), None))
+            cleaned.map_err(|error| error.reading(pool.location(), None))
         })
     }
 
-    fn know_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
+    fn store_token_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
         let counts = counts.to_vec();
-        self.work_on(id, Trouble::changing, async move |link, id| {
-            change::know_counts(link, id, &counts).await
+        self.work_on(id, PgError::changing, async move |connection, id| {
+            change::store_token_counts(connection, id, &counts).await
         })
     }
 
     fn index_some(&self, limit: usize) -> Result<Indexed> {
-        self.work(None, Trouble::changing, async move |link| {
-            search_index::index_some(link, limit, Turn::Wait).await
+        self.work(None, PgError::changing, async move |connection| {
+            search_index::index_some(connection, limit, WhenBusy::Wait).await
         })
     }
 
     fn frequencies(&self, terms: &[AnyOf]) -> Result<Frequencies> {
         let terms = terms.to_vec();
-        self.work(None, Trouble::reading, async move |link| {
-            search_index::frequencies(link, &terms).await
+        self.work(None, PgError::reading, async move |connection| {
+            search_index::frequencies(connection, &terms).await
         })
     }
 
-    fn candidates(&self, wanted: &Wanted, query: &SearchQuery, limit: usize) -> Result<Candidates> {
-        let (wanted, query) = (wanted.clone(), query.clone());
-        let found = self.work(None, Trouble::reading, async move |link| {
-            search_index::candidates(link, &wanted, &query, limit).await
+    fn candidates(
+        &self,
+        index_query: &IndexQuery,
+        query: &SearchQuery,
+        limit: usize,
+    ) -> Result<Candidates> {
+        let (index_query, query) = (index_query.clone(), query.clone());
+        let found = self.work(None, PgError::reading, async move |connection| {
+            search_index::candidates(connection, &index_query, &query, limit).await
         })?;
-        Ok(Candidates::of(found, limit))
+        Ok(Candidates::from_rows(found, limit))
     }
 
     fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<()> {
@@ -251,9 +271,9 @@ impl Backend for PostgresStore {
             pool.listen();
             Ok(())
         })?;
-        match self.head(id) {
-            Ok(head) if head.seq <= after => watch.wait(timeout.min(LOOK)),
-            // Something is there, or the session is gone: whoever follows it will see.
+        match self.status(id) {
+            Ok(status) if status.seq <= after => watch.wait(timeout.min(POLL_INTERVAL)),
+            // There are new entries, or the session is gone: the follower will see.
             Ok(_) | Err(StoreError::SessionNotFound(_)) => {}
             Err(error) => return Err(error),
         }
@@ -261,7 +281,7 @@ impl Backend for PostgresStore {
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        self.work(None, Trouble::reading, maintenance::check)
+        self.work(None, PgError::reading, maintenance::check)
     }
 
     fn reopen(&self) -> Result<()> {

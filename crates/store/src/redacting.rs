@@ -1,6 +1,5 @@
-//! What a redaction reaches besides its target: answers that were made from it, other entries with the same
-//! text, and the files that the database keeps beside its tables. Called by the store; reads all sessions
-//! a page at a time.
+//! Finds what a redaction affects besides its target: answers that were made from it, other entries
+//! with the same text, and copies in the files of the database. Reads all sessions page by page.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -18,48 +17,48 @@ use crate::salting::fresh_salt;
 use crate::search::json_values;
 use crate::{Problem, Result, SessionId, SessionStore, StoreError};
 
-/// Where a message names the entries that it was made from.
+/// Field of a message's `meta` that names the entries it was made from.
 const SOURCES: &str = "sources";
-/// The built-in members whose answers quote entries, as the first versions called them.
+/// The built-in members whose answers quote entries, by the ids of the first versions.
 const QUOTING: [&str; 2] = ["scribe", "librarian"];
 
-/// An entry of a session.
+/// The location of an entry: its session and id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct EntryPlace {
+pub struct EntryLocation {
     pub session: SessionId,
     pub entry: EntryId,
 }
 
-/// What a redaction did.
+/// Result of a redaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redacted {
-    /// What was appended to the session of the first target; its last entry is that target's redaction.
+    /// The append to the session of the first target; its last entry is that target's redaction.
     pub appended: Appended,
-    /// The entries that were purged by it, summaries and recalled texts among them.
-    pub purged: Vec<EntryPlace>,
-    /// Those of them whose hash or id can still confirm a guess of their text, because they were stored
-    /// without a salt or under an id that was computed from their text.
-    pub guessable: Vec<EntryPlace>,
+    /// The entries that it purged, including summaries and recalled texts.
+    pub purged: Vec<EntryLocation>,
+    /// The purged entries whose hash or id can still confirm a guess of their text, because they
+    /// were stored without a salt or under an id computed from their text.
+    pub guessable: Vec<EntryLocation>,
     pub remains: Vec<Remains>,
 }
 
-/// Why the files of a database may still hold bytes that were purged or deleted.
+/// A reason why the files of a database may still hold purged or deleted bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remains {
     /// Another process reads the SQLite file, so its journal could not be emptied yet.
     Journal,
-    /// The role may not VACUUM the tables of the server.
+    /// The role has no permission to VACUUM the server's tables.
     NotVacuumed,
-    /// The tables of the server are large, or in use: free space in their files may hold it.
+    /// The server's tables are large or in use: free space in their files may hold the bytes.
     FreeSpace,
-    /// An open transaction of the server may still see the old rows.
+    /// An open transaction on the server may still see the old rows.
     OldRows,
-    /// The role may not have the server write its pages to disk now.
+    /// The role has no permission to make the server write its pages to disk now.
     NotFlushed,
 }
 
 impl Remains {
-    /// The word, for programs.
+    /// Returns the name for programs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Journal => "journal",
@@ -70,18 +69,18 @@ impl Remains {
         }
     }
 
-    /// What is left, and until when.
+    /// Describes what remains, and until when.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Journal => {
-                "the journal beside the store: another process reads it; the next write empties it"
+                "the journal next to the store: another process is reading it; the next write empties it"
             }
             Self::NotVacuumed => {
                 "old rows in the server's files: this role may not VACUUM the tables in schema \
-                 tertulia; let their owner do it"
+                 tertulia; ask their owner to do it"
             }
             Self::FreeSpace => {
-                "free space in the server's files, until it is used again: the tables in schema tertulia \
+                "free space in the server's files, until it is reused: the tables in schema tertulia \
                  are large or in use; VACUUM FULL cleans them"
             }
             Self::OldRows => {
@@ -93,16 +92,16 @@ impl Remains {
     }
 }
 
-/// What became of the copies that migrations left.
+/// The copies that migrations left, after an attempt to remove them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OldCopies {
     pub removed: Vec<PathBuf>,
-    /// They are still there: the store did not pass its check, or they cannot be removed.
+    /// Still there: the store failed its check, or the file cannot be removed.
     pub kept: Vec<PathBuf>,
 }
 
-/// The entries that a message was made from, as `meta` of the message names them. A source without a session
-/// is of the same one.
+/// Returns the `meta` value that names the entries a message was made from. A source without a
+/// session is in the same session as the message.
 pub fn sources_meta(sources: &[(Option<SessionId>, EntryId)]) -> Option<Json> {
     let field = |name: &str, text: &str| format!(r#""{name}":{}"#, Json::text(text).as_str());
     let one = |(session, entry): &(Option<SessionId>, EntryId)| {
@@ -114,21 +113,21 @@ pub fn sources_meta(sources: &[(Option<SessionId>, EntryId)]) -> Option<Json> {
     (!list.is_empty()).then(|| Json::parse(&text).ok())?
 }
 
-/// Whether an entry is an answer of a built-in member that was made from other entries.
+/// Returns whether an entry is an answer of a built-in member that was made from other entries.
 pub fn has_sources(entry: &Entry) -> bool {
-    // Which session it is in does not matter for that.
-    "any".parse::<SessionId>().is_ok_and(|session| Origin::of(&session, entry).is_some())
+    // The session does not matter here.
+    "any".parse::<SessionId>().is_ok_and(|session| Origin::from_entry(&session, entry).is_some())
 }
 
-/// What a message says about where its words come from.
+/// The origin of a message's content.
 enum Origin {
-    Named(Vec<EntryPlace>),
-    /// An answer of an older version: it cites entries in its text.
+    Named(Vec<EntryLocation>),
+    /// An answer of an older version, which cites entries in its text.
     Cited(String),
 }
 
 impl Origin {
-    fn of(session: &SessionId, entry: &Entry) -> Option<Self> {
+    fn from_entry(session: &SessionId, entry: &Entry) -> Option<Self> {
         let EntryKind::Message(message) = &entry.kind else { return None };
         if let Some(sources) = named_sources(session, message) {
             return Some(Self::Named(sources));
@@ -137,7 +136,7 @@ impl Origin {
         QUOTING.contains(&&*speaker.role_id).then(|| Self::Cited(message.text().into_owned()))
     }
 
-    fn holds(&self, session: &SessionId, target: &EntryPlace) -> bool {
+    fn holds(&self, session: &SessionId, target: &EntryLocation) -> bool {
         let is_here = *session == target.session;
         match self {
             Self::Named(sources) => sources.contains(target),
@@ -149,7 +148,7 @@ impl Origin {
     }
 }
 
-/// Whether a line begins with a list mark and an id, or the beginning of one, in brackets.
+/// Returns whether a line starts with a list mark and an id, or a prefix of one, in brackets.
 fn cites(text: &str, id: &str) -> bool {
     text.lines().any(|line| {
         let cited = line.trim_start_matches("- ").strip_prefix('[');
@@ -159,7 +158,7 @@ fn cites(text: &str, id: &str) -> bool {
     })
 }
 
-fn named_sources(session: &SessionId, message: &Message) -> Option<Vec<EntryPlace>> {
+fn named_sources(session: &SessionId, message: &Message) -> Option<Vec<EntryLocation>> {
     let meta = message.meta.as_ref()?;
     let mut fields = Object::try_from(meta.raw()).ok()?;
     let list = json::elements(fields.take(SOURCES)?).ok()?;
@@ -171,13 +170,13 @@ fn named_sources(session: &SessionId, message: &Message) -> Option<Vec<EntryPlac
             Some(named) => named.parse::<SessionId>().ok()?,
             None => session.clone(),
         };
-        Some(EntryPlace { session, entry })
+        Some(EntryLocation { session, entry })
     };
     Some(list.into_iter().filter_map(read).collect())
 }
 
-/// Whether an entry holds a text: in what was said, called and answered, in names and notes, as a string or as
-/// a number. Ids, hashes and the records of prompts do not count.
+/// Returns whether an entry contains a text in its messages, tool calls, results, names or notes,
+/// as a string or as a number. Ids, hashes and prompt records do not count.
 pub(crate) fn holds_text(entry: &Entry, text: &str) -> bool {
     if entry.is_purged() || text.is_empty() {
         return false;
@@ -187,10 +186,10 @@ pub(crate) fn holds_text(entry: &Entry, text: &str) -> bool {
     bare.id = EntryId::from("");
     match &mut bare.kind {
         EntryKind::Usage(_) | EntryKind::ContextCut(_) => return false,
-        // The words of a record are headers, names and the system text.
+        // Prompt records contain only headers, names and the system text.
         EntryKind::Turn(turn) => {
             (turn.prompt_hash, turn.native_session_id, turn.turn_id) = (None, None, None);
-            // Ids and names; only fields that are not known here may be somebody's words.
+            // Ids and names; only unknown fields may contain user text.
             let is_known = |source: &Json| source.kind() != Kind::Object;
             if !matches!(&turn.cause, Cause::Other(source) if !is_known(source)) {
                 turn.cause = Cause::PassedOver;
@@ -214,7 +213,7 @@ pub(crate) fn holds_text(entry: &Entry, text: &str) -> bool {
     strings.contains(text) || (is_number && has_number(&record, text))
 }
 
-/// Whether a JSON text has this number outside of its strings.
+/// Returns whether a JSON text contains this number outside of strings.
 fn has_number(record: &str, number: &str) -> bool {
     let is_part = |c: char| c.is_ascii_digit() || c == '.';
     record.match_indices(number).any(|(at, _)| {
@@ -224,15 +223,15 @@ fn has_number(record: &str, number: &str) -> bool {
     })
 }
 
-/// Whether the hash or the id of an entry can confirm a guess of its text.
+/// Returns whether the hash or the id of an entry can confirm a guess of its text.
 fn is_guessable(entry: &Entry) -> bool {
     let unsalted = Entry { salt: None, ..entry.clone() };
     entry.salt.is_none() || unsalted.content_id() == entry.id
 }
 
 impl SessionStore {
-    /// All entries that hold a text, oldest first; in one session, or in all of them. What cannot be read is
-    /// passed over.
+    /// Returns all entries that contain a text, oldest first, in one session or in all. Unreadable
+    /// entries are skipped.
     pub fn entries_with_text(
         &self,
         text: &str,
@@ -247,24 +246,24 @@ impl SessionStore {
         Ok(found)
     }
 
-    /// The answers of built-in members that were made from these entries, or from each other, in all
-    /// sessions.
-    pub fn derived_from(&self, targets: &[EntryPlace]) -> Result<Vec<EntryPlace>> {
-        let mut answers: Vec<(EntryPlace, Origin)> = Vec::new();
+    /// Returns the answers of built-in members, in all sessions, that were made from these entries
+    /// or from each other.
+    pub fn derived_from(&self, targets: &[EntryLocation]) -> Result<Vec<EntryLocation>> {
+        let mut answers: Vec<(EntryLocation, Origin)> = Vec::new();
         self.scan(None, |session, stored| {
-            if let Some(origin) = Origin::of(session, &stored.entry) {
-                let place = EntryPlace { session: session.clone(), entry: stored.entry.id };
-                answers.push((place, origin));
+            if let Some(origin) = Origin::from_entry(session, &stored.entry) {
+                let location = EntryLocation { session: session.clone(), entry: stored.entry.id };
+                answers.push((location, origin));
             }
         })?;
-        let mut reached: Vec<EntryPlace> = targets.to_vec();
-        let mut known: HashSet<EntryPlace> = targets.iter().cloned().collect();
+        let mut reached: Vec<EntryLocation> = targets.to_vec();
+        let mut known: HashSet<EntryLocation> = targets.iter().cloned().collect();
         let mut at = 0;
         while let Some(target) = reached.get(at).cloned() {
             at += 1;
-            for (place, origin) in &answers {
-                if origin.holds(&place.session, &target) && known.insert(place.clone()) {
-                    reached.push(place.clone());
+            for (location, origin) in &answers {
+                if origin.holds(&location.session, &target) && known.insert(location.clone()) {
+                    reached.push(location.clone());
                 }
             }
         }
@@ -285,7 +284,7 @@ impl SessionStore {
                 row.decode().into_iter().for_each(|stored| look(session, stored));
             });
             match scanned {
-                // Deleted meanwhile.
+                // It was deleted meanwhile.
                 Err(StoreError::SessionNotFound(_)) if sessions.len() > 1 => {}
                 scanned => scanned?,
             }
@@ -293,12 +292,13 @@ impl SessionStore {
         Ok(())
     }
 
-    /// Hides entries and the answers that were made from them for every reader, and purges their bytes and
-    /// those of summaries and recalled texts that may hold their text, also from the files of the database.
-    pub fn redact_all(&self, targets: &[EntryPlace], reason: Option<&str>) -> Result<Redacted> {
+    /// Hides entries, and the answers made from them, from every reader. Purges their bytes, and
+    /// those of summaries and recalled texts that may contain their text, also from the files of
+    /// the database.
+    pub fn redact_all(&self, targets: &[EntryLocation], reason: Option<&str>) -> Result<Redacted> {
         let derived = self.derived_from(targets)?;
         let mut sessions: Vec<(&SessionId, Vec<&EntryId>)> = Vec::new();
-        for EntryPlace { session, entry } in targets.iter().chain(&derived) {
+        for EntryLocation { session, entry } in targets.iter().chain(&derived) {
             match sessions.iter_mut().find(|(known, _)| *known == session) {
                 Some((_, entries)) => entries.push(entry),
                 None => sessions.push((session, vec![entry])),
@@ -306,7 +306,7 @@ impl SessionStore {
         }
         let (mut first, mut purged, mut guessable) = (None, Vec::new(), Vec::new());
         for (session, mut here) in sessions {
-            // The first target last, so that the last entry is the redaction of it.
+            // The first target comes last, so that its redaction is the last entry.
             here.reverse();
             let before = self.readable(session)?;
             let appended = self.append_redactions(session, &here, reason)?;
@@ -314,9 +314,9 @@ impl SessionStore {
                 self.readable(session)?.into_iter().map(|(id, _)| id).collect();
             for (entry, is_guessable) in before {
                 if !after.contains(&entry) {
-                    let place = EntryPlace { session: session.clone(), entry };
-                    guessable.extend(is_guessable.then(|| place.clone()));
-                    purged.push(place);
+                    let location = EntryLocation { session: session.clone(), entry };
+                    guessable.extend(is_guessable.then(|| location.clone()));
+                    purged.push(location);
                 }
             }
             first.get_or_insert(appended);
@@ -326,19 +326,20 @@ impl SessionStore {
         Ok(Redacted { appended: first.unwrap_or(nothing), purged, guessable, remains })
     }
 
-    /// Hides an entry for every reader, and purges its bytes and those of summaries, recalled texts and answers of
-    /// built-in members that may hold its text. [`redact_all`](Self::redact_all) says more of what it did.
+    /// Hides an entry from every reader, and purges its bytes and those of summaries, recalled
+    /// texts and built-in members' answers that may contain its text. Use
+    /// [`redact_all`](Self::redact_all) for a full report.
     pub fn redact(
         &self,
         id: &SessionId,
         target: &EntryId,
         reason: Option<&str>,
     ) -> Result<Appended> {
-        let place = EntryPlace { session: id.clone(), entry: target.clone() };
-        Ok(self.redact_all(&[place], reason)?.appended)
+        let location = EntryLocation { session: id.clone(), entry: target.clone() };
+        Ok(self.redact_all(&[location], reason)?.appended)
     }
 
-    /// Appends the redactions of entries that have their bytes still, in this order.
+    /// Appends redactions of the entries that still have their bytes, in this order.
     pub(crate) fn append_redactions(
         &self,
         id: &SessionId,
@@ -361,7 +362,7 @@ impl SessionStore {
             new.push(entry.at(Timestamp::from_millis(now_millis())));
         }
         if new.is_empty() {
-            let newest = self.backend.head(id)?.seq;
+            let newest = self.backend.status(id)?.seq;
             return Ok(Appended { last_entry_id: before, appended_count: 0, newest });
         }
         self.append_to_tail(id, |tail| {
@@ -376,8 +377,9 @@ impl SessionStore {
         })
     }
 
-    /// Removes the copies that migrations left beside the store, once all of the store was checked: they
-    /// hold what was redacted and deleted since. Gives those that are gone, and those that are not.
+    /// Removes the copies that migrations left next to the store, after checking the whole store:
+    /// they contain everything that was redacted or deleted since. Returns the removed and the
+    /// remaining copies.
     pub fn remove_old_copies(&self) -> Result<OldCopies> {
         let mut found = OldCopies::default();
         let copies = self.backend.old_copies();
@@ -395,7 +397,7 @@ impl SessionStore {
         Ok(found)
     }
 
-    /// The entries of a session that have their bytes still, and whether a hash confirms a guess of them.
+    /// Returns the entries of a session that still have their bytes, and whether each is guessable.
     fn readable(&self, session: &SessionId) -> Result<Vec<(EntryId, bool)>> {
         let mut readable = Vec::new();
         self.scan(Some(session), |_, stored| {
@@ -473,8 +475,8 @@ mod tests {
         let sources = [(None, EntryId::from("a\"")), (Some(there.clone()), EntryId::from("b"))];
         let message = Message { meta: sources_meta(&sources), ..Message::default() };
         let expected = [
-            EntryPlace { session: here.clone(), entry: "a\"".into() },
-            EntryPlace { session: there, entry: "b".into() },
+            EntryLocation { session: here.clone(), entry: "a\"".into() },
+            EntryLocation { session: there, entry: "b".into() },
         ];
         assert_eq!(named_sources(&here, &message).unwrap(), expected);
         assert_eq!(sources_meta(&[]), None);

@@ -1,5 +1,5 @@
-//! An entry in the form in which every store keeps it: the exact bytes of its record, hashes, and
-//! columns derived from it for looking things up. Pure; called by the stores on the way in and out.
+//! The storage form of an entry, shared by all stores: the exact bytes of its record, hashes, and
+//! derived columns for queries. Pure; the stores call it when they write and read.
 
 use tertulia_session::json;
 use tertulia_session::record::{EntryRecord, read_entry};
@@ -10,22 +10,22 @@ use tertulia_session::{
 use crate::model::{Damage, NewRecord, Seq, StoredEntry, TokenCount};
 use crate::{Problem, SessionId, StoreError};
 
-/// Records above this size are compressed, if that makes them smaller.
+/// Larger records are compressed if that makes them smaller.
 const PLAIN_BYTES_MAX: usize = 4096;
-/// How large a record may be.
+/// Maximum size of a record.
 pub(crate) const RECORD_BYTES_MAX: usize = 256 << 20;
-/// So large a record may always become when it is expanded; a larger one only so many times as large as
-/// it is stored. A file of a few kilobytes must not claim gigabytes.
+/// Decompressed size that is always allowed. A larger record may expand only by `EXPANDED_TIMES`,
+/// so that a file of a few kilobytes cannot claim gigabytes.
 const EXPANDED_BYTES: usize = 16 << 20;
 const EXPANDED_TIMES: usize = 16;
-/// Records of earlier versions are rewritten up to this size.
+/// Maximum size of a record of an earlier version that is rewritten.
 const EARLIER_BYTES_MAX: usize = 64 << 20;
-/// How long an id may be.
+/// Maximum length of an id.
 const ID_BYTES_MAX: usize = 1024;
-/// Fast, and near the best ratio for texts of a few kilobytes.
+/// A fast level with almost the best ratio for texts of a few kilobytes.
 const LEVEL: i32 = 3;
 
-/// A row of the table of entries.
+/// A row of the entry table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) seq: Seq,
@@ -35,50 +35,50 @@ pub(crate) struct Row {
     pub(crate) record: Record,
 }
 
-/// What of a row does not depend on its place.
+/// The part of a row that does not depend on its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) id: EntryId,
     pub(crate) type_name: Box<str>,
     pub(crate) time: Option<i64>,
     pub(crate) speaker: Option<Speaker>,
-    /// The size of the record before it was compressed.
+    /// Size of the record before compression.
     pub(crate) bytes: u64,
     pub(crate) count: Option<TokenCount>,
     pub(crate) encoding: Encoding,
     pub(crate) body: Vec<u8>,
-    /// The hash of the record; of what was purged, the hash of what was there.
+    /// Hash of the record; for a purged entry, the hash of the original record.
     pub(crate) hash: RecordHash,
 }
 
-/// Who said it, for filters.
+/// The speaker of a message, for filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Speaker {
     pub(crate) id: Box<str>,
     pub(crate) name: Option<Box<str>>,
 }
 
-/// How the bytes of a record are kept.
+/// Encoding of a record's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Plain,
     Zstd,
-    /// What a redaction left; the hash is that of what was there.
+    /// The remainder after a redaction; the hash is that of the original record.
     Purged,
 }
 
-/// An entry on its way in: all that can be made of it before its place is known.
+/// An entry to append: everything that can be computed before its position is known.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) record: Record,
     pub(crate) parent_id: Option<EntryId>,
     pub(crate) digest: EntryDigest,
-    /// What it hides, if it is a redaction.
+    /// The target, if the entry is a redaction.
     pub(crate) redacts: Option<EntryId>,
 }
 
 impl Encoding {
-    /// The number in the table.
+    /// Returns the number stored in the table.
     pub(crate) fn code(self) -> i16 {
         match self {
             Self::Plain => 0,
@@ -87,7 +87,7 @@ impl Encoding {
         }
     }
 
-    pub(crate) fn of(code: i64) -> Option<Self> {
+    pub(crate) fn from_code(code: i64) -> Option<Self> {
         [Self::Plain, Self::Zstd, Self::Purged]
             .into_iter()
             .find(|one| i64::from(one.code()) == code)
@@ -95,7 +95,7 @@ impl Encoding {
 }
 
 impl Prepared {
-    /// Serialises, hashes and compresses an entry, on the thread of whoever appends it.
+    /// Serialises, hashes and compresses an entry, on the appending thread.
     pub(crate) fn new(session: &SessionId, new: &NewRecord) -> Result<Self, StoreError> {
         let NewRecord { entry, count } = new;
         let (digest, json) = EntryDigest::with_record(entry);
@@ -106,7 +106,7 @@ impl Prepared {
         };
         let bytes = json.len() as u64;
         let (encoding, body) = match entry.is_purged() {
-            true => (Encoding::Purged, sealed(json)),
+            true => (Encoding::Purged, with_own_hash(json)),
             false => compressed(json),
         };
         let record = Record {
@@ -149,7 +149,7 @@ fn compressed(json: Vec<u8>) -> (Encoding, Vec<u8>) {
     }
     match zstd::bulk::compress(&json, LEVEL) {
         Ok(mut small) if small.len() < json.len() && json.len() <= expanded_max(&small) => {
-            // It was given as much room as what does not become smaller, and may wait for others.
+            // The buffer was sized for incompressible data, and the record may wait for others.
             small.shrink_to_fit();
             (Encoding::Zstd, small)
         }
@@ -157,29 +157,31 @@ fn compressed(json: Vec<u8>) -> (Encoding, Vec<u8>) {
     }
 }
 
-/// How large a compressed record may become.
+/// Returns the maximum decompressed size of a compressed record.
 fn expanded_max(compressed: &[u8]) -> usize {
     let times = compressed.len().saturating_mul(EXPANDED_TIMES);
     EXPANDED_BYTES.max(times).min(RECORD_BYTES_MAX)
 }
 
-/// The bytes of a record that an earlier version compressed more than may be expanded now; `None` for others.
+/// Returns the bytes of a record that an earlier version compressed beyond the current limit;
+/// `None` for others.
 pub(crate) fn over_compressed(bytes: u64, body: &[u8]) -> Option<Vec<u8>> {
     let size = usize::try_from(bytes).ok().filter(|size| *size <= EARLIER_BYTES_MAX)?;
     (size > expanded_max(body)).then(|| zstd::bulk::decompress(body, size).ok())?
 }
 
-/// What a redaction leaves has the hash of what was there in its column, so its own stands behind it.
-fn sealed(mut json: Vec<u8>) -> Vec<u8> {
-    let hash = RecordHash::of_bytes(&json);
+/// Appends the hash of a purged record to it: the hash column keeps the hash of the original
+/// record.
+fn with_own_hash(mut json: Vec<u8>) -> Vec<u8> {
+    let hash = RecordHash::new(&json);
     json.extend_from_slice(hash.as_bytes());
     json
 }
 
-fn unsealed(body: &[u8]) -> Result<Vec<u8>, String> {
+fn check_own_hash(body: &[u8]) -> Result<Vec<u8>, String> {
     match body.split_last_chunk::<32>() {
-        Some((json, hash)) if RecordHash::of_bytes(json).as_bytes() == hash => Ok(json.to_vec()),
-        _ => Err("what is left of it does not have the hash that stands behind it".to_owned()),
+        Some((json, hash)) if RecordHash::new(json).as_bytes() == hash => Ok(json.to_vec()),
+        _ => Err("what is left of it does not match the hash stored with it".to_owned()),
     }
 }
 
@@ -193,11 +195,11 @@ fn speaker(entry: &Entry) -> Option<Speaker> {
 }
 
 impl Record {
-    /// The bytes of the record, checked against their hash.
+    /// Returns the bytes of the record, checked against their hash.
     pub(crate) fn json(&self) -> Result<Vec<u8>, String> {
         let json = match self.encoding {
             Encoding::Plain => self.body.clone(),
-            Encoding::Purged => return unsealed(&self.body),
+            Encoding::Purged => return check_own_hash(&self.body),
             Encoding::Zstd => {
                 let size = usize::try_from(self.bytes).unwrap_or(usize::MAX);
                 let max = expanded_max(&self.body);
@@ -211,23 +213,24 @@ impl Record {
                     .map_err(|error| format!("its record cannot be decompressed ({error})"))?
             }
         };
-        if RecordHash::of_bytes(&json) != self.hash {
-            return Err("its record does not have the hash that was stored with it".to_owned());
+        if RecordHash::new(&json) != self.hash {
+            return Err("its record does not match the hash that was stored with it".to_owned());
         }
         Ok(json)
     }
 
-    /// The entry; an error says what does not fit.
+    /// Decodes the entry; the error describes the damage.
     pub(crate) fn entry(&self) -> Result<Entry, String> {
         let json = self.json()?;
         let text = str::from_utf8(&json).map_err(|_| "its record is not UTF-8".to_owned())?;
         let raw = json::parse(text).map_err(|error| format!("its record is not JSON ({error})"))?;
-        let entry = read_entry(raw).map_err(|error| format!("its record is no entry ({error})"))?;
+        let entry =
+            read_entry(raw).map_err(|error| format!("its record is not an entry ({error})"))?;
         self.check_columns(&entry, json.len())?;
         Ok(entry)
     }
 
-    /// The columns are made from the record; whoever changed one of them is found here.
+    /// Checks the columns, which are derived from the record, to detect changes to them.
     fn check_columns(&self, entry: &Entry, bytes: usize) -> Result<(), String> {
         let is_purged = match &entry.kind {
             EntryKind::Purged(purged) if purged.hash != self.hash => {
@@ -250,7 +253,7 @@ impl Record {
         }
     }
 
-    /// What the columns still say of an entry whose record cannot be read.
+    /// Builds an entry from the columns alone, for a record that cannot be read.
     pub(crate) fn shell(&self, parent: Option<&EntryId>) -> Entry {
         Entry {
             id: self.id.clone(),
@@ -264,7 +267,7 @@ impl Record {
         }
     }
 
-    /// What is left once this redaction took the bytes away.
+    /// Returns the record that remains after this redaction removed the content.
     pub(crate) fn purged(&self, entry: &Entry, by: &EntryId) -> Self {
         let kind = EntryKind::Purged(Purged {
             type_name: self.type_name.clone(),
@@ -291,14 +294,14 @@ impl Record {
             bytes: json.len() as u64,
             count: None,
             encoding: Encoding::Purged,
-            body: sealed(json.into_bytes()),
+            body: with_own_hash(json.into_bytes()),
             hash: self.hash,
         }
     }
 }
 
 impl Row {
-    /// The stored entry; an error names the place.
+    /// Decodes the stored entry; the error names its number.
     pub(crate) fn decode(self) -> Result<StoredEntry, Damage> {
         let entry = match self.record.entry() {
             Ok(entry) => entry,
@@ -316,14 +319,14 @@ impl Row {
     }
 
     pub(crate) fn damage(&self, reason: String) -> Damage {
-        Damage { place: self.seq, entry: Some(self.record.id.clone()), reason }
+        Damage { seq: self.seq, entry: Some(self.record.id.clone()), reason }
     }
 }
 
 impl Damage {
-    /// As the reason why a session cannot be read.
+    /// Turns the damage into the error of an unreadable session.
     pub(crate) fn into_error(self, session: &SessionId) -> StoreError {
-        let Self { place, entry, reason } = self;
-        StoreError::unreadable(session, Problem::Damaged { place, entry, reason })
+        let Self { seq, entry, reason } = self;
+        StoreError::unreadable(session, Problem::Damaged { seq, entry, reason })
     }
 }

@@ -1,5 +1,5 @@
-//! Where the salts of entries come from: the randomness of the system. An entry with text that arrives
-//! without a salt gets one here, before it is stored.
+//! Creates the salts of entries from the system's randomness. An entry that has text but no salt
+//! gets one here, before it is stored.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Mutex, PoisonError};
@@ -8,12 +8,12 @@ use tertulia_session::{Entry, EntryKind, Salt};
 
 use crate::model::NewRecord;
 
-/// A salt that nobody can guess.
+/// Returns a new random salt.
 pub fn fresh_salt() -> Salt {
     Salt::from_bytes(drawn())
 }
 
-/// Gives the entries of one append salts. An entry that it holds twice gets one salt.
+/// Salts the entries of one append. Repetitions of the same entry get the same salt.
 pub(crate) fn salt_all(entries: &mut [NewRecord]) {
     match entries {
         [only] if lacks_salt(&only.entry) => only.entry.salt = Some(fresh_salt()),
@@ -25,8 +25,8 @@ pub(crate) fn salt_all(entries: &mut [NewRecord]) {
     }
 }
 
-/// A key from which the salts of one append or import are derived, so that an entry that it holds twice
-/// gets one salt. It is thrown away with the append.
+/// A key from which the salts of one append or import are derived, so that repetitions of an entry
+/// get the same salt. It is discarded after the append.
 pub(crate) struct SaltKey([u8; 32]);
 
 impl SaltKey {
@@ -34,7 +34,7 @@ impl SaltKey {
         Self(drawn())
     }
 
-    /// Gives an entry a salt if it holds text and has none.
+    /// Salts an entry that contains text and has no salt.
     pub(crate) fn salt(&self, entry: &mut Entry) {
         if lacks_salt(entry) {
             entry.salt = Some(Salt::derive(&self.0, entry.id.as_str()));
@@ -47,8 +47,8 @@ fn lacks_salt(entry: &Entry) -> bool {
     entry.salt.is_none() && (entry.kind.holds_text() || has_notes) && !entry.is_purged()
 }
 
-/// Whether an entry is one that is stored, sent once more. Of a purged one only what still shows can be
-/// compared: a text that confirms itself would be a way to guess it.
+/// Returns whether `new` repeats a stored entry. For a purged entry only the remaining fields are
+/// compared: comparing texts would be a way to guess them.
 pub(crate) fn is_repeated(new: &Entry, stored: &Entry) -> bool {
     match &stored.kind {
         EntryKind::Purged(purged) => {
@@ -59,13 +59,14 @@ pub(crate) fn is_repeated(new: &Entry, stored: &Entry) -> bool {
     }
 }
 
-/// How many random bytes are asked for at once. Asking is much of what a salt costs.
+/// Number of random bytes requested at once. The request is most of the cost of a salt.
 const POOL_BYTES: usize = 512;
 
-/// The process that asked for the bytes, and how many at their beginning nobody had yet.
+/// The process that requested the bytes, and how many at their start are unused.
 static POOL: Mutex<(u32, usize, [u8; POOL_BYTES])> = Mutex::new((0, 0, [0; POOL_BYTES]));
 
-/// Random bytes. None are given out twice, not by a forked process either, and none are left in memory.
+/// Returns random bytes. None are used twice, not even in a forked process, and none stay in
+/// memory.
 fn drawn<const N: usize>() -> [u8; N] {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let (owner, left, bytes) = &mut *pool;
@@ -79,8 +80,8 @@ fn drawn<const N: usize>() -> [u8; N] {
     drawn
 }
 
-/// Fills bytes with randomness of the system; should it have none, with keys of the standard library's
-/// hashers, which it seeded before.
+/// Fills a buffer with the system's randomness, or, if it has none, with keys of the standard
+/// library's hashers, which were seeded earlier.
 fn fill(bytes: &mut [u8]) {
     if getrandom::fill(bytes).is_ok() {
         return;
@@ -115,8 +116,8 @@ mod tests {
     #[test]
     fn no_random_bytes_are_given_out_twice() {
         let drawn: Vec<[u8; 24]> = (0..100).map(|_| drawn()).collect();
-        for (place, one) in drawn.iter().enumerate() {
-            assert!(!drawn[..place].contains(one) && *one != [0; 24], "{place}");
+        for (index, one) in drawn.iter().enumerate() {
+            assert!(!drawn[..index].contains(one) && *one != [0; 24], "{index}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Full-text search, the part that is the same in every store, so that all stores give the same hits in the same order. A
-//! store keeps the terms of entries in its own index, counts the entries that have a term, and hands over the newest
-//! entries that have the wanted terms.
+//! The part of full-text search that is the same for every store, so that all stores return the
+//! same hits in the same order. A store keeps the terms of entries in its own index, counts the
+//! entries that have a term, and returns the newest entries that match an index query.
 
 mod forms;
 mod matcher;
@@ -12,7 +12,7 @@ mod text;
 mod weights;
 
 pub(crate) use forms::{AnyOf, Form};
-pub(crate) use query::{Question, Wanted};
+pub(crate) use query::{IndexQuery, ParsedQuery};
 pub(crate) use terms::index_terms;
 pub(crate) use text::{json_values, text_of};
 pub(crate) use weights::{COUNTED_MAX, Frequencies};
@@ -26,16 +26,17 @@ use crate::model::{Hit, Matching, SearchQuery, SearchResult, StoredEntry};
 use crate::row::{Encoding, Row};
 use crate::{Result, SessionId};
 use matcher::Matcher;
-use query::Needs;
+use query::Required;
 use weights::Weights;
 
-/// How many entries are looked at, the newest of those that have the wanted terms.
+/// Maximum number of entries examined: the newest ones that match the index query.
 pub(crate) const CANDIDATES_MAX: usize = 2000;
 const HITS: usize = 20;
-/// Of entries that lack words, those count whose words are worth at least one of so many parts of the best one's.
+/// Among entries that lack words, those count whose words are worth at least this fraction (1/n) of
+/// the best entry's.
 const COVERED_SHARE: u64 = 2;
 
-/// An entry that has the terms that an index was asked for.
+/// An entry that matches an index query.
 #[derive(Debug)]
 pub(crate) struct Candidate {
     pub(crate) session: SessionId,
@@ -44,40 +45,40 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// An entry as a store keeps it; none if it is damaged, which is never served as good.
-    pub(crate) fn of(session: SessionId, row: Row) -> Option<Self> {
+    /// Decodes a row; returns `None` if it is damaged.
+    pub(crate) fn from_row(session: SessionId, row: Row) -> Option<Self> {
         let speaker = row.record.speaker.as_ref().map(|speaker| speaker.id.clone());
         Some(Self { session, stored: row.decode().ok()?, speaker })
     }
 }
 
-/// The terms of an entry for an index, as [`terms_text`] gives them. A damaged entry is not found; `verify` names
-/// it.
+/// Returns the terms of an entry for an index, as [`terms_text`] formats them. Damaged entries are
+/// not indexed; `verify` reports them.
 pub(crate) fn terms_of(row: Row) -> Option<String> {
     let is_purged = row.record.encoding == Encoding::Purged;
     terms_text(&row.decode().ok().filter(|_| !is_purged)?.entry)
 }
 
-/// The terms of an entry, if it has any. No term holds a blank, so a blank between them is enough.
+/// Returns the terms of an entry separated by spaces, if it has any. No term contains a space.
 pub(crate) fn terms_text(entry: &Entry) -> Option<String> {
     let terms = index_terms(&text_of(entry));
     (!terms.is_empty()).then(|| terms.join(" "))
 }
 
-/// Finds what a query asks for, best first.
+/// Runs a search, best hit first.
 pub(crate) fn find(backend: &dyn Backend, query: &SearchQuery) -> Result<SearchResult> {
-    let Some(question) = Question::read(&query.text) else {
+    let Some(parsed) = ParsedQuery::parse(&query.text) else {
         return Ok(SearchResult::default());
     };
-    if query.matching == Matching::BestWords && question.is_common() {
+    if query.matching == Matching::BestWords && parsed.is_common() {
         return Ok(SearchResult::default());
     }
-    let weights = Weights::new(&question, &backend.frequencies(&weights::counted(&question))?);
+    let weights = Weights::new(&parsed, &backend.frequencies(&weights::counted(&parsed))?);
     let search =
-        Search { backend, query, matcher: Matcher::new(&question), question: &question, weights };
+        Search { backend, query, matcher: Matcher::new(&parsed), parsed: &parsed, weights };
     if query.matching == Matching::AllWords {
         let found = search.with_all_words()?;
-        if !found.found.is_empty() || !question.has_parts() {
+        if !found.found.is_empty() || !parsed.has_parts() {
             return Ok(search.result(found, false));
         }
     }
@@ -88,7 +89,7 @@ pub(crate) fn find(backend: &dyn Backend, query: &SearchQuery) -> Result<SearchR
 struct Search<'a> {
     backend: &'a dyn Backend,
     query: &'a SearchQuery,
-    question: &'a Question,
+    parsed: &'a ParsedQuery,
     matcher: Matcher<'a>,
     weights: Weights,
 }
@@ -102,60 +103,61 @@ struct Found {
 struct Scored {
     candidate: Candidate,
     score: u64,
-    /// What the terms are worth that it has.
+    /// Value of the terms that it contains.
     covered: u64,
 }
 
 impl Search<'_> {
     fn with_all_words(&self) -> Result<Found> {
-        let wanted = self.question.wanted(Needs::All);
-        let candidates = self.backend.candidates(&wanted, self.query, CANDIDATES_MAX)?;
+        let index_query = self.parsed.index_query(Required::All);
+        let candidates = self.backend.candidates(&index_query, self.query, CANDIDATES_MAX)?;
         let mut found = Found::default();
-        self.judge(candidates, Needs::All, &mut found);
+        self.judge(candidates, Required::All, &mut found);
         Ok(found)
     }
 
-    /// The entries with the most telling words. The rarest terms come first, so that common ones do not use up what is
-    /// looked at, and no more terms are asked for than can still bring a hit.
+    /// Returns the entries with the most significant words. Asks for the rarest terms first, so
+    /// that common ones do not use up the limit, and stops when the remaining terms can no longer
+    /// produce a hit.
     fn with_some_words(&self) -> Result<Found> {
-        let mut order: Vec<usize> = (0..self.question.ranked.len()).collect();
-        let weight = |place: &usize| self.weights.terms.get(*place).copied();
-        order.retain(|place| weight(place).is_some_and(|weight| weight.entries != Some(0)));
-        order.sort_by_key(|place| Reverse(weight(place).map(|weight| weight.value)));
+        let mut order: Vec<usize> = (0..self.parsed.ranked.len()).collect();
+        let weight = |index: &usize| self.weights.terms.get(*index).copied();
+        order.retain(|index| weight(index).is_some_and(|weight| weight.entries != Some(0)));
+        order.sort_by_key(|index| Reverse(weight(index).map(|weight| weight.value)));
         let mut left: u64 = order.iter().filter_map(weight).map(|weight| weight.value).sum();
         let (mut found, mut best, mut looked_at) = (Found::default(), 0, 0);
-        let mut wanted = self.question.wanted(Needs::Quoted);
+        let mut index_query = self.parsed.index_query(Required::Quoted);
         let mut order = order.into_iter().peekable();
         while order.peek().is_some() && left * COVERED_SHARE >= best && looked_at < CANDIDATES_MAX {
             let (mut group, mut entries) = (AnyOf::new(), 0);
-            while let Some(place) = order.next_if(|_| entries < COUNTED_MAX) {
-                let Some(weight) = weight(&place) else { continue };
+            while let Some(index) = order.next_if(|_| entries < COUNTED_MAX) {
+                let Some(weight) = weight(&index) else { continue };
                 entries += weight.entries.unwrap_or(COUNTED_MAX);
                 left -= weight.value;
                 group.extend(
-                    self.question.ranked.get(place).into_iter().flat_map(|one| one.forms.clone()),
+                    self.parsed.ranked.get(index).into_iter().flat_map(|one| one.forms.clone()),
                 );
             }
-            wanted.all.push(group);
+            index_query.all.push(group);
             let candidates =
-                self.backend.candidates(&wanted, self.query, CANDIDATES_MAX - looked_at)?;
+                self.backend.candidates(&index_query, self.query, CANDIDATES_MAX - looked_at)?;
             looked_at += candidates.found.len();
-            self.judge(candidates, Needs::Quoted, &mut found);
+            self.judge(candidates, Required::Quoted, &mut found);
             best = found.found.iter().map(|one| one.covered).max().unwrap_or_default();
-            // What follows has none of these terms.
-            wanted.without.extend(wanted.all.pop().unwrap_or_default());
+            // The following entries have none of these terms.
+            index_query.without.extend(index_query.all.pop().unwrap_or_default());
         }
         found.found.retain(|one| one.covered * COVERED_SHARE >= best);
         Ok(found)
     }
 
-    fn judge(&self, candidates: Candidates, needs: Needs, found: &mut Found) {
+    fn judge(&self, candidates: Candidates, required: Required, found: &mut Found) {
         found.more |= candidates.more;
         for candidate in candidates.found {
             let text = text_of(&candidate.stored.entry);
-            let Some(counts) = self.matcher.counts(&text, needs) else { continue };
+            let Some(counts) = self.matcher.counts(&text, required) else { continue };
             let (score, covered) = (self.weights.score(&counts), self.weights.covered(&counts));
-            if needs == Needs::All || score > 0 {
+            if required == Required::All || score > 0 {
                 found.found.push(Scored { candidate, score, covered });
             }
         }
@@ -163,8 +165,8 @@ impl Search<'_> {
 
     fn result(&self, found: Found, is_partial: bool) -> SearchResult {
         let Found { mut found, more } = found;
-        // Equal scores: the later entry first, by time where there is one; then by place, so that every
-        // store and every run gives the same order.
+        // For equal scores the later entry comes first, by time if known; then by session and
+        // number, so that every store and every run returns the same order.
         found.sort_by_cached_key(|Scored { candidate, score, .. }| {
             let time = candidate.stored.entry.timestamp.as_ref().map(Timestamp::millis);
             (Reverse((*score, time)), candidate.session.clone(), Reverse(candidate.stored.seq))
@@ -172,18 +174,18 @@ impl Search<'_> {
         found.truncate(self.query.limit.unwrap_or(HITS));
         let is_partial = is_partial && !found.is_empty();
         let hits = found.into_iter().map(|one| self.hit(one)).collect();
-        SearchResult { hits, more, is_partial, ignored: self.question.ignored.clone() }
+        SearchResult { hits, more, is_partial, ignored: self.parsed.ignored.clone() }
     }
 
     fn hit(&self, Scored { candidate, score, .. }: Scored) -> Hit {
         let Candidate { session, stored, speaker } = candidate;
         let text = text_of(&stored.entry);
-        let counts = self.matcher.counts(&text, Needs::Quoted);
+        let counts = self.matcher.counts(&text, Required::Quoted);
         let shown = terms::flat(&text);
-        let places = self.matcher.places(&shown);
+        let positions = self.matcher.positions(&shown);
         let found = |term: usize| {
-            let place = places.iter().find(|(_, other)| *other == term);
-            let found = place.and_then(|(range, _)| shown.get(range.clone()));
+            let index = positions.iter().find(|(_, other)| *other == term);
+            let found = index.and_then(|(range, _)| shown.get(range.clone()));
             found.unwrap_or_default().into()
         };
         let value = |term: usize| self.weights.terms.get(term).map_or(0, |weight| weight.value);
@@ -192,11 +194,11 @@ impl Search<'_> {
             seq: stored.seq,
             type_name: stored.entry.kind.type_name().into(),
             speaker,
-            snippet: snippet::around(&shown, &places, value),
+            snippet: snippet::around(&shown, &positions, value),
             timestamp: stored.entry.timestamp,
             entry_id: stored.entry.id,
             score,
-            matches: self.weights.explained(self.question, &counts.unwrap_or_default(), found),
+            matches: self.weights.explained(self.parsed, &counts.unwrap_or_default(), found),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The id of a session: typed by people, named in files and on command lines. So it is short, plain
-//! ASCII, and never looks like a flag or a path.
+//! The id of a session. People type it and use it in file names and on command lines, so it is
+//! short, plain ASCII, and never looks like a flag or a path.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,11 +9,11 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(Arc<str>);
 
-/// A text that cannot be the id of a session.
+/// A text that is not a valid session id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{got:?} cannot be the id of a session; take 1 to {max} letters (a-z, A-Z), digits, '-', '_', '.' \
-     and ':', beginning with a letter or digit",
+    "{got:?} cannot be the id of a session; use 1 to {max} letters (a-z, A-Z), digits, '-', '_', '.' \
+     and ':', starting with a letter or digit",
     max = SessionId::BYTES_MAX
 )]
 pub struct InvalidSessionId {
@@ -21,13 +21,13 @@ pub struct InvalidSessionId {
 }
 
 impl SessionId {
-    /// How long an id may be.
+    /// Maximum length in bytes.
     pub const BYTES_MAX: usize = 128;
 
-    /// An id for a session that begins now: the minute, and letters that chance made.
-    pub(crate) fn made(now_millis: i64, chance: u64) -> Self {
+    /// Generates an id for a new session: the current minute and random letters.
+    pub(crate) fn generate(now_millis: i64, random: u64) -> Self {
         const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-        let letter = |at: u32| char::from(LETTERS[(chance >> (5 * at)) as usize % 32]);
+        let letter = |at: u32| char::from(LETTERS[(random >> (5 * at)) as usize % 32]);
         let letters: String = (0..8).map(letter).collect();
         let minute = tertulia_session::Timestamp::from_millis(now_millis).to_iso();
         // 2026-11-16T02:33:44.555Z
@@ -36,7 +36,7 @@ impl SessionId {
         Self(format!("{day}-{clock}-{letters}").into())
     }
 
-    /// The text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -67,14 +67,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_names_are_ids() {
+    fn plain_names_are_valid() {
         for text in ["a", "7", "login-page", "2026-11-16-0233-k3f9", "a:b_c.d", &"x".repeat(128)] {
             assert_eq!(text.parse::<SessionId>().unwrap().as_str(), text);
         }
     }
 
     #[test]
-    fn what_looks_like_a_flag_a_path_or_a_trick_is_refused() {
+    fn flags_paths_and_look_alikes_are_refused() {
         let long = "x".repeat(129);
         let wrong = [
             "",
@@ -103,8 +103,8 @@ mod tests {
     }
 
     #[test]
-    fn a_made_id_tells_the_minute_and_is_an_id() {
-        let id = SessionId::made(1_794_796_424_555, 0x0123_4567_89ab_cdef);
+    fn a_generated_id_contains_the_minute_and_is_valid() {
+        let id = SessionId::generate(1_794_796_424_555, 0x0123_4567_89ab_cdef);
         assert!(id.as_str().starts_with("2026-11-16-0233-"), "{id}");
         assert_eq!(id.as_str().parse::<SessionId>(), Ok(id));
     }

@@ -1,5 +1,6 @@
-//! Wakes those who follow a session when something may have been stored. A notice can get lost, and what other
-//! processes store in a file comes without one: whoever waits must look again after a moment anyway.
+//! Wakes the followers of a session when something may have been stored. Notifications can get
+//! lost, and other processes write to a file without one, so a follower must also check
+//! periodically.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,7 +20,8 @@ struct Notices {
     count: u64,
 }
 
-/// Somebody who waits, from before the first look on, so that nothing falls between two looks.
+/// A waiting follower. It exists before the first check, so that no change between two checks is
+/// missed.
 pub(crate) struct Watch<'s> {
     signal: &'s Signal,
     session: String,
@@ -39,7 +41,8 @@ impl Signal {
         }
     }
 
-    /// Something may have been stored anywhere. Where nobody waits, the system is not asked.
+    /// Wakes all followers, because any session may have changed. Without followers there is no
+    /// system call.
     pub(crate) fn raise(&self) {
         let mut watched = self.watched();
         watched.values_mut().for_each(|notices| notices.count += 1);

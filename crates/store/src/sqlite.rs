@@ -1,23 +1,23 @@
-//! Sessions in a SQLite file: the default, with nothing to install. WAL mode with a sync for every
-//! commit; one connection writes and takes appends in groups, readers have connections of their own
-//! and never wait. Several processes may use one file.
+//! Stores sessions in a SQLite file: the default, without installation. WAL mode with a sync for
+//! every commit; one connection writes and groups appends, readers have their own connections and
+//! never wait. Several processes can use one file.
 
-pub(crate) mod backup;
+pub(crate) mod backup_file;
 mod check;
 mod connection;
-mod desk;
+mod hidden_sessions;
 mod idle;
 mod ids;
 mod journal;
 mod migration_copy;
-mod place;
 mod read;
 mod reserve;
 mod schema;
-mod sweep;
-mod view;
-mod words;
+mod search_index;
+mod snapshot;
+mod store_file;
 mod write;
+mod write_connection;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -28,83 +28,84 @@ use rusqlite::{Connection, params};
 use tertulia_session::{ChainLink, EntryId};
 
 use crate::backend::{
-    Backend, Begun, Brief, Candidates, Head, Indexed, Landmark, State, Way, newest_first,
+    Backend, BranchPoint, Candidates, Direction, Indexed, OutlineRow, SessionStart, SessionStatus,
+    State, newest_first,
 };
-use crate::hold::Hold;
 use crate::import::LeftBehind;
+use crate::lock::SessionLock;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
-use crate::new_file::beside;
+use crate::new_file::with_suffix;
 use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
-use crate::search::{AnyOf, Frequencies, Wanted};
+use crate::search::{AnyOf, Frequencies, IndexQuery};
 use crate::signal::{self, Signal};
 use crate::{Outcome, Problem, Result, SessionId, StoreError};
 
 use connection::Purpose;
-use desk::{Desk, Request};
-use place::{Registered, Role};
+use hidden_sessions::StepSize;
 use read::SessionRow;
-use sweep::StepSize;
+use store_file::{Registration, Role};
+use write_connection::{Request, WriteConnection};
 use writer::{Writer, lock};
 
 const READERS_KEPT: usize = 8;
-/// So long is waited before looking for what other processes stored.
-const LOOK: Duration = Duration::from_millis(20);
+/// Interval at which a follower checks for entries of other processes.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 pub(crate) struct SqliteStore {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
-    /// Opened when something is written for the first time: who only reads needs none.
+    /// Opened for the first write: a program that only reads needs none.
     writer: Mutex<Option<Arc<Writer>>>,
     signal: Arc<Signal>,
     role: Role,
     /// Dropped last, after every connection.
-    _registered: Registered,
+    _registration: Registration,
 }
 
 impl SqliteStore {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let path = place::prepare(path)?;
-        let (registered, is_stamped) = Registered::look_at(&path);
-        // Read before it is written to, so that a file of another program is never touched.
+        let path = store_file::prepare(path)?;
+        let (registration, is_stamped) = Registration::new(&path);
+        // Read before it is written to, so that a file of another program is never changed.
         let mut connection = connection::open(&path, Purpose::Reading)?;
         if !is_stamped && !schema::is_current(&connection, &path)? {
             drop(connection);
             connection = prepared(&path)?;
         }
         schema::check(&connection, &path, schema::VERSION)?;
-        Ok(Self::of(path, connection, registered, Role::Store))
+        Ok(Self::new(path, connection, registration, Role::Store))
     }
 
-    /// Opens the new file of a backup, whose folder need not be fit for a store.
+    /// Opens the new file of a backup. Its folder need not be suitable for a store.
     pub(crate) fn open_part(path: &Path) -> Result<Self> {
-        let (registered, _) = Registered::look_at(path);
-        Ok(Self::of(path.to_owned(), prepared(path)?, registered, Role::Part))
+        let (registration, _) = Registration::new(path);
+        Ok(Self::new(path.to_owned(), prepared(path)?, registration, Role::Part))
     }
 
-    /// Opens a file that nobody writes to. It is only read, and nothing is created beside it.
-    pub(crate) fn open_frozen(path: &Path) -> Result<Self> {
-        let (registered, _) = Registered::look_at(path);
-        let connection = connection::open_frozen(path)?;
+    /// Opens a file that nobody writes to. It is only read, and nothing is created next to it.
+    pub(crate) fn open_immutable(path: &Path) -> Result<Self> {
+        let (registration, _) = Registration::new(path);
+        let connection = connection::open_immutable(path)?;
         schema::check(&connection, path, schema::VERSION)?;
-        Ok(Self::of(path.to_owned(), connection, registered, Role::Frozen))
+        Ok(Self::new(path.to_owned(), connection, registration, Role::Immutable))
     }
 
-    fn of(path: PathBuf, reader: Connection, registered: Registered, role: Role) -> Self {
+    fn new(path: PathBuf, reader: Connection, registration: Registration, role: Role) -> Self {
         Self {
             path,
             readers: Mutex::new(vec![reader]),
             writer: Mutex::new(None),
             signal: Arc::default(),
             role,
-            _registered: registered,
+            _registration: registration,
         }
     }
 
     fn reader(&self) -> Result<Connection> {
         match self.role {
-            Role::Frozen => connection::open_frozen(&self.path),
+            Role::Immutable => connection::open_immutable(&self.path),
             Role::Store | Role::Part => connection::open(&self.path, Purpose::Reading),
         }
     }
@@ -114,9 +115,9 @@ impl SqliteStore {
         if let Some(writer) = &*writer {
             return Ok(Arc::clone(writer));
         }
-        if self.role == Role::Frozen {
-            let place = self.path.display().to_string();
-            return Err(StoreError::write_failed(Problem::ReadOnly(place)));
+        if self.role == Role::Immutable {
+            let location = self.path.display().to_string();
+            return Err(StoreError::write_failed(Problem::ReadOnly(location)));
         }
         let started = Writer::start(&self.path, Arc::clone(&self.signal));
         let started = Arc::new(started.map_err(StoreError::while_writing)?);
@@ -127,7 +128,7 @@ impl SqliteStore {
         Ok(started)
     }
 
-    /// Asks with a connection that nobody else uses meanwhile.
+    /// Runs a query on a connection that nobody else uses meanwhile.
     fn read<T>(&self, ask: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let idle = lock(&self.readers).pop();
         let connection = match idle {
@@ -142,15 +143,15 @@ impl SqliteStore {
         answer
     }
 
-    /// The same for a question about the file as a whole.
-    fn ask<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+    /// Runs a query about the file as a whole.
+    fn query<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         self.read(|connection| {
             ask(connection).map_err(|error| connection::cannot_open(&self.path, &error))
         })
     }
 
-    /// The same for a question about a session.
-    fn ask_of<T>(
+    /// Runs a query about one session.
+    fn query_session<T>(
         &self,
         id: &SessionId,
         ask: impl FnOnce(&Connection, SessionRow) -> rusqlite::Result<T>,
@@ -164,29 +165,30 @@ impl SqliteStore {
     }
 
     fn key(&self, id: &SessionId) -> Result<i64> {
-        self.ask_of(id, |_, session| Ok(session.key))
+        self.query_session(id, |_, session| Ok(session.key))
     }
 
-    fn hold_file(&self, path: &Path) -> Result<Option<Hold>> {
-        let held = Hold::of_file(path);
+    fn lock_file(&self, path: &Path) -> Result<Option<SessionLock>> {
+        let held = SessionLock::acquire(path);
         held.map_err(|error| connection::not_a_store(&self.path, error.to_string()))
     }
 
-    /// Changes something in a transaction of the connection that writes.
+    /// Runs a change in a transaction of the write connection.
     fn change<T>(
         &self,
         session: Option<&SessionId>,
         change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        self.change_by(session, |desk| desk.transaction(|desk| change(desk.connection())))
+        self.change_by(session, |writer| writer.transaction(|writer| change(writer.connection())))
     }
 
-    /// Deletes the entries of a hidden session. On a full disk the steps are so small that the reserve suffices,
-    /// and the journal is emptied after each.
+    /// Deletes the entries of a hidden session. On a full disk the steps are so small that the
+    /// reserve suffices, and the journal is emptied after each.
     fn delete_entries(&self, id: &SessionId, key: i64) -> Result<()> {
         let mut size = StepSize::USUAL;
         loop {
-            let step = |connection: &Connection| sweep::delete_some(connection, key, size);
+            let step =
+                |connection: &Connection| hidden_sessions::delete_some(connection, key, size);
             let is_full = |error: &StoreError| {
                 matches!(error, StoreError::SessionWriteFailed { problem: Problem::DiskFull, .. })
             };
@@ -202,33 +204,34 @@ impl SqliteStore {
         }
     }
 
-    /// The same as [`change`](Self::change), also on a full disk.
+    /// Like [`change`](Self::change), but also works on a full disk.
     fn change_with_reserve<T>(
         &self,
         session: Option<&SessionId>,
         change: impl Fn(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        let once = |desk: &mut Desk| desk.transaction(|desk| change(desk.connection()));
-        self.change_by(session, |desk| desk.with_reserve(once))
+        let once =
+            |writer: &mut WriteConnection| writer.transaction(|writer| change(writer.connection()));
+        self.change_by(session, |writer| writer.with_reserve(once))
     }
 
     fn change_by<T>(
         &self,
         session: Option<&SessionId>,
-        change: impl FnOnce(&mut Desk) -> Result<T, Failure>,
+        change: impl FnOnce(&mut WriteConnection) -> Result<T, Failure>,
     ) -> Result<T> {
-        self.writer()?.run(|desk: &mut Desk| {
-            let changed = change(desk);
-            desk.forget();
+        self.writer()?.run(|writer: &mut WriteConnection| {
+            let changed = change(writer);
+            writer.forget();
             if changed.is_ok() {
-                desk.tidy_journal();
+                writer.tidy_journal();
             }
             changed.map_err(|failure| failure.error(session.cloned()))
         })
     }
 }
 
-/// Why a transaction did not come about, as everybody who waited for it is told.
+/// A failed transaction, as reported to every caller that waited for it.
 #[derive(Clone, Debug)]
 struct Failure {
     outcome: Outcome,
@@ -236,7 +239,7 @@ struct Failure {
 }
 
 impl Failure {
-    fn of(&self, session: &SessionId) -> StoreError {
+    fn for_session(&self, session: &SessionId) -> StoreError {
         self.error(Some(session.clone()))
     }
 
@@ -246,20 +249,20 @@ impl Failure {
     }
 }
 
-/// Makes the tables, or brings them to this version, and opens the file for reading.
+/// Creates the tables, or migrates them to this version, and opens the file for reading.
 fn prepared(path: &Path) -> Result<Connection> {
     schema::prepare(&mut connection::open(path, Purpose::Writing)?, path)?;
     connection::open(path, Purpose::Reading)
 }
 
 impl Backend for SqliteStore {
-    fn place(&self) -> String {
+    fn location(&self) -> String {
         format!("sqlite:{}", self.path.display())
     }
 
-    fn create(&self, id: &SessionId, begun: Begun, first: Batch) -> Result<()> {
+    fn create(&self, id: &SessionId, start: SessionStart, first: Batch) -> Result<()> {
         let request = Request { session: id.clone(), batch: first };
-        self.writer()?.run(|desk: &mut Desk| desk.create(&request, &begun))
+        self.writer()?.run(|writer: &mut WriteConnection| writer.create(&request, &start))
     }
 
     fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()> {
@@ -275,10 +278,10 @@ impl Backend for SqliteStore {
         self.writer()?.append(id, batch)
     }
 
-    fn head(&self, id: &SessionId) -> Result<Head> {
-        self.ask_of(id, |connection, session| {
+    fn status(&self, id: &SessionId) -> Result<SessionStatus> {
+        self.query_session(id, |connection, session| {
             let newest = read::newest(connection, session.key)?;
-            Ok(Head {
+            Ok(SessionStatus {
                 id: id.clone(),
                 created_at: session.created_at,
                 updated_at: newest.as_ref().map_or(session.created_at, |one| one.stored_at),
@@ -290,73 +293,85 @@ impl Backend for SqliteStore {
         })
     }
 
-    fn page(&self, id: &SessionId, way: Way, from: Seq, limit: usize) -> Result<Vec<Row>> {
-        let page = self.ask_of(id, |connection, session| {
-            Ok(read::page(connection, session.key, way, from, limit))
+    fn page(
+        &self,
+        id: &SessionId,
+        direction: Direction,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Row>> {
+        let page = self.query_session(id, |connection, session| {
+            Ok(read::page(connection, session.key, direction, from, limit))
         })?;
-        // An error counts only if nothing came before it.
+        // An error counts only if no row precedes it.
         let Some(error) = page.error.filter(|_| page.rows.is_empty()) else { return Ok(page.rows) };
-        let place = if way == Way::Forth { from + 1 } else { from.max(1) };
+        let seq = if direction == Direction::Forward { from + 1 } else { from.max(1) };
         let problem = match connection::problem(&self.path, &error) {
-            Problem::NotAStore { reason, .. } => Problem::Damaged { place, entry: None, reason },
+            Problem::NotAStore { reason, .. } => Problem::Damaged { seq, entry: None, reason },
             problem => problem,
         };
         Err(StoreError::unreadable(id, problem))
     }
 
-    fn briefs(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Brief>> {
-        self.ask_of(id, |connection, session| read::briefs(connection, session.key, after, limit))
+    fn outline_rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<OutlineRow>> {
+        self.query_session(id, |connection, session| {
+            read::outline_rows(connection, session.key, after, limit)
+        })
     }
 
-    fn landmarks(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Landmark>> {
-        self.ask_of(id, |connection, session| read::landmarks(connection, session.key, from, limit))
+    fn branch_points(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<BranchPoint>> {
+        self.query_session(id, |connection, session| {
+            read::branch_points(connection, session.key, from, limit)
+        })
     }
 
     fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>> {
         let known =
-            self.ask_of(id, |connection, session| ids::find(connection, &session, entry))?;
+            self.query_session(id, |connection, session| ids::find(connection, &session, entry))?;
         Ok(known.map(|known| known.seq))
     }
 
-    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>> {
-        let heads = self.ask(|connection| read::heads(connection, &filter.project))?;
-        Ok(newest_first(heads.into_iter(), filter))
+    fn list(&self, filter: &ListFilter) -> Result<Vec<SessionStatus>> {
+        let statuses = self.query(|connection| read::statuses(connection, &filter.project))?;
+        Ok(newest_first(statuses.into_iter(), filter))
     }
 
     fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()> {
-        self.change(None, |connection| sweep::publish(connection, sessions))?
+        self.change(None, |connection| hidden_sessions::publish(connection, sessions))?
     }
 
-    fn hold_imports(&self, number: u64) -> Result<Option<Box<dyn Send + Sync>>> {
-        let held = self.hold_file(&sweep::hold_path(&self.path, number));
+    fn lock_imports(&self, number: u64) -> Result<Option<Box<dyn Send + Sync>>> {
+        let held = self.lock_file(&hidden_sessions::lock_path(&self.path, number));
         let held = held.map_err(StoreError::while_writing)?;
         Ok(held.map(|hold| Box::new(hold) as _))
     }
 
     fn left_behind(&self) -> Result<LeftBehind> {
-        self.ask(|connection| sweep::measure(connection, &self.path))
+        self.query(|connection| hidden_sessions::measure(connection, &self.path))
     }
 
     fn delete_left_behind(&self) -> Result<()> {
-        let keys = self.ask(|connection| sweep::left_keys(connection, &self.path))?;
+        let keys =
+            self.query(|connection| hidden_sessions::leftover_keys(connection, &self.path))?;
         for key in keys {
-            if self.change(None, |connection| sweep::hide_left(connection, key))? {
+            if self.change(None, |connection| hidden_sessions::hide_leftover(connection, key))? {
                 while self.change(None, |connection| {
-                    sweep::delete_some(connection, key, StepSize::USUAL)
+                    hidden_sessions::delete_some(connection, key, StepSize::USUAL)
                 })? {}
-                self.change(None, |connection| sweep::forget(connection, key))?;
+                self.change(None, |connection| hidden_sessions::forget(connection, key))?;
             }
         }
         Ok(())
     }
 
     fn anchor(&self, id: &SessionId) -> Result<Option<(Seq, ChainLink)>> {
-        self.ask_of(id, |connection, session| read::anchor(connection, session.key))
+        self.query_session(id, |connection, session| read::anchor(connection, session.key))
     }
 
     fn delete(&self, id: &SessionId) -> Result<()> {
-        // From here on nobody sees it; its name is free at once.
-        let keys = self.change_with_reserve(Some(id), |connection| sweep::hide(connection, id))?;
+        // From here on the session is hidden, and its name is free.
+        let keys =
+            self.change_with_reserve(Some(id), |connection| hidden_sessions::hide(connection, id))?;
         if keys.is_empty() {
             return Err(StoreError::SessionNotFound(id.clone()));
         }
@@ -364,20 +379,21 @@ impl Backend for SqliteStore {
     }
 
     fn is_half_deleted(&self, id: &SessionId) -> Result<bool> {
-        Ok(!self.ask(|connection| sweep::hidden(connection, id))?.is_empty())
+        Ok(!self.query(|connection| hidden_sessions::hidden(connection, id))?.is_empty())
     }
 
     fn forget_deleted(&self, id: &SessionId) -> Result<()> {
         self.change_with_reserve(Some(id), |connection| {
-            let mut keys = sweep::hidden(connection, id)?.into_iter();
-            keys.try_for_each(|key| sweep::forget(connection, key))
+            let mut keys = hidden_sessions::hidden(connection, id)?.into_iter();
+            keys.try_for_each(|key| hidden_sessions::forget(connection, key))
         })?;
-        // The journal holds its name.
+        // The journal still contains its name.
         self.scrub().map(drop)
     }
 
     fn scrub(&self) -> Result<Vec<Remains>> {
-        let is_clean = self.writer()?.run(|desk: &mut Desk| Ok(desk.empty_journal()))?;
+        let is_clean =
+            self.writer()?.run(|writer: &mut WriteConnection| Ok(writer.empty_journal()))?;
         Ok(if is_clean { Vec::new() } else { vec![Remains::Journal] })
     }
 
@@ -385,56 +401,62 @@ impl Backend for SqliteStore {
         migration_copy::old_copies(&self.path)
     }
 
-    fn know_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
-        let session = self.ask_of(id, |_, session| Ok(session))?;
+    fn store_token_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
+        let session = self.query_session(id, |_, session| Ok(session))?;
         self.change(Some(id), |connection| write::set_counts(connection, &session, counts))
     }
 
     fn index_some(&self, limit: usize) -> Result<Indexed> {
-        if !self.ask(words::is_behind)? {
+        if !self.query(search_index::is_behind)? {
             return Ok(Indexed::default());
         }
-        self.change(None, |connection| words::index_some(connection, limit))
+        self.change(None, |connection| search_index::index_some(connection, limit))
     }
 
     fn frequencies(&self, terms: &[AnyOf]) -> Result<Frequencies> {
-        self.ask(|connection| words::frequencies(connection, terms))
+        self.query(|connection| search_index::frequencies(connection, terms))
     }
 
-    fn candidates(&self, wanted: &Wanted, query: &SearchQuery, limit: usize) -> Result<Candidates> {
+    fn candidates(
+        &self,
+        index_query: &IndexQuery,
+        query: &SearchQuery,
+        limit: usize,
+    ) -> Result<Candidates> {
         let key = query.session.as_ref().map(|id| self.key(id)).transpose()?;
-        let found =
-            self.ask(|connection| words::candidates(connection, wanted, query, key, limit))?;
-        Ok(Candidates::of(found, limit))
+        let found = self.query(|connection| {
+            search_index::candidates(connection, index_query, query, key, limit)
+        })?;
+        Ok(Candidates::from_rows(found, limit))
     }
 
     fn wait(&self, id: &SessionId, _after: Seq, timeout: Duration) -> Result<()> {
-        self.signal.watch(id).wait(timeout.min(LOOK));
+        self.signal.watch(id).wait(timeout.min(POLL_INTERVAL));
         Ok(())
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        // A connection of its own: SQLite's check of the search index goes by what its connection
-        // remembers of it, and takes what others changed since for damage.
+        // Uses its own connection: SQLite checks the search index against the connection's cache,
+        // and would report changes by others as damage.
         check::check(&self.reader()?, &self.path)
     }
 
     fn reopen(&self) -> Result<()> {
         lock(&self.readers).clear();
-        self.writer()?.run(Desk::reopen)
+        self.writer()?.run(WriteConnection::reopen)
     }
 
-    fn hold(&self, id: &SessionId) -> Result<Option<Hold>> {
-        // Keys are never used again.
-        self.hold_file(&beside(&self.path, &format!("-table-{}", self.key(id)?)))
+    fn lock_session(&self, id: &SessionId) -> Result<Option<SessionLock>> {
+        // Keys are never reused.
+        self.lock_file(&with_suffix(&self.path, &format!("-table-{}", self.key(id)?)))
     }
 
     fn copy_to(&self, file: &Path) -> Result<bool> {
-        if self.role == Role::Frozen {
+        if self.role == Role::Immutable {
             return Ok(false);
         }
-        // Reading connections may write nothing, not even another file.
-        // Where the store itself cannot be written to, its sessions are copied one by one.
+        // Reading connections cannot write anything, not even another file. If the store itself is
+        // not writable, its sessions are copied one by one.
         match connection::open(&self.path, Purpose::Writing) {
             Ok(connection) => schema::copy_into(&connection, file).map(|()| true),
             Err(_) => Ok(false),

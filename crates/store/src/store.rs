@@ -1,5 +1,6 @@
-//! The store as everybody else knows it. What is the same for every database is here and in the files
-//! beside it: ranges, branches, redactions, checking, following, searching, imports and copies.
+//! The public API of a store. Everything that is the same for every database is here and in the
+//! modules next to it: ranges, branches, redactions, checks, following, search, imports and
+//! backups.
 
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use tertulia_session::{
     BranchSummary, EntryId, EntryKind, Fields, NewEntry, SessionHeader, Timestamp,
 };
 
-use crate::backend::{Backend, Begun, Head, State};
-use crate::clock::{chance, now_millis};
+use crate::backend::{Backend, SessionStart, SessionStatus, State};
+use crate::clock::{now_millis, random_u64};
 use crate::import::Redactions;
 use crate::model::{
     Append, Appended, ListFilter, NewSession, Range, SearchQuery, SearchResult, Seq, SessionInfo,
@@ -20,98 +21,100 @@ use crate::row::Row;
 use crate::salting::{fresh_salt, is_repeated, salt_all};
 use crate::search::{self, text_of};
 use crate::{
-    Follow, Hold, Import, LeftBehind, Problem, Result, SessionId, StoreError, StoreUrl, entries,
-    title,
+    Follow, Import, LeftBehind, Problem, Result, SessionId, SessionLock, StoreError, StoreUrl,
+    entries, title,
 };
 
-/// How many entries are indexed at once while somebody waits for a search.
+/// Number of entries indexed per step while a caller waits for a search.
 const INDEX_CHUNK: usize = 512;
 const PAGE: usize = 512;
-/// How many entries are looked through for the first message of a session.
+/// Number of entries searched for the first message of a session.
 const TITLE_ENTRIES: usize = 16;
 
-/// Sessions kept in one place. Cheap to clone; may be used from many threads.
+/// A collection of sessions in one database. Cheap to clone; can be used from many threads.
 #[derive(Clone)]
 pub struct SessionStore {
     pub(crate) backend: Arc<dyn Backend>,
 }
 
 impl SessionStore {
-    /// Opens a store; a SQLite file is made if it is not there.
+    /// Opens a store. A SQLite file is created if it does not exist.
     pub fn open(url: &StoreUrl) -> Result<Self> {
         Ok(match url {
             #[cfg(feature = "sqlite")]
-            StoreUrl::Sqlite(path) => Self::of(crate::sqlite::SqliteStore::open(path)?),
+            StoreUrl::Sqlite(path) => Self::from_backend(crate::sqlite::SqliteStore::open(path)?),
             #[cfg(feature = "postgres")]
-            StoreUrl::Postgres(url) => Self::of(crate::postgres::PostgresStore::open(url)?),
+            StoreUrl::Postgres(url) => {
+                Self::from_backend(crate::postgres::PostgresStore::open(url)?)
+            }
             StoreUrl::Memory => Self::memory(),
             #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
             other => {
                 let reason = "this program was built without stores of this kind".to_owned();
-                let problem = Problem::NotAStore { place: other.to_string(), reason };
+                let problem = Problem::NotAStore { location: other.to_string(), reason };
                 return Err(StoreError::read_failed(problem));
             }
         })
     }
 
-    /// A store that is gone with the process.
+    /// Creates an empty store in memory. Its sessions end with the process.
     pub fn memory() -> Self {
-        Self::of(crate::memory::MemoryStore::default())
+        Self::from_backend(crate::memory::MemoryStore::default())
     }
 
-    pub(crate) fn of(backend: impl Backend + 'static) -> Self {
+    pub(crate) fn from_backend(backend: impl Backend + 'static) -> Self {
         Self { backend: Arc::new(backend) }
     }
 
-    /// Where the sessions are, for people.
-    pub fn place(&self) -> String {
-        self.backend.place()
+    /// Returns where the sessions are stored, as text for people. Never contains a password.
+    pub fn location(&self) -> String {
+        self.backend.location()
     }
 
-    /// Begins a session of no project; its first entry is its header.
+    /// Creates a session without a project. Its first entry is its header.
     pub fn create(&self, new: &NewSession) -> Result<SessionInfo> {
         self.create_in(new, None)
     }
 
-    /// Begins a session that belongs to a project: the folder of the project.
+    /// Creates a session that belongs to a project, named by the project's folder.
     pub fn create_in(&self, new: &NewSession, project: Option<&str>) -> Result<SessionInfo> {
         let now = now_millis();
-        let id = new.id.clone().unwrap_or_else(|| SessionId::made(now, chance()));
+        let id = new.id.clone().unwrap_or_else(|| SessionId::generate(now, random_u64()));
         let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::default()));
         let header = header.at(Timestamp::from_millis(now)).salted(fresh_salt()).with_content_id();
         let first = Batch::prepare(&id, &Append::new([header]))?;
         let project = project.map(str::to_owned);
-        let begun = Begun { created_at: now, state: State::Open, project };
-        self.backend.create(&id, begun, first)?;
+        let start = SessionStart { created_at: now, state: State::Open, project };
+        self.backend.create(&id, start, first)?;
         self.info(&id)
     }
 
-    /// The project that a session belongs to.
+    /// Returns the project that a session belongs to.
     pub fn project(&self, id: &SessionId) -> Result<Option<String>> {
-        Ok(self.backend.head(id)?.project)
+        Ok(self.backend.status(id)?.project)
     }
 
-    /// Says which project a session belongs to. Nothing of the log changes.
+    /// Sets the project that a session belongs to. The log does not change.
     pub fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()> {
         self.backend.set_project(id, project)
     }
 
     /// Appends entries, all or none. Returns once they are on disk.
     ///
-    /// An entry that is there already, same id and same content, is passed over; the same id with
-    /// other content is an error. An error's [`outcome`](StoreError::outcome) says whether something
-    /// may have been stored nevertheless; trying again with the same entries stores them once. An entry
-    /// with text and without a salt gets one.
+    /// An entry that is already stored with the same id and content is skipped; the same id with
+    /// other content is an error. The error's [`outcome`](StoreError::outcome) says whether the
+    /// entries may have been stored anyway; a retry with the same entries stores them once. An
+    /// entry that has text but no salt gets a salt.
     pub fn append(&self, id: &SessionId, mut append: Append) -> Result<Appended> {
         salt_all(&mut append.entries);
         let batch = Batch::prepare(id, &append)?;
         match self.backend.append(id, batch) {
-            // It may be there with another salt.
+            // The entry may be stored with another salt.
             Err(StoreError::SessionWriteFailed {
                 problem: Problem::OtherContent(other), ..
             }) => {
                 let refused = Problem::OtherContent(other);
-                if !self.take_stored_salts(id, &mut append)? {
+                if !self.use_stored_salts(id, &mut append)? {
                     return Err(StoreError::not_stored(id, refused));
                 }
                 self.backend.append(id, Batch::prepare(id, &append)?)
@@ -120,9 +123,9 @@ impl SessionStore {
         }
     }
 
-    /// Replaces what is stored already, with another salt or purged, by what is stored. Says whether there
-    /// was any.
-    fn take_stored_salts(&self, id: &SessionId, append: &mut Append) -> Result<bool> {
+    /// Replaces entries that are already stored, with another salt or purged, by their stored form.
+    /// Returns whether there were any.
+    fn use_stored_salts(&self, id: &SessionId, append: &mut Append) -> Result<bool> {
         let mut has_any = false;
         for at in 0..append.entries.len() {
             let (earlier, rest) = append.entries.split_at_mut(at);
@@ -144,31 +147,31 @@ impl SessionStore {
         Ok(has_any)
     }
 
-    /// The entries of a range, oldest first.
+    /// Returns the entries of a range, oldest first.
     pub fn load(&self, id: &SessionId, range: &Range) -> Result<Vec<StoredEntry>> {
         self.entries(id, range)?.collect()
     }
 
-    /// The entry of this id.
+    /// Returns the entry with this id.
     pub fn entry(&self, id: &SessionId, entry: &EntryId) -> Result<StoredEntry> {
-        let seq = self.place_of(id, entry)?;
-        self.at(id, seq)?.ok_or_else(|| entry_not_found(id, entry))
+        let seq = self.number_of(id, entry)?;
+        self.entry_at(id, seq)?.ok_or_else(|| entry_not_found(id, entry))
     }
 
-    /// The entry of this number, if it is there.
-    fn at(&self, id: &SessionId, seq: Seq) -> Result<Option<StoredEntry>> {
+    /// Returns the entry with this number, if it exists.
+    fn entry_at(&self, id: &SessionId, seq: Seq) -> Result<Option<StoredEntry>> {
         let row = self.backend.rows(id, seq - 1, 1)?.into_iter().next();
         row.map(|row| row.decode().map_err(|damage| damage.into_error(id))).transpose()
     }
 
-    /// The entry that says what the team's task is on the branch that ends in the newest entry.
+    /// Returns the entry that sets the team's task on the branch that ends in the newest entry.
     pub fn team_task(&self, id: &SessionId) -> Result<Option<StoredEntry>> {
-        let mut from = Some(self.backend.head(id)?.seq);
+        let mut from = Some(self.backend.status(id)?.seq);
         while let Some(end) = from {
             let Some(seq) = entries::task_before(self, id, end)? else { break };
-            let Some(stored) = self.at(id, seq)? else { break };
+            let Some(stored) = self.entry_at(id, seq)? else { break };
             from = stored.parent.filter(|parent| *parent < seq);
-            // One that was purged says nothing any more.
+            // A purged entry no longer has a task.
             if matches!(stored.entry.kind, EntryKind::TeamTask(_)) {
                 return Ok(Some(stored));
             }
@@ -176,32 +179,32 @@ impl SessionStore {
         Ok(None)
     }
 
-    /// Holds a session for as long as a program works with it; `None` if another one does. A file knows;
-    /// a server and the memory do not, and let everybody hold it.
-    pub fn hold(&self, id: &SessionId) -> Result<Option<Hold>> {
-        self.backend.hold(id)
+    /// Locks a session while a program works with it. Returns `None` if another program has locked
+    /// it. Only SQLite stores can tell; PostgreSQL and memory stores always grant the lock.
+    pub fn lock_session(&self, id: &SessionId) -> Result<Option<SessionLock>> {
+        self.backend.lock_session(id)
     }
 
-    pub(crate) fn place_of(&self, id: &SessionId, entry: &EntryId) -> Result<Seq> {
+    pub(crate) fn number_of(&self, id: &SessionId, entry: &EntryId) -> Result<Seq> {
         self.backend.find(id, entry)?.ok_or_else(|| entry_not_found(id, entry))
     }
 
-    /// Goes on from an earlier entry: what is appended next follows it. The entry that says so also
-    /// names the end of the branch that was left.
+    /// Continues from an earlier entry: the next append follows it. The appended entry also names
+    /// the end of the branch that was left.
     pub fn branch(&self, id: &SessionId, from: &EntryId) -> Result<Appended> {
-        self.place_of(id, from)?;
-        let left = self.backend.head(id)?.tail.unwrap_or_else(|| from.clone());
+        self.number_of(id, from)?;
+        let left = self.backend.status(id)?.tail.unwrap_or_else(|| from.clone());
         let entry = branch_entry(id, left).with_parent(from.clone());
         self.append(id, Append::new([entry.with_content_id()]))
     }
 
-    /// Begins a session with a copy of the branch that ends in an entry; the last entry of the copy
-    /// says where it came from.
+    /// Creates a session with a copy of the branch that ends in an entry. The last entry of the
+    /// copy names its origin.
     pub fn fork(&self, id: &SessionId, from: &EntryId, new: &NewSession) -> Result<SessionInfo> {
-        self.place_of(id, from)?;
+        self.number_of(id, from)?;
         let range = Range::Branch { tail: Some(from.clone()), limit: None };
         let branch = self.entries(id, &range)?;
-        let redactions = Redactions::of(self, id, &branch, from)?;
+        let redactions = Redactions::for_branch(self, id, &branch, from)?;
         let mut import = Import::begin(self)?;
         import.set_project(self.project(id)?);
         for stored in branch {
@@ -216,63 +219,63 @@ impl SessionStore {
         import.finish(new)
     }
 
-    /// Appends what follows the newest entry. Somebody else may append between looking and storing:
-    /// then it is made anew, so that nothing ends up on a branch by accident.
+    /// Appends entries that follow the newest entry. If somebody else appends first, `make` is
+    /// called again with the new tail, so that no branch is created by accident.
     pub fn append_to_tail(
         &self,
         id: &SessionId,
         make: impl Fn(Option<&EntryId>) -> Append,
     ) -> Result<Appended> {
         loop {
-            let tail = self.backend.head(id)?.tail;
+            let tail = self.backend.status(id)?.tail;
             let append = Append { expected_tail: tail.clone(), ..make(tail.as_ref()) };
             match self.append(id, append) {
-                // An empty session has no tail to expect, and its first entry no parent.
+                // An empty session has no tail to expect, and its first entry has no parent.
                 Err(StoreError::SessionConcurrentWrite { .. }) => {}
                 appended => return appended,
             }
         }
     }
 
-    /// What is known of a session.
+    /// Returns the description of a session.
     pub fn info(&self, id: &SessionId) -> Result<SessionInfo> {
-        let head = self.backend.head(id)?;
-        self.describe(head)
+        let status = self.backend.status(id)?;
+        self.describe(status)
     }
 
-    /// The sessions that a filter asks for, most recently changed first.
+    /// Returns the sessions that match a filter, most recently changed first.
     pub fn list(&self, filter: &ListFilter) -> Result<Vec<SessionInfo>> {
-        let heads = self.backend.heads(filter)?;
-        heads.into_iter().map(|head| self.describe(head)).collect()
+        let statuses = self.backend.list(filter)?;
+        statuses.into_iter().map(|status| self.describe(status)).collect()
     }
 
-    /// How many sessions a filter asks for. No title is read.
+    /// Returns the number of sessions that match a filter, without reading their titles.
     pub fn count(&self, filter: &ListFilter) -> Result<u64> {
-        Ok(self.backend.heads(filter)?.len() as u64)
+        Ok(self.backend.list(filter)?.len() as u64)
     }
 
-    fn describe(&self, head: Head) -> Result<SessionInfo> {
-        let own = self.own_title(&head.id)?;
+    fn describe(&self, status: SessionStatus) -> Result<SessionInfo> {
+        let own = self.own_title(&status.id)?;
         let has_own_title = own.is_some();
         let title = match own {
             Some(title) => Some(title),
-            None => self.first_words(&head.id)?,
+            None => self.first_words(&status.id)?,
         };
         Ok(SessionInfo {
             has_own_title,
-            created_at: Timestamp::from_millis(head.created_at),
-            updated_at: Timestamp::from_millis(head.updated_at),
-            entries: head.seq,
-            tail: head.tail,
-            head: head.link,
+            created_at: Timestamp::from_millis(status.created_at),
+            updated_at: Timestamp::from_millis(status.updated_at),
+            entries: status.seq,
+            tail: status.tail,
+            chain_hash: status.link,
             title,
-            project: head.project,
-            id: head.id,
+            project: status.project,
+            id: status.id,
         })
     }
 
-    /// The beginning of the first message that can be seen. A damaged entry takes nothing but the title
-    /// away: the list must still be shown.
+    /// Returns the start of the first readable message. A damaged entry costs only the title: the
+    /// session must still be listed.
     fn first_words(&self, id: &SessionId) -> Result<Option<String>> {
         let first = self.backend.rows(id, 0, TITLE_ENTRIES)?;
         let messages = first.into_iter().filter(|row| &*row.record.type_name == "message");
@@ -280,20 +283,20 @@ impl SessionStore {
         Ok(texts.map(|text| title::first_line(&text)).find(|title| !title.is_empty()))
     }
 
-    /// The ids of all sessions, the most recently changed first.
+    /// Returns the ids of all sessions, most recently changed first.
     pub fn ids(&self) -> Result<Vec<SessionId>> {
-        let heads = self.backend.heads(&ListFilter::default())?;
-        Ok(heads.into_iter().map(|head| head.id).collect())
+        let statuses = self.backend.list(&ListFilter::default())?;
+        Ok(statuses.into_iter().map(|status| status.id).collect())
     }
 
-    /// The ids of all entries of a session, oldest first, also of those that cannot be read any more.
+    /// Returns the ids of all entries of a session, oldest first, including unreadable ones.
     pub fn entry_ids(&self, id: &SessionId) -> Result<Vec<EntryId>> {
         let mut ids = Vec::new();
         self.each_row(id, |row| ids.push(row.record.id))?;
         Ok(ids)
     }
 
-    /// Hands over all rows of a session, oldest first, read a page at a time.
+    /// Calls `take` with every row of a session, oldest first, reading a page at a time.
     pub(crate) fn each_row(&self, id: &SessionId, mut take: impl FnMut(Row)) -> Result<()> {
         let mut after = 0;
         loop {
@@ -304,12 +307,13 @@ impl SessionStore {
         }
     }
 
-    /// Takes a session away for good, also from the files of the database. Says what may still hold it. After an
-    /// interruption the same call finishes what is left, though nobody sees the session any more.
+    /// Deletes a session permanently, also from the files of the database. Returns what may still
+    /// hold its bytes. After an interruption, calling it again finishes the deletion, although the
+    /// session is no longer visible.
     pub fn delete(&self, id: &SessionId) -> Result<Vec<Remains>> {
         let is_half_deleted = self.is_half_deleted(id)?;
         match self.backend.delete(id) {
-            // Another process, or our own thread that works when it is quiet, was faster.
+            // Another process, or the idle thread of this one, was faster.
             Err(StoreError::SessionNotFound(_)) if is_half_deleted => {}
             deleted => deleted?,
         }
@@ -318,34 +322,34 @@ impl SessionStore {
         Ok(remains)
     }
 
-    /// Deletes what killed imports and interrupted deletions left, which no reader sees.
+    /// Deletes what interrupted imports and deletions left. No reader sees it.
     pub fn delete_left_behind(&self) -> Result<()> {
         self.backend.delete_left_behind()
     }
 
-    /// Whether a deletion of this session was interrupted and may be finished.
+    /// Returns whether a deletion of this session was interrupted and can be finished.
     pub fn is_half_deleted(&self, id: &SessionId) -> Result<bool> {
         self.backend.is_half_deleted(id)
     }
 
-    /// Checks the database as a whole; what is wrong, one line each.
+    /// Checks the database as a whole. Returns one line per problem.
     pub fn check(&self) -> Result<Vec<String>> {
         self.backend.check()
     }
 
-    /// New entries of a session as they land, those after this number first.
+    /// Returns a reader of new entries of a session, starting after this number.
     pub fn follow(&self, id: &SessionId, after: Seq) -> Result<Follow> {
-        self.backend.head(id)?;
+        self.backend.status(id)?;
         Ok(Follow { store: self.clone(), session: id.clone(), after })
     }
 
-    /// Finds entries in all sessions, or in one. The index is caught up first.
+    /// Searches all sessions, or one, after bringing the search index up to date.
     pub fn search(&self, query: &SearchQuery) -> Result<SearchResult> {
         if let Some(session) = &query.session {
-            self.backend.head(session)?;
+            self.backend.status(session)?;
         }
         match self.catch_up(|_| {}) {
-            // What is indexed can be found.
+            // Entries that are already indexed can still be found.
             Err(StoreError::SessionWriteFailed {
                 problem: Problem::ReadOnly(_) | Problem::DiskFull,
                 ..
@@ -355,8 +359,8 @@ impl SessionStore {
         search::find(&*self.backend, query)
     }
 
-    /// Takes everything that was appended into the search index; `progress` hears how many entries
-    /// each step took in.
+    /// Adds all new entries to the search index. `progress` receives the number of entries of each
+    /// step.
     pub fn catch_up(&self, mut progress: impl FnMut(u64)) -> Result<()> {
         loop {
             let indexed = self.backend.index_some(INDEX_CHUNK)?;
@@ -369,24 +373,29 @@ impl SessionStore {
         }
     }
 
-    /// Notes how many tokens entries have, for whoever asks next.
-    pub fn know_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
-        self.backend.know_counts(id, counts)
+    /// Stores token counts of entries, so that they need not be counted again.
+    pub fn store_token_counts(
+        &self,
+        id: &SessionId,
+        counts: &[(EntryId, TokenCount)],
+    ) -> Result<()> {
+        self.backend.store_token_counts(id, counts)
     }
 
-    /// After an error of the disk: opens the database anew, checks it, and takes entries again.
+    /// Reopens and checks the database after a disk error, so that it accepts entries again.
     pub fn reopen(&self) -> Result<()> {
         self.backend.reopen()
     }
 
-    /// What killed imports and deletions left in the store. The next writer deletes it.
+    /// Returns what interrupted imports and deletions left in the store. The next writer deletes
+    /// it.
     pub fn left_behind(&self) -> Result<LeftBehind> {
         self.backend.left_behind()
     }
 
-    /// Whether a session is there.
+    /// Returns whether a session exists.
     pub fn has(&self, id: &SessionId) -> Result<bool> {
-        match self.backend.head(id) {
+        match self.backend.status(id) {
             Ok(_) => Ok(true),
             Err(StoreError::SessionNotFound(_)) => Ok(false),
             Err(error) => Err(error),

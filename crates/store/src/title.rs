@@ -1,6 +1,6 @@
-//! The title that a person gave a session. It stands in the log as a setting, so it travels with exports,
-//! backups and branches, and no prompt sees it. The ids of these entries count up (`title-1`,
-//! `title-2`, …): the newest is found by its id, however long the session is.
+//! The title that a person gives a session. It is stored in the log as a setting, so it is part of
+//! exports, backups and branches, but of no prompt. The ids of title entries are numbered
+//! (`title-1`, `title-2`, …), so the newest is found by its id, however long the session is.
 
 use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Setting, Timestamp};
 
@@ -12,17 +12,17 @@ use crate::{Problem, Result, SessionId, SessionStore, StoreError};
 const CHARACTERS_MAX: usize = 80;
 const NUMBERS_MAX: u64 = 10_000;
 
-/// A text that cannot be a title.
+/// A text that is not a valid title.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidTitle {
     #[error("the title has {characters} characters; use at most {CHARACTERS_MAX}")]
     TooLong { characters: usize },
-    #[error("a title is one line without control characters")]
+    #[error("a title must be one line without control characters")]
     NotOneLine,
 }
 
-/// A title as it is stored: trimmed and checked.
+/// Trims and validates a title.
 fn checked(title: &str) -> Result<&str, InvalidTitle> {
     let title = title.trim();
     let characters = title.chars().count();
@@ -35,7 +35,7 @@ fn checked(title: &str) -> Result<&str, InvalidTitle> {
     Ok(title)
 }
 
-/// The first line of a text, as the title of a session to which nobody gave one.
+/// Returns the first line of a text, as the title of a session without one.
 pub(crate) fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let mut characters = line.chars();
@@ -46,7 +46,7 @@ pub(crate) fn first_line(text: &str) -> String {
     title
 }
 
-/// The entry that gives a session its title; an empty one takes an earlier one back.
+/// Creates the entry that sets the title; an empty title removes an earlier one.
 fn entry(number: u64, title: &str, parent: Option<&EntryId>, now: Timestamp) -> Entry {
     let kind = EntryKind::SessionSetting(Setting::Title { title: title.into() }.into());
     let new = NewEntry { parent_id: parent.cloned(), ..NewEntry::new(kind).at(now) };
@@ -54,13 +54,13 @@ fn entry(number: u64, title: &str, parent: Option<&EntryId>, now: Timestamp) -> 
 }
 
 impl SessionStore {
-    /// The title that a person gave a session.
+    /// Returns the title that a person set.
     pub fn own_title(&self, id: &SessionId) -> Result<Option<String>> {
         let (title, _) = self.newest_title(id)?;
         Ok(title.filter(|title| !title.is_empty()))
     }
 
-    /// Gives a session a title, for people; an empty one takes it back. The title is an entry of the log.
+    /// Sets the title of a session; an empty title removes it. The title is an entry of the log.
     pub fn rename(&self, id: &SessionId, title: &str) -> Result<()> {
         let title = checked(title)?;
         let now = Timestamp::from_millis(now_millis());
@@ -72,7 +72,7 @@ impl SessionStore {
             let make =
                 |tail: Option<&EntryId>| Append::new([entry(number, title, tail, now.clone())]);
             match self.append_to_tail(id, make) {
-                // Somebody else gave it a title meanwhile.
+                // Somebody else set a title meanwhile.
                 Err(StoreError::SessionWriteFailed {
                     problem: Problem::OtherContent(_), ..
                 }) => {}
@@ -81,7 +81,7 @@ impl SessionStore {
         }
     }
 
-    /// The title that holds now, and the number that the next one gets.
+    /// Returns the current title, and the number of the next title entry.
     fn newest_title(&self, session: &SessionId) -> Result<(Option<String>, u64)> {
         let mut title = None;
         for number in 1..NUMBERS_MAX {
@@ -90,7 +90,7 @@ impl SessionStore {
             };
             let row = self.backend.rows(session, seq - 1, 1)?.into_iter().next();
             let entry = row.and_then(|row| row.decode().ok());
-            // An entry of another kind, or one that was redacted, says nothing.
+            // An entry of another kind, or a redacted one, has no title.
             if let Some(Setting::Title { title: given }) =
                 entry.as_ref().and_then(|stored| stored.entry.kind.setting())
             {

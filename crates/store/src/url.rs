@@ -1,21 +1,21 @@
-//! Where a store is, as people write it: `sqlite:PATH`, `postgres://…` or `memory`.
+//! The address of a store: `sqlite:PATH`, `postgres://…` or `memory`.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where a store is.
+/// The address of a store.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreUrl {
     Sqlite(PathBuf),
-    /// A server, as its clients write it, password and all.
+    /// A connection URL as PostgreSQL clients accept it, including the password.
     Postgres(String),
-    /// Nowhere: gone with the process.
+    /// Not persistent: the sessions end with the process.
     Memory,
 }
 
-/// A text that names no store.
+/// A text that is not the address of a store.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{got:?} names no store; write sqlite:PATH, postgres://USER@HOST/DATABASE or memory")]
 pub struct InvalidStoreUrl {
@@ -26,7 +26,7 @@ impl FromStr for StoreUrl {
     type Err = InvalidStoreUrl;
 
     fn from_str(text: &str) -> Result<Self, InvalidStoreUrl> {
-        let invalid = || InvalidStoreUrl { got: shown(text) };
+        let invalid = || InvalidStoreUrl { got: without_secrets(text) };
         if text == "memory" {
             return Ok(Self::Memory);
         }
@@ -34,7 +34,7 @@ impl FromStr for StoreUrl {
             return Ok(Self::Postgres(text.to_owned()));
         }
         match text.strip_prefix("sqlite:") {
-            // What other programs mean by these is no file of that name.
+            // Other programs give these forms another meaning than a file of that name.
             Some(path)
                 if path.contains("://")
                     || [":", "file:", "//"].iter().any(|one| path.starts_with(one)) =>
@@ -47,20 +47,20 @@ impl FromStr for StoreUrl {
     }
 }
 
-/// A text that names no store, as far as it surely holds no password: one that was meant for a server may
-/// have it anywhere.
-fn shown(text: &str) -> String {
+/// Returns the part of an invalid address that surely contains no password: in a mistyped server
+/// address it may be anywhere.
+fn without_secrets(text: &str) -> String {
     let is_path = text.starts_with("sqlite:") && !text.contains(['@', '=']);
     let end = if is_path { None } else { text.find([':', '=', '@', ' ', '?']) };
     match end.and_then(|end| text.split_at_checked(end)) {
-        // What comes before such a mark may be a password, too.
+        // The text before an `@` may be a password, too.
         Some((_, rest)) if rest.starts_with('@') => "…".to_owned(),
         Some((begin, _)) => format!("{}…", begin.chars().take(80).collect::<String>()),
         None => text.chars().take(80).collect(),
     }
 }
 
-/// The same address without what lies between the user's name and the host.
+/// Returns a server address without the password.
 pub(crate) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (user, rest) = match rest.split_once('@') {
@@ -68,14 +68,14 @@ pub(crate) fn without_password(url: &str) -> String {
         None => (None, rest),
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    // Settings behind the question mark may hold a password too.
+    // Parameters after the question mark may contain a password, too.
     let path = path.split('?').next().unwrap_or_default();
-    // A password with such marks in it: where it ends is anybody's guess.
+    // A password with these characters: its end is ambiguous.
     if user.is_some_and(|user| user.contains(['/', '?'])) || path.contains('@') {
         return format!("{scheme}://…");
     }
     let host = authority.rsplit('@').next().unwrap_or_default();
-    // Behind a colon comes a port. Anything else may be a password whose host is missing.
+    // A port follows a colon. Anything else may be a password whose host is missing.
     let hosts = host.split(',').filter(|one| !one.ends_with(']'));
     let mut ports = hosts.filter_map(|one| one.rsplit_once(':'));
     if ports.any(|(_, port)| !port.bytes().all(|byte| byte.is_ascii_digit())) {
@@ -97,7 +97,7 @@ impl fmt::Display for StoreUrl {
     }
 }
 
-/// By hand, so that no log line shows a password.
+/// Implemented by hand, so that no log line shows a password.
 impl fmt::Debug for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "StoreUrl({self})")
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_three_kinds_of_stores_are_read() {
+    fn the_three_kinds_of_stores_are_parsed() {
         assert_eq!("memory".parse::<StoreUrl>(), Ok(StoreUrl::Memory));
         assert_eq!("sqlite:a b.db".parse::<StoreUrl>(), Ok(StoreUrl::Sqlite("a b.db".into())));
         let server = "postgres://ann@db.example/talks";
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_store_is_refused() {
+    fn invalid_addresses_are_refused() {
         for text in [
             "",
             "sqlite:",

@@ -1,5 +1,5 @@
-//! Checking a session: every record against its hash, its columns against its record, every link
-//! against the chain. Reads a page at a time; changes nothing.
+//! Checks a session: every record against its hash, its columns against its record, and every link
+//! against the chain. Reads page by page and changes nothing.
 
 use tertulia_session::{ChainLink, EntryDigest, EntryId, EntryKind};
 
@@ -9,18 +9,18 @@ use crate::{Problem, Result, SessionId, SessionStore, StoreError};
 
 const PAGE: usize = 1000;
 
-/// A session that was checked, as the manifest of a backup has it.
+/// A checked session, as listed in the manifest of a backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sealed {
+pub(crate) struct ManifestEntry {
     pub(crate) id: SessionId,
     pub(crate) entries: Seq,
-    pub(crate) head: ChainLink,
+    pub(crate) chain_hash: ChainLink,
 }
 
-/// Checks the database and every session in it. Gives the sessions.
-pub(crate) fn check_all(store: &SessionStore) -> Result<Vec<Sealed>> {
+/// Checks the database and every session in it. Returns the sessions.
+pub(crate) fn check_all(store: &SessionStore) -> Result<Vec<ManifestEntry>> {
     if let Some(reason) = store.check()?.into_iter().next() {
-        let problem = Problem::NotAStore { place: store.place(), reason };
+        let problem = Problem::NotAStore { location: store.location(), reason };
         return Err(StoreError::read_failed(problem));
     }
     let mut sessions = Vec::new();
@@ -29,27 +29,31 @@ pub(crate) fn check_all(store: &SessionStore) -> Result<Vec<Sealed>> {
         if let Some(damage) = verified.damage {
             return Err(damage.into_error(&id));
         }
-        sessions.push(Sealed { id, entries: verified.entries, head: verified.head });
+        sessions.push(ManifestEntry {
+            id,
+            entries: verified.entries,
+            chain_hash: verified.chain_hash,
+        });
     }
     Ok(sessions)
 }
 
 impl SessionStore {
-    /// Checks every entry of a session against its hashes and the chain, up to the first thing that does not fit.
+    /// Checks every entry of a session against its hashes and the chain, up to the first problem.
     pub fn verify(&self, session: &SessionId) -> Result<Verified> {
-        let last = self.backend.head(session)?.seq;
+        let last = self.backend.status(session)?.seq;
         let anchor = self.backend.anchor(session)?;
         let last = anchor.map_or(last, |(seq, _)| last.max(seq));
-        let found = Verified { entries: 0, purged: 0, head: ChainLink::START, damage: None };
+        let found = Verified { entries: 0, purged: 0, chain_hash: ChainLink::START, damage: None };
         let (store, names_parents) = (self, false);
         let mut check = Check { store, session, anchor, last: None, names_parents, found };
         let damage = match check.run(last) {
             Ok(()) => None,
-            // A page of the database that cannot be read is a finding, not a failure of the check.
+            // An unreadable page of the database is a finding, not a failure of the check.
             Err(StoreError::SessionReadFailed {
-                problem: Problem::Damaged { place, entry, reason },
+                problem: Problem::Damaged { seq, entry, reason },
                 ..
-            }) => Some(Damage { place, entry, reason }),
+            }) => Some(Damage { seq, entry, reason }),
             Err(error) => return Err(error),
         };
         Ok(Verified { damage, ..check.found })
@@ -66,7 +70,7 @@ struct Check<'s> {
 }
 
 impl Check<'_> {
-    /// Checks all entries; what does not fit is an error.
+    /// Checks all entries; the first problem is the error.
     fn run(&mut self, last: Seq) -> Result<()> {
         loop {
             let rows = self.store.backend.rows(self.session, self.found.entries, PAGE)?;
@@ -77,7 +81,7 @@ impl Check<'_> {
             for row in rows {
                 let stored = self.next(row)?;
                 self.found.entries = stored.seq;
-                self.found.head = stored.link;
+                self.found.chain_hash = stored.link;
                 self.found.purged += u64::from(stored.entry.is_purged());
                 self.last = Some(stored.entry.id);
             }
@@ -85,26 +89,27 @@ impl Check<'_> {
     }
 
     fn damaged(&self, entry: Option<&EntryId>, reason: &str) -> StoreError {
-        let (place, reason) = (self.found.entries + 1, reason.to_owned());
-        Damage { place, entry: entry.cloned(), reason }.into_error(self.session)
+        let (seq, reason) = (self.found.entries + 1, reason.to_owned());
+        Damage { seq, entry: entry.cloned(), reason }.into_error(self.session)
     }
 
     fn next(&mut self, row: Row) -> Result<StoredEntry> {
         if row.seq != self.found.entries + 1 {
-            let reason = format!("the entry is missing; the next one that is there is {}", row.seq);
+            let reason = format!("the entry is missing; the next existing one is {}", row.seq);
             return Err(self.damaged(None, &reason));
         }
         let stored = row.decode().map_err(|damage| damage.into_error(self.session))?;
-        let reason = if self.found.head.next(&EntryDigest::from(&stored.entry)) != stored.link {
+        let reason = if self.found.chain_hash.next(&EntryDigest::from(&stored.entry)) != stored.link
+        {
             "its link does not follow from the entry before it"
         } else if let EntryKind::Purged(purged) = &stored.entry.kind
             && self.store.backend.find(self.session, &purged.by)?.is_none()
         {
-            "the redaction that purged it is not there"
+            "the redaction that purged it is missing"
         } else if !self.parent_fits(&stored)? {
             "the number of its parent is not that of the entry it follows"
         } else if self.anchor.is_some_and(|(seq, link)| seq == stored.seq && link != stored.link) {
-            "it is not the entry that the session had in this place"
+            "it is not the entry that the session had at this position"
         } else {
             return Ok(stored);
         };

@@ -1,12 +1,11 @@
-//! The driver: performs what the machine wants, and tells it what became of it. One thread drives; agents have threads
-//! of their own and speak through the inbox, and so do people. Every step is stored before it is shown. `step.rs` has
-//! the steps.
+//! The driver: performs the effects of the machine, and reports the results to it. It runs in one thread; agents have their
+//! own threads and send their output to the inbox, as people send commands. Every step is stored before it is shown.
+//! `step.rs` has the steps.
 
-mod built_in;
+mod built_in_answers;
 mod event;
 mod inbox;
 mod log;
-mod minutes;
 mod model;
 mod prompt;
 mod recipe;
@@ -14,18 +13,19 @@ mod record;
 mod runner;
 mod sent;
 mod step;
+mod summary;
 
 use std::sync::Arc;
 
 use tertulia_session::{Entry, EntryKind, Setting, TeamTask};
-use tertulia_store::{Hold, NewSession, SessionId, SessionStore};
+use tertulia_store::{NewSession, SessionId, SessionLock, SessionStore};
 
-pub use event::{Command, DriveError, EventSink, Pause, PermissionNumber, SessionEvent, Visit};
-pub use inbox::Door;
-pub use minutes::Compacted;
+pub use event::{Call, Command, DriveError, EventSink, PermissionNumber, SessionEvent, StopReason};
+pub use inbox::DriverHandle;
 pub use prompt::{Preview, TurnPrompt, preview};
 pub use recipe::RecipeError;
 pub use record::{is_partial, reached_nobody};
+pub use summary::Compacted;
 
 pub use sent::{PromptLost, SentPrompt, sent_prompt};
 
@@ -34,38 +34,43 @@ use crate::replay::{Difference, Undecided};
 use crate::team::Team;
 use crate::{Machine, Question, Status};
 use inbox::Inbox;
-use log::{Reading, TableLog};
+use log::{Reading, SessionLog};
 use prompt::Prompts;
 use runner::Runner;
 
-/// What was done, or why it was not.
 type Done<T = ()> = Result<T, DriveError>;
 
-/// One conversation that runs.
+/// A running session.
 pub struct Driver {
     team: Team,
     project: Option<String>,
     machine: Machine,
-    log: TableLog,
+    log: SessionLog,
     prompts: Prompts,
     runner: Runner,
     inbox: Inbox,
     asked: Option<Question>,
     is_closed: bool,
-    /// Nobody else sits at this table meanwhile.
-    _hold: Hold,
+    /// Keeps other processes from opening the session.
+    _hold: SessionLock,
 }
 
-/// A table that was opened again.
+/// A session that was opened again.
 pub struct Opened {
     pub driver: Driver,
-    /// Where the recorded decisions are not the ones that this team would have made.
+    /// Recorded decisions that differ from those of this team.
     pub differences: Vec<Difference>,
     pub undecided: Option<Undecided>,
 }
 
 impl Driver {
-    fn new(team: Team, machine: Machine, log: TableLog, hold: Hold, attended: bool) -> Self {
+    fn new(
+        team: Team,
+        machine: Machine,
+        log: SessionLog,
+        hold: SessionLock,
+        attended: bool,
+    ) -> Self {
         Self {
             team,
             project: None,
@@ -80,7 +85,7 @@ impl Driver {
         }
     }
 
-    /// Begins a session. `attended`: somebody is there who can be asked for a permission.
+    /// Creates a session. `attended`: somebody can answer permission requests.
     pub fn begin(
         store: &SessionStore,
         id: Option<SessionId>,
@@ -88,19 +93,19 @@ impl Driver {
         attended: bool,
     ) -> Result<Self, DriveError> {
         let session = store.create_in(&NewSession { id }, team.project.as_deref())?;
-        let hold = store.hold(&session.id)?.ok_or(DriveError::SomebodyElse)?;
-        let mut log = TableLog::open(store, &session.id, Reading::All)?;
+        let hold = store.lock_session(&session.id)?.ok_or(DriveError::SessionInUse)?;
+        let mut log = SessionLog::open(store, &session.id, Reading::All)?;
         if let Some(task) = &team.task {
             log.stage(EntryKind::TeamTask(TeamTask::set(task.as_str())));
-            log.commit().map_err(DriveError::of)?;
+            log.commit().map_err(DriveError::from_store)?;
         }
-        let machine = Machine::new(team.table.clone());
+        let machine = Machine::new(team.roster.clone());
         let mut driver = Self::new(team, machine, log, hold, attended);
         driver.project = session.project;
         Ok(driver)
     }
 
-    /// Opens a session again. A turn that ran is interrupted, and a person is asked before anything runs.
+    /// Opens an existing session. A turn that was running is interrupted, and a person is asked before anything runs.
     pub fn reopen(
         store: &SessionStore,
         session: &SessionId,
@@ -108,37 +113,37 @@ impl Driver {
         attended: bool,
         sink: &mut dyn EventSink,
     ) -> Result<Opened, DriveError> {
-        let hold = store.hold(session)?.ok_or(DriveError::SomebodyElse)?;
-        let mut log = TableLog::open(store, session, Reading::for_team(&team))?;
-        let mut replay = log.replay(&team.table)?;
+        let hold = store.lock_session(session)?.ok_or(DriveError::SessionInUse)?;
+        let mut log = SessionLog::open(store, session, Reading::for_team(&team))?;
+        let mut replay = log.replay(&team.roster)?;
         let differences = std::mem::take(&mut replay.differences);
         let undecided = replay.undecided.take();
-        // The steps of this log are stored whole: nothing is half decided.
+        // Steps are stored completely, so there are no unfinished decisions.
         let mut driver = Self::new(team, replay.into_recorded(), log, hold, attended);
         driver.project = driver.find_project(store, session)?;
-        driver.end_strays()?;
+        driver.kill_orphans()?;
         driver.step(&Event::Resume, sink)?;
-        // What lies before the windows is covered, as after an import.
-        driver.stage_minutes();
+        // Summarise what lies before the windows, as after an import.
+        driver.stage_summary();
         driver.store_staged(sink)?;
         Ok(Opened { driver, differences, undecided })
     }
 
-    /// The project of a session. One that has none yet, of an earlier version or another program, belongs
-    /// from now on to the folder that its log names, else to the project of this team.
+    /// Returns the project of a session. A session without one, from an earlier version or another program, is assigned to
+    /// the folder that its log names, or else to the project of this team.
     fn find_project(&self, store: &SessionStore, session: &SessionId) -> Done<Option<String>> {
         if let Some(project) = store.project(session)? {
             return Ok(Some(project));
         }
-        // Whoever knows no project, such as a program that embeds this one, assigns none.
+        // A program without projects, such as one that embeds this crate, assigns none.
         let Some(here) = self.team.project.as_deref() else { return Ok(None) };
         let project = self.log.folder.as_deref().unwrap_or(here);
         store.set_project(session, Some(project))?;
         Ok(Some(project.to_owned()))
     }
 
-    /// Notes the folder and the limit of turns, where the log says otherwise. Stored with what happens next.
-    pub fn set_terms(&mut self, folder: Option<&str>, turns_max: Option<u32>) {
+    /// Records the folder and the turn limit if they differ from the log. They are stored with the next step.
+    pub fn update_settings(&mut self, folder: Option<&str>, turns_max: Option<u32>) {
         let noted = self.log.folder.as_deref().filter(|_| !self.log.is_folder_far());
         if let Some(folder) = folder.filter(|folder| noted != Some(*folder)) {
             self.log.stage_setting(Setting::Folder { path: folder.into() });
@@ -149,76 +154,76 @@ impl Driver {
         }
     }
 
-    fn stage_minutes(&mut self) {
-        if let Some(minutes) = minutes::due(self.log.branch(), self.team.window_max()) {
-            self.log.stage(minutes);
+    fn stage_summary(&mut self) {
+        if let Some(summary) = summary::due(self.log.branch(), self.team.window_max()) {
+            self.log.stage(summary);
         }
     }
 
-    /// Ends what is left of agents whose driver was killed. One whose driver lives is left alone, and so is its table.
-    fn end_strays(&self) -> Result<(), DriveError> {
+    /// Ends agents that a killed driver left behind. Fails if their driver is still alive.
+    fn kill_orphans(&self) -> Result<(), DriveError> {
         if let Status::Running { turn } | Status::Stopping { turn } = self.machine.status() {
-            if tertulia_agent::is_held(turn.as_str()) {
-                return Err(DriveError::SomebodyElse);
+            if tertulia_agent::is_turn_alive(turn.as_str()) {
+                return Err(DriveError::SessionInUse);
             }
-            tertulia_agent::end_strays();
+            tertulia_agent::kill_orphans();
         }
         Ok(())
     }
 
-    /// Where people come in.
-    pub fn door(&self) -> Door {
-        self.inbox.door()
+    /// Returns a handle that sends commands from other threads.
+    pub fn handle(&self) -> DriverHandle {
+        self.inbox.handle()
     }
 
-    /// The session.
+    /// Returns the id of the session.
     pub fn session(&self) -> &SessionId {
         &self.log.session
     }
 
-    /// The team.
+    /// Returns the team.
     pub fn team(&self) -> &Team {
         &self.team
     }
 
-    /// The project that the session belongs to: its folder.
+    /// Returns the folder of the project that the session belongs to.
     pub fn project(&self) -> Option<&str> {
         self.project.as_deref()
     }
 
-    /// Whether the session belongs to another project than the one that the team works in.
-    pub fn is_elsewhere(&self) -> bool {
-        self.team.is_elsewhere(self.project())
+    /// Returns whether the session belongs to another project than the team.
+    pub fn is_other_project(&self) -> bool {
+        self.team.is_other_project(self.project())
     }
 
-    /// The machine, for what waits and why.
+    /// Returns the machine.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
 
-    /// Reads what of a long session was not read when it was opened, so that [`Self::entries`] are whole and
-    /// [`Self::machine`] knows why everything was decided.
+    /// Reads the rest of a long session that was not read when it was opened, so that [`Self::entries`] are complete and
+    /// [`Self::machine`] knows all decisions.
     pub fn read_all(&mut self) -> Result<(), DriveError> {
         if self.log.first_read > 0 {
             self.log.read_all()?;
-            let replay = Machine::replay(self.team.table.clone(), self.log.entries());
-            self.machine.ledger = replay.machine.ledger;
+            let replay = Machine::replay(self.team.roster.clone(), self.log.entries());
+            self.machine.decision_log = replay.machine.decision_log;
         }
         Ok(())
     }
 
-    /// The stored entries of the current branch. Of a long session, messages, summaries and what happened during
-    /// turns are read only as far as prompts need them: of those before, the entries have an id and nothing else.
+    /// Returns the stored entries of the current branch. In a long session, older messages, summaries and turn events that
+    /// prompts do not need are not read: their entries have an id and nothing else.
     pub fn entries(&self) -> &[Entry] {
         self.log.stored()
     }
 
-    /// Whether an agent works for this program now.
+    /// Returns whether an agent runs in this process.
     pub fn is_running(&self) -> bool {
         self.runner.turn().is_some()
     }
 
-    /// What a member would get if it were to answer the newest message now.
+    /// Returns the prompt that a member would get if it answered the newest message now.
     pub fn prompt_for(&mut self, member: &str) -> Option<TurnPrompt> {
         let member = self.team.member(member)?;
         let branch = self.log.branch();
@@ -226,24 +231,28 @@ impl Driver {
         Some(self.prompts.look(&self.team, branch, member, &newest.id))
     }
 
-    pub(super) fn pause(&mut self) -> Pause {
+    pub(super) fn pause(&mut self) -> StopReason {
         if self.is_closed {
-            return Pause::Closed;
+            return StopReason::Closed;
         }
         if self.runs_elsewhere() {
-            return Pause::Elsewhere;
+            return StopReason::Elsewhere;
         }
         if let Some((member, title)) = self.runner.refused.take() {
-            return Pause::PermissionNeeded { member, title };
+            return StopReason::PermissionNeeded { member, title };
         }
         match self.asked.clone() {
-            Some(question) => Pause::Asked(question),
-            None => Pause::Rested,
+            Some(question) => StopReason::Asked(question),
+            None => StopReason::Rested,
         }
     }
 
-    /// Does what a person wants. Also for the one who holds the driver.
-    pub fn obey(&mut self, command: Command, sink: &mut dyn EventSink) -> Result<(), DriveError> {
+    /// Executes a command. The owner of the driver may call this directly.
+    pub fn execute(
+        &mut self,
+        command: Command,
+        sink: &mut dyn EventSink,
+    ) -> Result<(), DriveError> {
         let is_new_work = matches!(
             command,
             Command::Say { .. } | Command::Continue | Command::Repeat(_) | Command::Compact
@@ -257,7 +266,7 @@ impl Driver {
             }
             Command::Cancel(cancel) => self.step(&Event::Cancel(cancel), sink),
             Command::CancelRunning => match self.machine.status() {
-                // Whoever lets it run can stop it.
+                // Only the process that runs it can stop it.
                 Status::Running { .. } if self.runs_elsewhere() => Err(DriveError::Elsewhere),
                 Status::Running { turn } => self.step(&Event::Cancel(Cancel::Turn(turn)), sink),
                 _ => Ok(()),
@@ -266,13 +275,13 @@ impl Driver {
             Command::Repeat(turn) => self.step(&Event::Repeat { turn }, sink),
             Command::Permit(number, answer) => self.permit(number, &answer, sink),
             Command::Compact => self.compact(sink).map(|_| ()),
-            Command::Visit(visit) => {
+            Command::Call(call) => {
                 self.catch_up(sink)?;
-                (visit.0)(self, sink)
+                (call.0)(self, sink)
             }
             Command::Close => {
                 self.is_closed = true;
-                // What waits goes on waiting: another program may go on with it, or somebody who comes back.
+                // Queued turns stay queued: another process or a later one may continue them.
                 match self.runner.turn().cloned() {
                     Some(turn) => self.step(&Event::Cancel(Cancel::Turn(turn)), sink),
                     None => Ok(()),
@@ -281,10 +290,10 @@ impl Driver {
         }
     }
 
-    /// Covers what was said so far by a summary, because a person wants it.
+    /// Summarises the messages so far, on request of a person.
     pub fn compact(&mut self, sink: &mut dyn EventSink) -> Result<Compacted, DriveError> {
         self.catch_up(sink)?;
-        let (compacted, summary) = minutes::requested(self.log.branch());
+        let (compacted, summary) = summary::requested(self.log.branch());
         if let Some(summary) = summary {
             self.log.stage(summary);
             self.try_store(sink)?;
@@ -300,14 +309,14 @@ impl Driver {
     }
 }
 
-/// Somebody else has written to the session, such as a command that redacts or branches, or another program at the
-/// same server: the log is read again, and what runs here follows it.
+/// Handles writes of other processes, such as a command that redacts or branches: the log is read again, and the turn that
+/// runs here follows it.
 impl Driver {
-    /// Takes in what others wrote. Of what was staged so many entries are staged again, if they tell what
-    /// an agent did or cost; what belonged to a step is not, for it may be decided otherwise now.
+    /// Reads what others wrote. Of the first `staged_before` staged entries, those that record output or costs of an agent
+    /// are staged again. Entries of a step are not, since the decision may differ now.
     pub(super) fn rejoin(&mut self, staged_before: usize, sink: &mut dyn EventSink) -> Done {
         let (staged, first_new) = self.log.reload(Reading::for_team(&self.team))?;
-        self.machine = self.log.replay(&self.team.table)?.into_recorded();
+        self.machine = self.log.replay(&self.team.roster)?.into_recorded();
         self.prompts = Prompts::new(self.log.entries());
         for entry in self.log.entries().get(first_new..).unwrap_or_default() {
             sink.on_event(SessionEvent::Stored(Arc::new(entry.clone())));
@@ -319,12 +328,12 @@ impl Driver {
         Ok(())
     }
 
-    /// What runs here does what the log says of it: somebody may have stopped it, or left its branch.
+    /// Applies the log to the turn that runs here: another process may have stopped it, or left its branch.
     fn follow_log(&mut self) {
         match (self.machine.status(), self.runner.turn().cloned()) {
             (Status::Running { turn }, Some(here)) if turn == here => {}
             (_, Some(here)) => self.runner.stop(&here),
-            // The end of a cancelled agent is in no entry.
+            // No entry records the end of a cancelled agent.
             (Status::Stopping { turn }, None) if self.runner.has_begun(&turn) => {
                 self.machine.state.stopped();
             }
@@ -350,7 +359,7 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// An agent does not outlive its table.
+    /// Stops the agent: it must not outlive its driver.
     fn drop(&mut self) {
         self.runner.stop_and_wait(&mut self.inbox);
     }

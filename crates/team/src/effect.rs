@@ -1,63 +1,75 @@
-//! What happens at the table, as the machine is told by the driver or by a replay, and what the machine wants done. Data
-//! only; the driver performs the effects in order, the entries of one step in one append.
+//! Input and output of the machine: events, which the driver or a replay passes in, and effects, which the machine returns.
+//! Data only. The driver performs the effects in order and appends the entries of one step in one batch.
 
 use tertulia_session::{EntryId, EntryKind, Intent, Turn, TurnState};
 
 use crate::guard::Dollars;
 use crate::{Note, PersonMessage, SpeakerError};
 
-/// Something that happened.
+/// Input of the machine: something that happened in the session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A person said something, and it is an entry. Who, where the door knows; else as `[FROM: …]` says, the person that
-    /// is waited for, or the only one.
+    /// A person wrote a message, and it is an entry. `member` is the sender if the caller knows it. Otherwise the sender is
+    /// the person in `[FROM: …]`, the person whose answer is awaited, or the only person.
     PersonSaid { entry: EntryId, member: Option<Box<str>>, message: Box<PersonMessage> },
-    /// The agent of this turn works. Nothing is decided by it.
+    /// The agent of this turn started working. Decides nothing.
     TurnStarted { turn: EntryId },
-    /// An agent's answer is an entry: its own final text, without tool output, thinking or words of others. What is left
-    /// of one that was interrupted routes nothing.
+    /// An agent answered, and the answer is an entry: its final text, without tool output, thinking or quotes. The part of
+    /// an interrupted answer routes nothing.
     AgentSaid { turn: EntryId, entry: EntryId, text: String, interrupted: bool },
-    /// An agent could not answer, or ended after its turn was cancelled. The class is that of the failure, such as `quota`.
+    /// An agent could not answer, or ended after its turn was cancelled. `class` is the error class, such as `quota`.
     AgentFailed { turn: EntryId, class: Box<str>, entry: Option<EntryId> },
-    /// Turns are to stop.
+    /// A person cancels turns.
     Cancel(Cancel),
-    /// A member has cost this much.
+    /// A member caused this cost.
     UsageSeen { member: Box<str>, usd: f64 },
-    /// A person is to be asked after so many turns at the latest; `None`: as the team says.
+    /// A person must be asked after this many turns at the latest; `None`: the limit of the team applies.
     TurnsLimited { turns: Option<u32> },
-    /// What waits may go on.
+    /// Paused turns may continue.
     Continue,
-    /// The table was opened again after its process had ended; see [`crate::Machine::replay`].
+    /// The session was opened again after its process had ended; see [`crate::Machine::replay`].
     Resume,
-    /// The person wants a turn again that failed, was cancelled or interrupted.
+    /// A person retries a turn that failed, was cancelled or was interrupted.
     Repeat { turn: EntryId },
 }
 
-/// Which turns are stopped.
+/// The turns to cancel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancel {
-    /// This one, whether it runs or waits.
+    /// One turn, running or waiting.
     Turn(EntryId),
-    /// The one that runs and all that wait.
+    /// The running turn and all waiting turns.
     All,
 }
 
-/// Something to be done.
+/// Output of the machine: something that the driver must do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Append a turn's new state, or that the person said "go on". The id follows from the decision: twice is harmless.
-    Append { id: EntryId, kind: EntryKind },
-    /// Let an agent answer. The same step has appended that it started.
-    StartTurn { turn: EntryId, member: Box<str>, parent: EntryId, intent: Intent },
+    /// Append a turn's new state, or a setting. The id is derived from the decision, so appending twice is harmless.
+    Append {
+        id: EntryId,
+        kind: EntryKind,
+    },
+    /// Start an agent. The same step has appended the `started` entry.
+    StartTurn {
+        turn: EntryId,
+        member: Box<str>,
+        parent: EntryId,
+        intent: Intent,
+    },
     /// Stop the agent of this turn, and report its end.
-    CancelTurn { turn: EntryId, member: Box<str> },
-    /// Ask a person.
+    CancelTurn {
+        turn: EntryId,
+        member: Box<str>,
+    },
     AskPerson(Question),
-    /// The team has this task from here on; `None` takes it away.
-    SetTeamTask { task: Option<String> },
-    /// Tell what was refused or changed.
+    /// Set the task of the team; `None` removes it.
+    SetTeamTask {
+        task: Option<String>,
+    },
+    /// Report what was refused or changed.
     Note(Note),
-    /// Nothing runs, nothing waits and nobody is asked.
+    /// Nothing runs, nothing waits and no person is asked.
     Rest,
 }
 
@@ -69,7 +81,7 @@ impl Effect {
         }
     }
 
-    /// The members whose turns these effects queue, in order.
+    /// Returns the members whose turns these effects queue, in order.
     pub(crate) fn queued<'e>(effects: impl IntoIterator<Item = &'e Self>) -> Vec<Box<str>> {
         let turns = effects.into_iter().filter_map(Self::as_turn);
         let queued = turns.filter(|turn| turn.state == TurnState::Queued);
@@ -80,15 +92,15 @@ impl Effect {
 /// A question to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Whom to ask; `None` where no person sits at the table.
+    /// The person to ask; `None` if the team has no person.
     pub to: Option<Box<str>>,
-    pub why: Why,
+    pub why: PauseReason,
 }
 
-/// Why a person is asked.
+/// The reason why a person is asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Why {
-    /// It is their turn; `by` is `None` for a person from outside.
+pub enum PauseReason {
+    /// It is the person's turn; `by` is `None` if somebody outside the team asked.
     #[error("{} asked a question in {entry}", by.as_deref().unwrap_or("somebody"))]
     Answer { turn: EntryId, entry: EntryId, by: Option<Box<str>> },
     #[error(
@@ -96,27 +108,27 @@ pub enum Why {
         counted(*turns as usize, "one turn", "# turns")
     )]
     LoopGuard { turns: u32 },
-    /// The same two agents answer each other again and again; one name twice for an agent that addresses itself.
+    /// The same two agents keep answering each other. Both names are equal for an agent that addresses itself.
     #[error("{}. Continue?", pair_loop(pair, *turns))]
     PairLoop { pair: [Box<str>; 2], turns: u32 },
-    /// A spending limit is reached: a member's, or that of the session.
+    /// The spending limit of a member, or of the session if `member` is `None`, is reached.
     #[error("{} {}", member.as_deref().unwrap_or("the session"), match *allowed == Dollars::default() {
         true => "may not spend anything (budget_usd = 0 in the team file), so no turn starts".to_owned(),
         false => format!("has spent ${spent} of ${allowed}. Continue?"),
     })]
     Spending { member: Option<Box<str>>, spent: Dollars, allowed: Dollars },
-    /// None of the names in a message is known; each with the nearest known one.
+    /// A message has only unknown names; each comes with the nearest known name.
     #[error("{entry} reached nobody: {}", unresolved(names))]
     Unresolved { entry: EntryId, names: Vec<(Box<str>, Option<Box<str>>)> },
     #[error("{entry} addresses nobody, and the team has no agent")]
     NobodyToAnswer { entry: EntryId },
-    /// It is not clear which person speaks.
+    /// The sender of a message is not clear.
     #[error("{entry} was not routed: {error}")]
     WhoSpeaks { entry: EntryId, error: SpeakerError },
-    /// An agent failed, and nothing else waits.
+    /// An agent failed, and no other turn waits.
     #[error("{member} could not answer ({class}); retry turn {turn}, or say how to continue")]
     Failed { turn: EntryId, member: Box<str>, class: Box<str> },
-    /// The person cancelled a turn that ran; others wait for a word.
+    /// A person cancelled the running turn; other turns wait for a decision.
     #[error("turn {turn} was cancelled. Continue with {}?", queued(*waiting))]
     Cancelled { turn: EntryId, waiting: usize },
     #[error("{}", match (interrupted, waiting) {
@@ -125,13 +137,13 @@ pub enum Why {
         (None, _) => format!("the session was opened again. Continue with {}?", queued(*waiting)),
     })]
     Resumed { interrupted: Option<EntryId>, waiting: usize },
-    /// Turns were paused when a person said something else; that is done, and they still wait.
+    /// Turns were paused when a person wrote something else. That is done, and they still wait.
     #[error("{} paused. Continue?", counted(*waiting, "one earlier turn is still", "# earlier turns are still"))]
     Paused { waiting: usize },
 }
 
-impl Why {
-    /// The entries that the question rests on.
+impl PauseReason {
+    /// Returns the entries that the question is about.
     pub fn ids(&self) -> Vec<&EntryId> {
         match self {
             Self::Answer { turn, entry, .. } => vec![turn, entry],
@@ -178,29 +190,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_of_a_thing_is_not_many() {
+    fn a_count_of_one_is_written_as_a_word() {
         let turn = || EntryId::from("e-1");
         let pair = || ["max".into(), "eva".into()];
         for why in [
-            Why::Cancelled { turn: turn(), waiting: 1 },
-            Why::Resumed { interrupted: Some(turn()), waiting: 0 },
-            Why::Resumed { interrupted: Some(turn()), waiting: 1 },
-            Why::Resumed { interrupted: None, waiting: 1 },
-            Why::LoopGuard { turns: 1 },
-            Why::PairLoop { pair: pair(), turns: 1 },
-            Why::PairLoop { pair: ["max".into(), "max".into()], turns: 1 },
-            Why::Paused { waiting: 1 },
+            PauseReason::Cancelled { turn: turn(), waiting: 1 },
+            PauseReason::Resumed { interrupted: Some(turn()), waiting: 0 },
+            PauseReason::Resumed { interrupted: Some(turn()), waiting: 1 },
+            PauseReason::Resumed { interrupted: None, waiting: 1 },
+            PauseReason::LoopGuard { turns: 1 },
+            PauseReason::PairLoop { pair: pair(), turns: 1 },
+            PauseReason::PairLoop { pair: ["max".into(), "max".into()], turns: 1 },
+            PauseReason::Paused { waiting: 1 },
         ] {
-            let told = why.to_string();
-            assert!(!told.split(' ').any(|word| ["0", "1"].contains(&word)), "{told}");
+            let text = why.to_string();
+            assert!(!text.split(' ').any(|word| ["0", "1"].contains(&word)), "{text}");
         }
-        let two = Why::Cancelled { turn: turn(), waiting: 2 }.to_string();
+        let two = PauseReason::Cancelled { turn: turn(), waiting: 2 }.to_string();
         assert_eq!(two, "turn e-1 was cancelled. Continue with the 2 queued turns?");
     }
 
     #[test]
     fn a_loop_of_one_member_names_it_once() {
-        let why = Why::PairLoop { pair: ["max".into(), "max".into()], turns: 12 };
+        let why = PauseReason::PairLoop { pair: ["max".into(), "max".into()], turns: 12 };
         let expected = "max has taken 12 turns in a row, addressing itself. Continue?";
         assert_eq!(why.to_string(), expected);
     }

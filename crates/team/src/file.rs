@@ -1,11 +1,11 @@
-//! The team file: who sits at the table, which agent answers for each of them, and what they may do.
-//! docs/team-file.md is the reference, docs/tertulia.schema.json the schema. A text is read in stages, one file each:
-//! `tree`, `desk`, `member` or `earlier`, `check`. Every stage goes on after an error, so that all are told at once.
+//! The team file: the members, the agent that answers for each of them, and their permissions. docs/team-file.md is
+//! the reference, schema/tertulia.schema.json the schema. A text is read in stages, one file each: `tree`, `fields`,
+//! `member` or `earlier`, `check`. Every stage continues after an error, so that all errors are reported at once.
 
 mod changes;
 mod check;
-mod desk;
 mod earlier;
+mod fields;
 mod init;
 mod member;
 mod problem;
@@ -21,38 +21,40 @@ use std::collections::BTreeMap;
 use tertulia_agent::agents::AgentDefinition;
 use tertulia_agent::{CommandOutput, Permissions};
 
-use crate::house::{LIBRARIAN, SCRIBE};
-use crate::table::{Limits, Member, MemberKind, Table, TableError};
+use crate::built_in::{LIBRARIAN, SCRIBE};
+use crate::roster::{Limits, Member, MemberKind, Roster, RosterError};
 
 pub use changes::{Change, HideKey, changes};
 pub use init::{FoundAgent, first_task, write_new};
 pub use member::{LibrarianScope, known_agents, known_fields};
 pub use problem::{FileErrors, FileProblem, Position};
-pub use read::{ContentHash, Found, Opened, Origin, Places, find, find_project, open, open_inside};
-pub use settings::{Settings, SettingsError, SettingsGuard, WorkPlace};
+pub use read::{
+    ContentHash, Found, Opened, Origin, SearchPaths, find, find_project, open, open_inside,
+};
+pub use settings::{Settings, SettingsError, SettingsGuard, WorkFolder};
 pub use spec::FileReadError;
 pub use trust::{Trust, TrustError, TrustReason, Trusted, needs_trust};
 
 /// The JSON Schema of the team file.
-pub const SCHEMA: &str = include_str!("../../../docs/tertulia.schema.json");
+pub const SCHEMA: &str = include_str!("../schema/tertulia.schema.json");
 
-/// The name under which a team file is looked for.
+/// The file name of a team file.
 pub const FILE_NAME: &str = "tertulia.toml";
 
-/// A team file that was read and found good.
+/// A valid team file.
 #[derive(Clone, Debug, Default)]
 pub struct TeamFile {
     pub task: Option<Box<str>>,
-    /// The member that gets a person's message which addresses nobody.
+    /// The member that gets messages of people that address nobody.
     pub default: Option<Box<str>>,
     pub limits: Limits,
     pub resources: ResourcesFile,
     pub members: Vec<MemberFile>,
-    /// What is allowed and may still not be meant. Two files that differ only here are equal.
+    /// Warnings about values that are valid but may be mistakes. They are ignored when two files are compared.
     pub warnings: Vec<FileProblem>,
 }
 
-/// A member as the team file describes it. Paths are as written: relative ones start at the folder of the file.
+/// A member as written in the team file. Relative paths start at the folder of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemberFile {
     pub name: Box<str>,
@@ -65,7 +67,7 @@ pub struct MemberFile {
     pub instruction_file: Option<Box<str>>,
     pub preamble: PreambleFile,
     pub permissions: Permissions,
-    /// How many messages before the newest one it sees.
+    /// Number of messages before the newest one that it sees.
     pub window: Option<usize>,
     pub budget_bytes: Option<usize>,
     pub budget_tokens: Option<usize>,
@@ -76,17 +78,17 @@ pub struct MemberFile {
     /// Seconds between two bytes of output.
     pub silence_s: Option<u32>,
     pub resources: ResourcesFile,
-    /// What `[limits]` says of that: it counts where the member itself says nothing.
+    /// The value in `[limits]`, which applies if the member has none.
     pub inherited: ResourcesFile,
-    /// The program and its first arguments, word by word.
+    /// The program and its first arguments.
     pub command: Vec<Box<str>>,
     pub args: Vec<Box<str>>,
     pub env: BTreeMap<Box<str>, Box<str>>,
     pub cwd: Option<Box<str>>,
     pub output: CommandOutput,
-    /// The endpoint, up to and without `/chat/completions`.
+    /// The URL of the endpoint, without `/chat/completions`.
     pub base_url: Option<Box<str>>,
-    /// The variable of our environment that holds the key of the endpoint.
+    /// The environment variable that holds the key of the endpoint.
     pub key_variable: Option<Box<str>>,
     pub answers: Vec<Box<str>>,
     pub script_file: Option<Box<str>>,
@@ -94,14 +96,14 @@ pub struct MemberFile {
     pub color: Option<Box<str>>,
 }
 
-/// What all processes of a turn together may use, as the team file writes it.
+/// Resource limits of all processes of a turn together, as written in the team file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResourcesFile {
     pub max_processes: Option<u32>,
     pub max_memory_mb: Option<u32>,
 }
 
-/// What a member's prompt says about the team, as the team file writes it.
+/// The `preamble` setting as written in the team file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PreambleFile {
     #[default]
@@ -111,8 +113,8 @@ pub enum PreambleFile {
 }
 
 impl TeamFile {
-    /// The table of a fresh machine: a person, and the two house members. Nothing has to be installed.
-    pub fn house() -> Self {
+    /// Returns the default team: a person and the two built-in members. Needs no installed programs.
+    pub fn built_in() -> Self {
         let members = vec![
             MemberFile::human("you"),
             MemberFile::ai("scribe", SCRIBE),
@@ -121,15 +123,15 @@ impl TeamFile {
         Self { default: Some("scribe".into()), ..Self::new(members) }
     }
 
-    /// A file with these members and nothing else.
+    /// Creates a file with these members and nothing else.
     pub fn new(members: Vec<MemberFile>) -> Self {
         Self { members, ..Self::default() }
     }
 
-    /// The table that the file describes. A file that was parsed always has one.
-    pub fn table(&self) -> Result<Table, TableError> {
+    /// Returns the roster that the file describes. Never fails for a parsed file.
+    pub fn roster(&self) -> Result<Roster, RosterError> {
         let members = self.members.iter().map(|file| self.seated(file));
-        Ok(Table::new(members)?.with_limits(self.limits.clone()))
+        Ok(Roster::new(members)?.with_limits(self.limits.clone()))
     }
 
     pub(crate) fn seated(&self, file: &MemberFile) -> Member {
@@ -142,8 +144,8 @@ impl TeamFile {
         }
     }
 
-    /// The same team without the files that it names outside of its folder, for a file that nobody has
-    /// trusted: nothing is started, and nothing outside is read. Says which were left out.
+    /// Returns the team without the files outside its folder, for an untrusted file: nothing is started, and nothing
+    /// outside is read. Also returns the omitted files.
     pub fn without_outside_files(&self) -> (Self, Vec<Box<str>>) {
         let (mut team, mut left_out) = (self.clone(), Vec::new());
         for member in &mut team.members {
@@ -160,7 +162,7 @@ impl TeamFile {
         (team, left_out)
     }
 
-    /// The member of exactly this name.
+    /// Returns the member of exactly this name.
     pub fn member(&self, name: &str) -> Option<&MemberFile> {
         self.members.iter().find(|member| &*member.name == name)
     }
@@ -178,17 +180,17 @@ impl PartialEq for TeamFile {
 }
 
 impl MemberFile {
-    /// Whether a program is started for it.
+    /// Returns whether a program is started for it.
     pub fn starts_program(&self) -> bool {
         self.agent.is_some_and(|agent| agent.takes("command"))
     }
 
-    /// A person.
+    /// Creates a person.
     pub fn human(name: impl Into<Box<str>>) -> Self {
         Self::new(name.into(), MemberKind::Human, None)
     }
 
-    /// A member for whom this agent answers.
+    /// Creates a member that this agent answers for.
     pub fn ai(name: impl Into<Box<str>>, agent: &'static AgentDefinition) -> Self {
         Self::new(name.into(), MemberKind::Ai, Some(agent))
     }

@@ -1,19 +1,19 @@
-//! What stops agents from going on for ever: turns since a person spoke, turns between the same two, and
-//! money. Checked before every start of an agent, never in the middle of a turn.
+//! Limits that keep agents from running forever: turns since a person spoke, turns between the same two members, and
+//! cost. Checked before every start of an agent, never during a turn.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::effect::Why;
-use crate::table::{Seat, Table};
+use crate::effect::PauseReason;
+use crate::roster::{MemberIndex, Roster};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Guard {
     turns: u32,
-    /// What the person allows, if less than the team does.
+    /// Limit set by a person; applies if it is lower than the limit of the team.
     pub(crate) turns_max: Option<u32>,
-    /// Turns by pair of seats, the smaller seat first.
-    pairs: BTreeMap<(Seat, Seat), u32>,
+    /// Turns by pair of members, the smaller index first.
+    pairs: BTreeMap<(MemberIndex, MemberIndex), u32>,
     session: Purse,
     members: Vec<Purse>,
 }
@@ -22,35 +22,35 @@ pub(crate) struct Guard {
 struct Purse {
     spent: Dollars,
     limit: Option<Dollars>,
-    /// What the person has added to the limit by saying "go on".
+    /// Amount that a person added to the limit by continuing.
     granted: Dollars,
 }
 
 impl Guard {
-    pub(crate) fn new(table: &Table) -> Self {
+    pub(crate) fn new(roster: &Roster) -> Self {
         Self {
-            session: Purse::new(table.limits().budget_usd),
-            members: table.members().iter().map(|member| Purse::new(member.budget_usd)).collect(),
+            session: Purse::new(roster.limits().budget_usd),
+            members: roster.members().iter().map(|member| Purse::new(member.budget_usd)).collect(),
             ..Self::default()
         }
     }
 
-    pub(crate) fn started(&mut self, by: Option<Seat>, seat: Seat) {
+    pub(crate) fn started(&mut self, by: Option<MemberIndex>, index: MemberIndex) {
         self.turns = self.turns.saturating_add(1);
         if let Some(by) = by {
-            let count = self.pairs.entry((by.min(seat), by.max(seat))).or_default();
+            let count = self.pairs.entry((by.min(index), by.max(index))).or_default();
             *count = count.saturating_add(1);
         }
     }
 
-    /// Turns count anew. Money does not: only "go on" allows more of it.
+    /// Resets the turn counts. Costs are not reset: only continuing raises their limit.
     pub(crate) fn person_said(&mut self) {
         self.turns = 0;
         self.pairs.clear();
     }
 
-    /// Turns count anew, and whoever has spent all may spend as much again.
-    pub(crate) fn go_on(&mut self) {
+    /// Resets the turn counts, and doubles the budget of every member that has used it up.
+    pub(crate) fn continue_turns(&mut self) {
         self.person_said();
         for purse in self.members.iter_mut().chain([&mut self.session]) {
             if purse.is_empty() {
@@ -59,29 +59,35 @@ impl Guard {
         }
     }
 
-    /// Something was paid; `None` for somebody who does not sit at the table.
-    pub(crate) fn paid(&mut self, seat: Option<Seat>, price: Dollars) {
+    /// Adds a cost; `None` for somebody who is not in the team.
+    pub(crate) fn paid(&mut self, index: Option<MemberIndex>, price: Dollars) {
         self.session.spent = self.session.spent.plus(price);
-        if let Some(purse) = seat.and_then(|seat| self.members.get_mut(seat.0)) {
+        if let Some(purse) = index.and_then(|index| self.members.get_mut(index.0)) {
             purse.spent = purse.spent.plus(price);
         }
     }
 
-    pub(crate) fn stops(&self, table: &Table, by: Option<Seat>, seat: Seat) -> Option<Why> {
-        let limits = table.limits();
+    pub(crate) fn stops(
+        &self,
+        roster: &Roster,
+        by: Option<MemberIndex>,
+        index: MemberIndex,
+    ) -> Option<PauseReason> {
+        let limits = roster.limits();
         if self.turns >= self.turns_max.unwrap_or(u32::MAX).min(limits.turns) {
-            return Some(Why::LoopGuard { turns: self.turns });
+            return Some(PauseReason::LoopGuard { turns: self.turns });
         }
-        // A person and an agent may talk as long as they like.
-        if let Some(by) = by.filter(|by| !table.is_human(*by)) {
-            let turns = self.pairs.get(&(by.min(seat), by.max(seat))).copied().unwrap_or_default();
+        // The pair limit does not apply to a person and an agent.
+        if let Some(by) = by.filter(|by| !roster.is_human(*by)) {
+            let turns =
+                self.pairs.get(&(by.min(index), by.max(index))).copied().unwrap_or_default();
             if turns >= limits.pair {
-                let pair = [table.name(by).into(), table.name(seat).into()];
-                return Some(Why::PairLoop { pair, turns });
+                let pair = [roster.name(by).into(), roster.name(index).into()];
+                return Some(PauseReason::PairLoop { pair, turns });
             }
         }
-        let own = self.members.get(seat.0).filter(|purse| purse.is_empty());
-        let own = own.map(|purse| purse.why(Some(table.name(seat).into())));
+        let own = self.members.get(index.0).filter(|purse| purse.is_empty());
+        let own = own.map(|purse| purse.why(Some(roster.name(index).into())));
         own.or_else(|| self.session.is_empty().then(|| self.session.why(None)))
     }
 }
@@ -99,9 +105,9 @@ impl Purse {
         self.allowed().is_some_and(|allowed| self.spent >= allowed)
     }
 
-    fn why(&self, member: Option<Box<str>>) -> Why {
+    fn why(&self, member: Option<Box<str>>) -> PauseReason {
         let allowed = self.allowed().unwrap_or_default();
-        Why::Spending { member, spent: self.spent, allowed }
+        PauseReason::Spending { member, spent: self.spent, allowed }
     }
 }
 
@@ -110,13 +116,13 @@ impl Purse {
 pub struct Dollars(u64);
 
 impl Dollars {
-    /// An amount; less than nothing, and what is no number, counts as nothing.
+    /// Converts an amount; negative amounts and NaN become 0.
     pub fn from_usd(usd: f64) -> Self {
         // A float beyond the range becomes the largest number, and NaN becomes 0.
         Self((usd * 1e6).round() as u64)
     }
 
-    /// Both together.
+    /// Returns the sum, saturating at the maximum.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))

@@ -1,11 +1,11 @@
-//! Who speaks next in a session of people and agents, and how their turns run.
+//! Decides who speaks next in a session of people and agents, and runs the turns.
 //!
 //! - [`Machine`] decides, and is pure: [`Event`]s go in, [`Effect`]s come out. The same log gives the same decisions
 //!   ([`Machine::replay`]), and each of them has a [`Cause`](tertulia_session::Cause). docs/routing.md has the rules.
 //! - [`Driver`] performs the effects. It has threads and a clock.
-//! - [`Team`] says who the members are and how they answer; [`mod@file`] reads it from a team file.
+//! - [`Team`] lists the members and how each of them answers; [`mod@file`] reads it from a team file.
 //!
-//! A session of a person and two agents, whose answers are written down here:
+//! A session of a person and two agents with scripted answers:
 //!
 //! ```
 //! use tertulia_session::EntryKind;
@@ -30,7 +30,7 @@
 //! let team = Team::from_file(&file, ".".as_ref())?;
 //! let store = SessionStore::memory();
 //! let mut driver = Driver::begin(&store, None, team, false)?;
-//! // Whatever implements `EventSink` is told what happens; a channel is one.
+//! // Any `EventSink` receives the events; a channel sender is one.
 //! let (mut sink, events) = std::sync::mpsc::channel();
 //! driver.say(None, "Please plan. @max", &mut sink)?;
 //! driver.run(&mut sink)?;
@@ -40,12 +40,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod built_in;
 #[expect(clippy::disallowed_methods, reason = "the driver does IO: it has threads and a clock")]
 mod driver;
 mod effect;
 pub mod file;
 mod guard;
-mod house;
 mod machine;
 mod message;
 mod names;
@@ -53,16 +53,16 @@ mod note;
 mod preamble;
 mod queue;
 mod replay;
+mod roster;
 mod state;
-mod table;
 mod team;
 
 pub use driver::{
-    Command, Compacted, Door, DriveError, Driver, EventSink, Opened, Pause, PermissionNumber,
-    Preview, PromptLost, RecipeError, SentPrompt, SessionEvent, TurnPrompt, Visit, is_partial,
-    preview, reached_nobody, sent_prompt,
+    Call, Command, Compacted, DriveError, Driver, DriverHandle, EventSink, Opened,
+    PermissionNumber, Preview, PromptLost, RecipeError, SentPrompt, SessionEvent, StopReason,
+    TurnPrompt, is_partial, preview, reached_nobody, sent_prompt,
 };
-pub use effect::{Cancel, Effect, Event, Question, Why};
+pub use effect::{Cancel, Effect, Event, PauseReason, Question};
 pub use guard::Dollars;
 pub use machine::{Decision, Machine, Status, WaitingTurn};
 pub use message::PersonMessage;
@@ -70,15 +70,16 @@ pub use names::nearest_name;
 pub use note::Note;
 pub use preamble::Preamble;
 pub use replay::{Difference, Replay, Undecided};
-pub use table::{Limits, Member, MemberKind, SpeakerError, Table, TableError};
-pub use team::{Answers, DEFAULT_WINDOW, Team, TeamError, TeamMember, UnknownMember};
+pub use roster::{Limits, Member, MemberKind, Roster, RosterError, SpeakerError};
+pub use team::{DEFAULT_WINDOW, Responder, Team, TeamError, TeamMember, UnknownMember};
 
-// What a team is made of, and what the command line needs of agents: it knows the team, not the agents.
-pub use house::{LIBRARIAN, SCRIBE};
+// Re-exported because the command line depends on this crate and not on the agent crate.
+pub use built_in::{LIBRARIAN, SCRIBE};
 pub use tertulia_agent::agents;
 pub use tertulia_agent::end_all_now;
 pub use tertulia_agent::{
-    AgentKind, AgentSpec, CommandOutput, Containment, Endpoint, LimitKeeper, PermissionAnswer,
-    PermissionChoice, PermissionRequest, Permissions, Probe, ResourceLimits, ScriptLine, SignIn,
-    Timeouts, Unusable, Whereabouts, containment, limit_keeper, look_for, probe, supervisor_main,
+    AgentKind, AgentSpec, AuthState, CommandOutput, Containment, Endpoint, LimitEnforcer,
+    PermissionAnswer, PermissionChoice, PermissionRequest, Permissions, Probe, ProgramLocation,
+    ResourceLimits, ScriptLine, Timeouts, Unusable, containment, limit_enforcer, locate_program,
+    probe, supervisor_main,
 };

@@ -1,5 +1,5 @@
-//! The turn machine: an event comes in, the state changes, effects come out. Pure. One turn runs at a time. Every step
-//! reads alike: what the event itself means (`said`, `turns`), then `advance`, which starts the next turn or says why not.
+//! The turn machine: takes an event, changes the state and returns effects. Pure. One turn runs at a time. Every step has
+//! two parts: handle the event (`said`, `turns`), then `advance`, which starts the next turn or asks a person.
 
 mod said;
 mod turns;
@@ -9,33 +9,33 @@ use std::fmt;
 
 use tertulia_session::{Cause, EntryId, EntryKind, Fields, Intent, QueueRule, Turn, TurnState};
 
-use crate::effect::{Effect, Event, Question, Why};
+use crate::effect::{Effect, Event, PauseReason, Question};
 use crate::guard::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
-use crate::state::{Slot, State, TurnChange};
-use crate::table::{Seat, SpeakerError, Table, speaker};
+use crate::roster::{MemberIndex, Roster, SpeakerError, speaker};
+use crate::state::{ActiveTurn, State, TurnChange};
 
-/// The router, the queue and the turns of one table.
+/// The router, the queue and the turns of one session.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    pub(crate) table: Table,
+    pub(crate) roster: Roster,
     pub(crate) state: State,
-    pub(crate) ledger: Ledger,
+    pub(crate) decision_log: DecisionLog,
 }
 
-/// What the table does now. It is stopping while a cancelled agent has not ended, waiting while a person is to answer,
-/// and paused where turns wait and a person is asked first.
+/// The current state of the session: `Stopping` until a cancelled agent has ended, `Waiting` for the answer of a person,
+/// `Paused` if turns wait and a person is asked first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
     Resting,
     Running { turn: EntryId },
     Stopping { turn: EntryId },
     Waiting { turn: EntryId, member: Box<str> },
-    Paused(Why),
+    Paused(PauseReason),
 }
 
-/// A turn that waits.
+/// A queued turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingTurn<'a> {
     pub turn: &'a EntryId,
@@ -46,25 +46,25 @@ pub struct WaitingTurn<'a> {
 }
 
 struct Step<'m> {
-    table: &'m Table,
+    roster: &'m Roster,
     state: &'m mut State,
-    ledger: &'m mut Ledger,
+    decision_log: &'m mut DecisionLog,
     effects: Vec<Effect>,
 }
 
 impl Machine {
-    /// A machine for a table where nothing was said yet.
-    pub fn new(table: Table) -> Self {
-        let state = State::new(&table);
-        Self { table, state, ledger: Ledger::default() }
+    /// Creates a machine for an empty session.
+    pub fn new(roster: Roster) -> Self {
+        let state = State::new(&roster);
+        Self { roster, state, decision_log: DecisionLog::default() }
     }
 
-    /// The table.
-    pub fn table(&self) -> &Table {
-        &self.table
+    /// Returns the members and limits.
+    pub fn roster(&self) -> &Roster {
+        &self.roster
     }
 
-    /// Takes in what happened and says what is to be done, in order.
+    /// Handles an event and returns the effects, in order.
     pub fn step(&mut self, event: Event) -> Vec<Effect> {
         let mut step = self.begin();
         match event {
@@ -77,10 +77,10 @@ impl Machine {
             }
             Event::AgentFailed { turn, class, entry } => step.agent_failed(&turn, &class, entry),
             Event::Cancel(cancel) => step.cancel(cancel),
-            Event::Continue => step.go_on(),
+            Event::Continue => step.continue_turns(),
             Event::Resume => step.resume(),
             Event::Repeat { turn } => step.repeat(&turn),
-            // These decide nothing, so nothing follows from them.
+            // These events decide nothing, so there is nothing to advance.
             Event::TurnsLimited { turns } => {
                 step.state.guard.turns_max = turns;
                 return step.effects;
@@ -105,68 +105,68 @@ impl Machine {
         step.finish()
     }
 
-    /// Which person speaks: the one who is named, by the program or by `[FROM: …]`, the one that is waited
-    /// for, or the only one; `None` where the team has no person. Asked before a message is stored.
+    /// Returns the person who speaks: the one that the program or `[FROM: …]` names, the one whose answer is awaited, or
+    /// the only one; `None` if the team has no person. Called before a message is stored.
     pub fn speaker_of(&self, named: Option<&str>) -> Result<Option<&str>, SpeakerError> {
-        let awaited = self.state.awaited().map(|item| item.seat);
-        let seat = speaker(&self.table, awaited, named)?;
-        Ok(seat.map(|seat| self.table.name(seat)))
+        let awaited = self.state.awaited().map(|item| item.index);
+        let index = speaker(&self.roster, awaited, named)?;
+        Ok(index.map(|index| self.roster.name(index)))
     }
 
-    /// What the table does now.
+    /// Returns the current state of the session.
     pub fn status(&self) -> Status {
-        match &self.state.slot {
-            Slot::Running(item) => Status::Running { turn: item.turn.clone() },
-            Slot::Stopping(turn) => Status::Stopping { turn: turn.clone() },
-            Slot::Asking(item) => Status::Waiting {
+        match &self.state.active_turn {
+            ActiveTurn::Running(item) => Status::Running { turn: item.turn.clone() },
+            ActiveTurn::Stopping(turn) => Status::Stopping { turn: turn.clone() },
+            ActiveTurn::Asking(item) => Status::Waiting {
                 turn: item.turn.clone(),
-                member: self.table.name(item.seat).into(),
+                member: self.roster.name(item.index).into(),
             },
-            Slot::Free => match next(&self.table, &self.state) {
+            ActiveTurn::Free => match next(&self.roster, &self.state) {
                 Next::Pause(why) => Status::Paused(why),
                 Next::Start(..) | Next::Nothing => Status::Resting,
             },
         }
     }
 
-    /// After how many turns a person is asked at the latest, where the team's own limit does not count.
+    /// Returns the turn limit set by a person, if any.
     pub fn turns_max(&self) -> Option<u32> {
         self.state.guard.turns_max
     }
 
-    /// The turns that wait, oldest first.
+    /// Returns the queued turns, oldest first.
     pub fn waiting(&self) -> impl Iterator<Item = WaitingTurn<'_>> {
         let paused = self.state.queue.paused;
-        self.state.queue.items.iter().enumerate().map(move |(place, item)| WaitingTurn {
+        self.state.queue.items.iter().enumerate().map(move |(index, item)| WaitingTurn {
             turn: &item.turn,
-            member: self.table.name(item.seat),
+            member: self.roster.name(item.index),
             parent: &item.parent,
             intent: item.intent,
-            is_paused: place < paused,
+            is_paused: index < paused,
         })
     }
 
-    /// All that was decided because of an entry, or that the entry records, in order.
+    /// Returns the decisions that an entry caused or records, in order.
     pub fn why(&self, entry: &str) -> Vec<&Decision> {
-        self.ledger.why(entry)
+        self.decision_log.why(entry)
     }
 
     fn begin(&mut self) -> Step<'_> {
-        let Self { table, state, ledger } = self;
-        Step { table, state, ledger, effects: Vec::new() }
+        let Self { roster, state, decision_log } = self;
+        Step { roster, state, decision_log, effects: Vec::new() }
     }
 }
 
 impl Step<'_> {
-    fn record(&mut self, turn: &EntryId, seat: Seat, state: TurnState, cause: Cause) {
-        let member = self.table.name(seat);
+    fn record(&mut self, turn: &EntryId, index: MemberIndex, state: TurnState, cause: Cause) {
+        let member = self.roster.name(index);
         let turn_id = (state != TurnState::Queued).then(|| turn.clone());
         let payload = turn_payload(member, state, turn_id, cause.clone());
         let id = match state {
             TurnState::Queued => turn.clone(),
             _ => self.entry_id(payload.clone(), turn),
         };
-        self.ledger.add(Decision::Turn {
+        self.decision_log.add(Decision::Turn {
             turn: turn.clone(),
             entry: id.clone(),
             member: member.into(),
@@ -174,39 +174,39 @@ impl Step<'_> {
             cause: cause.clone(),
         });
         self.effects.push(Effect::Append { id, kind: EntryKind::Turn(Box::new(payload)) });
-        self.state.apply(self.table, &TurnChange { turn: turn.clone(), seat, state, cause });
+        self.state.apply(self.roster, &TurnChange { turn: turn.clone(), index, state, cause });
     }
 
     fn turn_id(&self, member: &str, cause: &Cause, about: &EntryId) -> EntryId {
         self.entry_id(turn_payload(member, TurnState::Queued, None, cause.clone()), about)
     }
 
-    /// The id of a turn's entry. It follows from the decision and what it is about, not from its place in the log and
-    /// not from the version of the record; what is decided again on another branch of the session is another entry.
+    /// Returns the id of a turn's entry. It depends on the decision and its subject, not on the position in the log or the
+    /// version of the record. The same decision on another branch of the session is another entry.
     fn entry_id(&self, turn: Turn, about: &EntryId) -> EntryId {
         let kind = EntryKind::Turn(Box::new(turn.with_cause_of_version_1()));
         self.state.content_id(kind, Some(about))
     }
 
     fn note(&mut self, note: Note) {
-        self.ledger.add(Decision::Note(note.clone()));
+        self.decision_log.add(Decision::Note(note.clone()));
         self.effects.push(Effect::Note(note));
     }
 
-    fn ask(&mut self, to: Option<Seat>, why: Why) {
-        let first = || self.table.humans().map(|(seat, _)| seat).next();
-        let to = to.filter(|seat| self.table.is_human(*seat)).or_else(first);
-        let question = Question { to: to.map(|seat| self.table.name(seat).into()), why };
-        // A question that names no entry is a guard's: it stops whatever waits.
+    fn ask(&mut self, to: Option<MemberIndex>, why: PauseReason) {
+        let first = || self.roster.humans().map(|(index, _)| index).next();
+        let to = to.filter(|index| self.roster.is_human(*index)).or_else(first);
+        let question = Question { to: to.map(|index| self.roster.name(index).into()), why };
+        // A question that names no entry comes from a guard, which stops all queued turns.
         let is_guard = question.why.ids().is_empty();
         let stopped = self.state.queue.items.iter().filter(|_| is_guard);
         let waiting = stopped.flat_map(|item| [item.turn.clone(), item.parent.clone()]).collect();
-        self.ledger.add(Decision::Asked { question: question.clone(), waiting });
+        self.decision_log.add(Decision::Asked { question: question.clone(), waiting });
         self.effects.push(Effect::AskPerson(question));
     }
 
     fn advance(&mut self) {
-        match next(self.table, self.state) {
+        match next(self.roster, self.state) {
             Next::Nothing => {}
             Next::Pause(why) => self.ask(None, why),
             Next::Start(item, rule) => {
@@ -217,23 +217,23 @@ impl Step<'_> {
     }
 
     fn start(&mut self, item: Item, rule: QueueRule) {
-        self.record(&item.turn, item.seat, TurnState::Started, Cause::Chosen { rule });
-        if self.table.is_human(item.seat) {
+        self.record(&item.turn, item.index, TurnState::Started, Cause::Chosen { rule });
+        if self.roster.is_human(item.index) {
             return self.ask_for_answer(item);
         }
-        let Item { turn, seat, parent, intent, .. } = item;
-        let member = self.table.name(seat).into();
+        let Item { turn, index, parent, intent, .. } = item;
+        let member = self.roster.name(index).into();
         self.effects.push(Effect::StartTurn { turn, member, parent, intent });
     }
 
     fn ask_for_answer(&mut self, item: Item) {
-        let Item { turn, seat, parent: entry, by, .. } = item;
-        let by = by.map(|by| self.table.name(by).into());
-        self.ask(Some(seat), Why::Answer { turn, entry, by });
+        let Item { turn, index, parent: entry, by, .. } = item;
+        let by = by.map(|by| self.roster.name(by).into());
+        self.ask(Some(index), PauseReason::Answer { turn, entry, by });
     }
 
     fn finish(mut self) -> Vec<Effect> {
-        let rests = self.state.slot == Slot::Free && self.state.queue.items.is_empty();
+        let rests = self.state.active_turn == ActiveTurn::Free && self.state.queue.items.is_empty();
         if rests && !self.effects.iter().any(|effect| matches!(effect, Effect::AskPerson(_))) {
             self.effects.push(Effect::Rest);
         }
@@ -243,18 +243,18 @@ impl Step<'_> {
 
 enum Next<'s> {
     Start(&'s Item, QueueRule),
-    Pause(Why),
+    Pause(PauseReason),
     Nothing,
 }
 
-fn next<'s>(table: &Table, state: &'s State) -> Next<'s> {
-    if state.slot != Slot::Free {
+fn next<'s>(roster: &Roster, state: &'s State) -> Next<'s> {
+    if state.active_turn != ActiveTurn::Free {
         return Next::Nothing;
     }
-    if let Some(why) = state.pause(table) {
+    if let Some(why) = state.pause(roster) {
         return Next::Pause(why);
     }
-    match state.queue.choose(table.limits(), state.last_said.as_ref()) {
+    match state.queue.choose(roster.limits(), state.last_said.as_ref()) {
         Some((item, rule)) => Next::Start(item, rule),
         None => Next::Nothing,
     }
@@ -279,26 +279,33 @@ fn turn_payload(member: &str, state: TurnState, turn_id: Option<EntryId>, cause:
     }
 }
 
-/// Something that the machine decided.
+/// A decision of the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// A turn has a new state.
-    Turn { turn: EntryId, entry: EntryId, member: Box<str>, state: TurnState, cause: Cause },
-    /// Something was refused or changed.
+    Turn {
+        turn: EntryId,
+        entry: EntryId,
+        member: Box<str>,
+        state: TurnState,
+        cause: Cause,
+    },
     Note(Note),
-    /// A person was asked; with the turns that a guard stopped by it, and the messages that they are for.
-    Asked { question: Question, waiting: Vec<EntryId> },
+    /// A person was asked. `waiting` holds the turns that a guard stopped, and the messages that they answer.
+    Asked {
+        question: Question,
+        waiting: Vec<EntryId>,
+    },
 }
 
-/// What was decided and why, found by the entries it rests on: the memory behind `why`.
+/// All decisions, indexed by the entries that they are about.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct DecisionLog {
     decisions: Vec<Decision>,
     by_entry: HashMap<EntryId, Vec<usize>>,
 }
 
 impl Decision {
-    /// The entries that it is about.
+    /// Returns the entries that the decision is about.
     pub fn ids(&self) -> Vec<&EntryId> {
         match self {
             Self::Turn { turn, entry, cause, .. } => {
@@ -314,21 +321,21 @@ impl Decision {
     }
 }
 
-impl Ledger {
+impl DecisionLog {
     pub(crate) fn add(&mut self, decision: Decision) {
-        let place = self.decisions.len();
+        let index = self.decisions.len();
         for id in decision.ids() {
-            let places = self.by_entry.entry(id.clone()).or_default();
-            if places.last() != Some(&place) {
-                places.push(place);
+            let indexes = self.by_entry.entry(id.clone()).or_default();
+            if indexes.last() != Some(&index) {
+                indexes.push(index);
             }
         }
         self.decisions.push(decision);
     }
 
     pub(crate) fn why(&self, entry: &str) -> Vec<&Decision> {
-        let places = self.by_entry.get(entry).into_iter().flatten();
-        places.filter_map(|place| self.decisions.get(*place)).collect()
+        let indexes = self.by_entry.get(entry).into_iter().flatten();
+        indexes.filter_map(|index| self.decisions.get(*index)).collect()
     }
 }
 
@@ -346,7 +353,7 @@ impl fmt::Display for Decision {
                 }
             }
             Self::Note(note) => note.fmt(f),
-            // The person of the house has this name.
+            // The default person has this name.
             Self::Asked { question: Question { to: Some(name), why }, .. } if **name == *"you" => {
                 write!(f, "you were asked: {why}")
             }

@@ -1,10 +1,10 @@
-//! What a message asks for: markers and mentions in the sender's own words, outside code and quotes, and
-//! what only looks like them. Called by the machine for every message; resolves nothing but mentions.
+//! Reads the directives of a message: markers and mentions in the sender's own words, outside code and quotes, and text
+//! that only looks like them. Called by the machine for every message; resolves nothing but mentions.
 
 mod address;
 mod look_alike;
 mod mention;
-mod place;
+mod position;
 mod reply;
 mod unseen;
 
@@ -13,34 +13,34 @@ use std::ops::Range;
 use tertulia_context::{Markers, kept_ranges_where, parse_markers_where, trim};
 use tertulia_session::{Intent, RouteSource};
 
-use crate::table::Table;
+use crate::roster::Roster;
 
 pub(crate) use look_alike::{LookAlike, plain};
-pub(crate) use mention::Stranger;
+pub(crate) use mention::UnknownMention;
 pub(crate) use reply::Reply;
 
 const EXCERPT_CHARS_MAX: usize = 80;
 
-const UNHEARD_MAX: usize = 20;
+const IGNORED_MARKERS_MAX: usize = 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Directives {
-    /// Who is to speak, in order: markers first, then mentions.
-    pub(crate) next: Vec<Wish>,
-    /// Whose turns are to go; `["ALL"]` for everybody's.
+    /// The turns that the message asks for, in order: markers first, then mentions.
+    pub(crate) next: Vec<TurnRequest>,
+    /// The members whose turns are cancelled; `["ALL"]` for all.
     pub(crate) drop: Vec<String>,
     pub(crate) from: Option<String>,
     pub(crate) team_task: Option<String>,
     pub(crate) look_alikes: Vec<LookAlike>,
-    pub(crate) strangers: Vec<Stranger>,
-    /// Markers and mentions that do not count where their sender may not expect it, as they are written.
-    pub(crate) unheard: Vec<Box<str>>,
+    pub(crate) unknown_mentions: Vec<UnknownMention>,
+    /// Markers and mentions, as written, that have no effect where the sender may expect one.
+    pub(crate) ignored_markers: Vec<Box<str>>,
     pub(crate) has_words: bool,
     pub(crate) reply: Option<Reply>,
     pub(crate) nobody: Option<Box<str>>,
 }
 
-/// A person's message and what it asks for: read once, then handed on.
+/// A person's message and its directives, parsed once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersonMessage {
     pub(crate) text: String,
@@ -48,30 +48,34 @@ pub struct PersonMessage {
 }
 
 impl PersonMessage {
-    /// Reads a message to the members of this table.
-    pub fn new(text: impl Into<String>, table: &Table) -> Self {
+    /// Parses a message to the members of this team.
+    pub fn new(text: impl Into<String>, roster: &Roster) -> Self {
         let text = text.into();
-        let directives = read(&text, table, Sender::Person);
+        let directives = read(&text, roster, Sender::Person);
         Self { text, directives }
     }
 
-    /// The message as it was written.
+    /// Returns the message as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Who has written it, as `[FROM: …]` says.
+    /// Returns the sender that `[FROM: …]` names.
     pub fn sender(&self) -> Option<&str> {
         self.directives.from.as_deref()
     }
 
-    /// Whether it names nobody who is to answer, not even nearly.
+    /// Returns whether the message names no member, not even nearly.
     pub fn addresses_nobody(&self) -> bool {
-        let is_slip = self.directives.strangers.first().is_some_and(|stranger| stranger.is_first);
-        self.directives.next.is_empty() && !is_slip
+        let is_misspelled = self
+            .directives
+            .unknown_mentions
+            .first()
+            .is_some_and(|unknown_mention| unknown_mention.is_first);
+        self.directives.next.is_empty() && !is_misspelled
     }
 
-    /// The name that it begins with, as `@name`, if it is nobody's and near to nobody's.
+    /// Returns the `@name` at its beginning if no member has a name like it.
     pub fn unknown_name(&self) -> Option<&str> {
         self.directives.nobody.as_deref()
     }
@@ -85,44 +89,44 @@ impl Directives {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wish {
+pub(crate) struct TurnRequest {
     pub(crate) name: String,
     pub(crate) intent: Intent,
     pub(crate) route: RouteSource,
 }
 
-/// Whose message it is. People may mention somebody anywhere, agents only where they address them.
+/// The kind of sender. People may mention a member anywhere, agents only where they address it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sender {
     Person,
     Agent,
 }
 
-/// Reads a message. Linear in its length, times the number of members for every `@`.
-pub(crate) fn read(text: &str, table: &Table, sender: Sender) -> Directives {
-    let mention::Mentions { members: mentions, strangers, unheard: names, nobody } =
-        mention::find_all(text, table, sender);
-    let nobody = nobody.and_then(|place| text.get(place)).map(Into::into);
-    let look_alikes = look_alike::find(text, table);
-    let markers = parse_markers_where(text, |markers| place::counting(text, markers));
+/// Parses a message. Linear in its length, times the number of members for every `@`.
+pub(crate) fn read(text: &str, roster: &Roster, sender: Sender) -> Directives {
+    let mention::Mentions { members: mentions, unknown_mentions, ignored: names, nobody } =
+        mention::find_all(text, roster, sender);
+    let nobody = nobody.and_then(|range| text.get(range)).map(Into::into);
+    let look_alikes = look_alike::find(text, roster);
+    let markers = parse_markers_where(text, |markers| position::markers_in_effect(text, markers));
     let Markers { next, drop, from, team_task, clean_text, unheard } = markers;
-    let marked = next.into_iter().map(|next| Wish {
+    let marked = next.into_iter().map(|next| TurnRequest {
         name: next.name,
         intent: next.intent,
         route: RouteSource::Next,
     });
-    let mentioned = mentions.into_iter().map(|mention| Wish {
-        name: table.name(mention.seat).to_owned(),
+    let mentioned = mentions.into_iter().map(|mention| TurnRequest {
+        name: roster.name(mention.index).to_owned(),
         intent: mention.intent,
         route: RouteSource::Mention,
     });
-    let marked_unheard = unheard.iter().map(|marker| excerpt(marker));
-    let names = names.into_iter().map(|seat| format!("@{}", table.name(seat)).into());
-    let mut unheard: Vec<Box<str>> = marked_unheard.chain(names).collect();
-    unheard.truncate(UNHEARD_MAX);
+    let ignored = unheard.iter().map(|marker| excerpt(marker));
+    let names = names.into_iter().map(|index| format!("@{}", roster.name(index)).into());
+    let mut ignored_markers: Vec<Box<str>> = ignored.chain(names).collect();
+    ignored_markers.truncate(IGNORED_MARKERS_MAX);
     let has_words = !trim(&clean_text).is_empty();
-    let next: Vec<Wish> = marked.chain(mentioned).collect();
-    // Whoever names somebody, drops a turn or sets the task says more than yes or no.
+    let next: Vec<TurnRequest> = marked.chain(mentioned).collect();
+    // A message that names a member, drops a turn or sets the task is more than yes or no.
     let is_bare = next.is_empty() && drop.is_empty() && team_task.is_none();
     let reply = reply::read(&clean_text).filter(|_| is_bare);
     Directives {
@@ -131,17 +135,17 @@ pub(crate) fn read(text: &str, table: &Table, sender: Sender) -> Directives {
         from,
         team_task,
         look_alikes,
-        strangers,
-        unheard,
+        unknown_mentions,
+        ignored_markers,
         has_words,
         reply,
         nobody,
     }
 }
 
-/// What a message says without the markers that count and without what nobody sees, as ranges of its text.
+/// Returns the ranges of a message without effective markers and invisible characters.
 pub(crate) fn kept_ranges(text: &str) -> Vec<Range<usize>> {
-    let kept = kept_ranges_where(text, |markers| place::counting(text, markers));
+    let kept = kept_ranges_where(text, |markers| position::markers_in_effect(text, markers));
     unseen::without_unseen(text, kept)
 }
 
@@ -152,13 +156,13 @@ pub(crate) fn excerpt(text: &str) -> Box<str> {
     }
 }
 
-/// Whether a text ends a sentence, whatever closes behind its last sign.
+/// Returns whether a text ends a sentence, whatever closes behind its last sign.
 fn ends_sentence(text: &str) -> bool {
     let text = text.trim_end().trim_end_matches(is_closing);
     text.ends_with(['.', '!', '?', '…', '。', '！', '？'])
 }
 
-/// The line behind the mark of a list item; `None` if it is none.
+/// Returns the line behind the mark of a list item; `None` if it is none.
 fn without_item(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let behind = match line.strip_prefix(['-', '*', '+', '•']) {

@@ -1,17 +1,17 @@
-//! Comparing names as people write them: what does not count, and which known name is nearest to an unknown
-//! one. Pure text; every "did you mean …?" comes from here.
+//! Compares names as people write them, and finds the known name nearest to an unknown one. Pure; used for every
+//! "did you mean …?".
 
-/// Longer names are nobody's slip of the pen.
+/// Longer names are not treated as misspelled.
 const CHARS_MAX: usize = 64;
 
-/// A name without what does not count: case, blanks, `-` and `_`.
+/// Normalises a name: removes case, whitespace, `-` and `_`.
 pub(crate) fn fold(name: &str) -> String {
     let counts = |c: &char| !c.is_whitespace() && !matches!(c, '-' | '_' | '\u{feff}');
     name.chars().filter(counts).flat_map(char::to_lowercase).collect()
 }
 
-/// What belongs to the known name that is nearest to a written one, if somebody may have meant it: the first of
-/// equally near ones. Case, blanks, `-` and `_` do not count, and a third of the characters may be wrong, or one.
+/// Returns the value of the known name nearest to a written one, or `None` if none is close enough. The first of equally
+/// near names wins. Case, whitespace, `-` and `_` are ignored; a third of the characters may be wrong, but at least one.
 ///
 /// ```
 /// let known = [("login", 1), ("logout", 2)];

@@ -1,8 +1,9 @@
-//! What was refused or changed, so that nothing is dropped silently. Made by the machine, kept for `why`.
+//! Notes about requests that were refused or changed, so that nothing is dropped silently. Created by the machine, kept
+//! for `why`.
 
 use tertulia_session::{EntryId, Intent};
 
-/// Something that was not done as it was asked for. Texts of messages in it have at most 80 characters.
+/// A request that was refused or changed. Excerpts of messages in it have at most 80 characters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Note {
@@ -13,50 +14,50 @@ pub enum Note {
     UnknownName { entry: EntryId, name: Box<str>, nearest: Option<Box<str>> },
     #[error("{entry} names '{name}', which may be {}", members.join(" or "))]
     AmbiguousName { entry: EntryId, name: Box<str>, members: Vec<Box<str>> },
-    /// The member waits already for the same message with the same intent, or was asked before.
-    #[error("{entry} asks for {member} twice; turn {turn} is the one")]
+    /// The member is already queued for this message with the same intent, or was asked before.
+    #[error("{entry} asks for {member} twice; turn {turn} is kept")]
     Duplicate { entry: EntryId, member: Box<str>, turn: EntryId },
-    /// The member is the last in the queue already and will see this message too.
+    /// The member is already last in the queue and will see this message too.
     #[error("{member} is already queued (turn {turn}) and will see {entry}")]
     Adjacent { entry: EntryId, member: Box<str>, turn: EntryId },
     #[error("{}, so {member} was not queued for {entry}", match limit {
-        1 => "a turn waits, and no more may".to_owned(),
+        1 => "one turn waits, which is the limit".to_owned(),
         limit => format!("{limit} turns wait"),
     })]
     Overflow { entry: EntryId, member: Box<str>, limit: usize },
     #[error(
-        "many wait to answer {entry}: {member}'s turn {turn} is P3, not {}",
+        "many turns wait to answer {entry}: {member}'s turn {turn} is P3, not {}",
         asked.as_str()
     )]
     Demoted { entry: EntryId, turn: EntryId, member: Box<str>, asked: Intent },
-    #[error("{entry} has too many names; {} not looked at", match ignored {
+    #[error("{entry} has too many names; {} ignored", match ignored {
         1 => "the last one was".to_owned(),
         ignored => format!("{ignored} were"),
     })]
     TooManyNames { entry: EntryId, ignored: usize },
     #[error("Ignored '{name}' in {entry}: it looks like {marker} but is not written like it")]
     LookAlike { entry: EntryId, marker: &'static str, name: Box<str> },
-    /// A marker or a mention that does not count where it is: inside a sentence or a list, or where it may
-    /// be quoted or code: right below a quote, indented, in HTML, in a link.
+    /// A marker or a mention without effect: inside a sentence or a list, or where it may be a quote or code, such as right
+    /// below a quote, indented, in HTML or in a link.
     #[error(
         "Ignored {marker} in {entry}: it is inside a sentence, a list, a quote or code. Write it {}, \
          after an empty line",
         if marker.starts_with('[') { "on a line of its own" } else { "at the start of a line" }
     )]
-    Unheard { entry: EntryId, marker: Box<str> },
+    MarkerIgnored { entry: EntryId, marker: Box<str> },
     #[error("Ignored [FROM: {name}] from an agent in {entry}")]
     FromIgnored { entry: EntryId, name: Box<str> },
     #[error("Ignored [TEAM_TASK: …] from an agent in {entry}: only people set the task")]
     TeamTaskIgnored { entry: EntryId },
     #[error("The answer {entry} was cut off, so nobody it addressed is asked")]
     Partial { turn: EntryId, entry: EntryId },
-    /// An answer to a turn that has ended, or that nobody knows.
+    /// An answer to a turn that has ended or does not exist.
     #[error("{}", match entry {
         Some(entry) => format!("{entry} came after turn {turn}; nobody it addressed is asked"),
         None => format!("turn {turn} is not running"),
     })]
     Late { turn: EntryId, entry: Option<EntryId> },
-    /// A person answered no: nothing starts, and what waited is cancelled.
+    /// A person answered no: nothing starts, and the queued turns are cancelled.
     #[error("Stopped: {}", match turns {
         0 => "nothing was started".to_owned(),
         1 => "one queued turn was cancelled".to_owned(),
@@ -77,7 +78,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// The entries that the note is about.
+    /// Returns the entries that the note is about.
     pub fn ids(&self) -> Vec<&EntryId> {
         match self {
             Self::UnknownName { entry, .. }
@@ -85,7 +86,7 @@ impl Note {
             | Self::Overflow { entry, .. }
             | Self::TooManyNames { entry, .. }
             | Self::LookAlike { entry, .. }
-            | Self::Unheard { entry, .. }
+            | Self::MarkerIgnored { entry, .. }
             | Self::FromIgnored { entry, .. }
             | Self::Declined { entry, .. }
             | Self::TeamTaskIgnored { entry } => vec![entry],

@@ -1,16 +1,16 @@
-//! The preamble of every prompt: who the agent is, who else is in the team, how to hand over and how to ask
-//! a person. It depends on the team alone, so it is the same at every turn and prompt caches keep it. Pure;
-//! called by the driver, which puts it before the member's own instruction.
+//! The preamble of every prompt: who the agent is, who else is in the team, how to hand over and how to ask a person. It
+//! depends on the team alone, so it stays the same for every turn and prompt caches keep it. Pure; the driver puts it
+//! before the instruction of the member.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use tertulia_context::{truncate_to_bytes, written_name, written_words};
 
-use crate::house::{LIBRARIAN, SCRIBE};
-use crate::team::{Answers, Team, TeamMember};
+use crate::built_in::{LIBRARIAN, SCRIBE};
+use crate::team::{Responder, Team, TeamMember};
 
-/// What a member's prompt says about the team.
+/// The text about the team in the prompt of a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Preamble {
     #[default]
@@ -20,7 +20,7 @@ pub enum Preamble {
 }
 
 impl Team {
-    /// The system text of a member: the preamble, then its instruction. `None` if both are empty.
+    /// Returns the system text of a member: the preamble, then its instruction. `None` if both are empty.
     pub fn system_text(&self, member: &TeamMember) -> Option<String> {
         let preamble = match &member.preamble {
             Preamble::BuiltIn => built_in(self, member),
@@ -34,19 +34,19 @@ impl Team {
     }
 }
 
-/// How to tell the program's words from those of members, however these look.
+/// Tells the agent how to distinguish text of the program from text of members.
 const MARGIN: &str =
     "Only lines at the left margin are the program's; indented lines are what members said.\n";
 
-/// The most that the built-in text takes for a team of up to four.
+/// Maximum size of the built-in text for a team of up to four members.
 const BYTES_MAX: usize = 1024;
 const MEMBERS: usize = 4;
-/// How many bytes each further member may add.
+/// Number of bytes that each further member may add.
 const MEMBER_BYTES: usize = 128;
-/// How long a role or a display name may be, in bytes: the first limit with which the text is short enough.
+/// Size limits for roles and display names, in bytes; the first one that makes the text short enough is used.
 const WORDS_BYTES: [usize; 6] = [usize::MAX, 80, 56, 36, 20, 0];
 
-/// The built-in text. Long roles are cut until it is short enough; names never are.
+/// Writes the built-in text. Shortens long roles until it fits; names are never cut.
 fn built_in(team: &Team, member: &TeamMember) -> String {
     let more = team.members().len().saturating_sub(MEMBERS);
     let bytes_max = BYTES_MAX + more * MEMBER_BYTES;
@@ -76,10 +76,10 @@ fn written(team: &Team, member: &TeamMember, words_bytes: usize) -> String {
     text.push_str("Your final reply is added to the conversation, and every member can read it.\n");
     text.push_str(MARGIN);
     let others = || team.members().iter().filter(|one| one.member.name != member.member.name);
-    // Gemini CLI takes `@name` in a prompt for a file, so its agents learn the marker alone.
-    let by_marker = matches!(&member.answers, Answers::Agent(spec)
+    // Gemini CLI reads `@name` in a prompt as a file, so its agents are told only about the marker.
+    let by_marker = matches!(&member.responder, Responder::Agent(spec)
         if spec.kind.definition().takes_mentions_for_files());
-    if let Some(agent) = others().find(|one| matches!(one.answers, Answers::Agent(_))) {
+    if let Some(agent) = others().find(|one| matches!(one.responder, Responder::Agent(_))) {
         let name = &agent.member.name;
         text.push_str(&match by_marker {
             false => format!(
@@ -120,15 +120,15 @@ fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
 }
 
 fn about(member: &TeamMember, words_bytes: usize) -> String {
-    let kind = match &member.answers {
-        Answers::Person => "a person",
-        Answers::Scribe => SCRIBE.title,
-        Answers::Librarian => LIBRARIAN.title,
-        Answers::Agent(spec) => spec.kind.definition().title,
+    let kind = match &member.responder {
+        Responder::Person => "a person",
+        Responder::Scribe => SCRIBE.title,
+        Responder::Librarian => LIBRARIAN.title,
+        Responder::Agent(spec) => spec.kind.definition().title,
     };
     let role = member.role.as_deref().map(|role| cut(role, words_bytes));
-    match (role.filter(|role| !role.is_empty()), &member.answers) {
-        (Some(role), Answers::Person) => format!("{} ({kind})", written_words(&role)),
+    match (role.filter(|role| !role.is_empty()), &member.responder) {
+        (Some(role), Responder::Person) => format!("{} ({kind})", written_words(&role)),
         (Some(role), _) => written_words(&role).into_owned(),
         (None, _) => kind.to_owned(),
     }
@@ -166,13 +166,13 @@ mod tests {
             ann,
             member("max", "author: designs the change and writes the code"),
             member("eva", "reviewer: looks for bugs and missing tests"),
-            TeamMember::new(crate::Member::ai("scribe"), Answers::Scribe),
+            TeamMember::new(crate::Member::ai("scribe"), Responder::Scribe),
         ];
         Team::new(members, Limits::default(), None).unwrap()
     }
 
     #[test]
-    fn a_member_learns_who_it_is_who_else_is_there_and_how_to_hand_over() {
+    fn the_preamble_names_the_member_the_team_and_how_to_hand_over() {
         let team = four();
         let text = team.system_text(team.member("max").unwrap()).unwrap();
         assert_eq!(

@@ -1,34 +1,33 @@
-//! The turns that wait: in order of arrival, which one is next, and what is refused. Pure rules on a short
-//! list; the machine calls them and records what they decide. Time plays no part.
+//! The queue of turns: the order, the choice of the next turn, and what is refused. Pure rules on a short list,
+//! independent of time; the machine calls them and records the results.
 
 use tertulia_session::{EntryId, Intent, QueueRule};
 
-use crate::table::{Limits, Seat};
+use crate::roster::{Limits, MemberIndex};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     /// The id of its `queued` entry.
     pub(crate) turn: EntryId,
-    pub(crate) seat: Seat,
+    pub(crate) index: MemberIndex,
     pub(crate) parent: EntryId,
     pub(crate) intent: Intent,
-    pub(crate) by: Option<Seat>,
+    pub(crate) by: Option<MemberIndex>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Queue {
     /// Oldest first.
     pub(crate) items: Vec<Item>,
-    /// So many of the oldest ones are paused: none of them starts before the person resumes them. Whatever
-    /// is queued later comes behind them, so they are always the first ones.
+    /// Number of paused items, which are always the oldest: none starts before a person resumes them.
     pub(crate) paused: usize,
-    /// How many turns in a row went before the one that waits longest; P1 does not count.
+    /// Number of turns in a row that overtook the oldest item, not counting P1.
     passed: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// With this intent, which may be less than what was asked for.
+    /// Admitted with this intent, which may be lower than requested.
     As(Intent),
     Overflow,
     Duplicate(EntryId),
@@ -36,7 +35,7 @@ pub(crate) enum Admission {
 }
 
 impl Queue {
-    /// Whether nothing waits, and nothing that waited before matters to what comes.
+    /// Returns whether nothing waits, and nothing that waited before affects later choices.
     pub(crate) fn is_idle(&self) -> bool {
         *self == Self::default()
     }
@@ -46,35 +45,35 @@ impl Queue {
     }
 
     pub(crate) fn remove(&mut self, turn: &EntryId) -> Option<Item> {
-        let place = self.items.iter().position(|item| item.turn == *turn)?;
-        if place < self.paused {
+        let index = self.items.iter().position(|item| item.turn == *turn)?;
+        if index < self.paused {
             self.paused -= 1;
         }
-        Some(self.items.remove(place))
+        Some(self.items.remove(index))
     }
 
     pub(crate) fn start(&mut self, turn: &EntryId) -> Option<Item> {
-        let place = self.items.iter().position(|item| item.turn == *turn)?;
-        if place < self.paused {
-            // Only a log of an earlier version starts one: there, a message resumed all of them.
+        let index = self.items.iter().position(|item| item.turn == *turn)?;
+        if index < self.paused {
+            // Only logs of an earlier version start a paused turn: there, a message resumed all of them.
             self.paused = 0;
         }
-        let item = self.items.remove(place);
+        let item = self.items.remove(index);
         if item.intent != Intent::Interrupt {
-            let mut before = self.items.iter().take(place).skip(self.paused);
+            let mut before = self.items.iter().take(index).skip(self.paused);
             let passes = before.any(|other| other.intent != Intent::Interrupt);
             self.passed = if passes { self.passed.saturating_add(1) } else { 0 };
         }
         Some(item)
     }
 
-    /// Whether somebody may be queued for this message, checked in this order: the size of the queue,
-    /// the size of the branch, the same again, the same member last in the queue.
+    /// Decides whether a member may be queued for this message. Checks in this order: the size of the queue, the size of the
+    /// branch, duplicates, the same member last in the queue.
     pub(crate) fn admit(
         &self,
         limits: &Limits,
         parent: &EntryId,
-        seat: Seat,
+        index: MemberIndex,
         asked: Intent,
     ) -> Admission {
         if self.items.len() >= limits.queue {
@@ -83,14 +82,14 @@ impl Queue {
         let siblings = self.items.iter().filter(|item| item.parent == *parent);
         let crowded = siblings.clone().count() >= limits.branch;
         let intent = if crowded { Intent::Extend } else { asked };
-        let mut same = siblings.filter(|item| item.seat == seat && item.intent == intent);
+        let mut same = siblings.filter(|item| item.index == index && item.intent == intent);
         if let Some(same) = same.next() {
             return Admission::Duplicate(same.turn.clone());
         }
         match self.ready().last() {
-            // A P1 is never refused for this, and nobody loses urgency by it.
+            // A P1 is never refused for this, and no request loses urgency by it.
             Some(tail)
-                if tail.seat == seat
+                if tail.index == index
                     && asked != Intent::Interrupt
                     && rank(tail.intent) <= rank(intent) =>
             {
@@ -100,7 +99,7 @@ impl Queue {
         }
     }
 
-    /// The turn that is next, and by which rule; `None` if none waits that is not paused.
+    /// Chooses the next turn; `None` if no turn waits that is not paused.
     pub(crate) fn choose(
         &self,
         limits: &Limits,
@@ -113,7 +112,7 @@ impl Queue {
         }
         let longest = ready.first()?;
         let local = ready.iter().filter(|item| Some(&item.parent) == last_said);
-        // The first of several least ones is taken, which is the oldest.
+        // `min_by_key` takes the first of equal items, which is the oldest.
         let (next, rule) = match local.min_by_key(|item| rank(item.intent)) {
             Some(local) if local.turn != longest.turn => (local, QueueRule::Local),
             Some(local) => (local, QueueRule::InTurn),

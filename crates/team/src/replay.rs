@@ -1,6 +1,6 @@
-//! A log is read again: the recorded answers are fed to a machine, and its decisions are compared with the recorded ones.
-//! Where they differ (the team was changed, another version decided otherwise) the difference is named and the log is
-//! believed: the state always is the one that the log tells.
+//! Replays a log: passes the recorded answers to a machine, and compares its decisions with the recorded ones. Where they
+//! differ, because the team changed or another version decided differently, the difference is reported and the log wins:
+//! the resulting state is always that of the log.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,39 +8,39 @@ use tertulia_session::{
     Cause, Entry, EntryId, EntryKind, Message, Setting, Turn, TurnState, Usage,
 };
 
-use crate::effect::{Cancel, Effect, Event, Why};
+use crate::effect::{Cancel, Effect, Event, PauseReason};
 use crate::guard::Dollars;
 use crate::machine::Machine;
-use crate::state::{Slot, State, TurnChange};
-use crate::table::{Table, speaker};
+use crate::roster::{Roster, speaker};
+use crate::state::{ActiveTurn, State, TurnChange};
 use crate::{PersonMessage, is_partial, reached_nobody};
 
-/// What a log tells.
+/// The result of replaying a log.
 #[derive(Clone, Debug)]
 pub struct Replay {
     pub machine: Machine,
     pub differences: Vec<Difference>,
-    /// What was decided for the last event and is not in the log, as after a crash: to be performed,
-    /// but for [`Effect::StartTurn`], before [`Event::Resume`].
+    /// Decisions for the last event that are not in the log, as after a crash. Perform them, except
+    /// [`Effect::StartTurn`], before [`Event::Resume`].
     pub unfinished: Vec<Effect>,
-    /// Where the log ends though the machine would go on; not for a step that no table took, as at the end of a fork.
+    /// Set if the log ends where the machine would continue; not for a step that was never taken, as at the end of a fork.
     pub ending: Option<Difference>,
-    /// Messages whose text is gone, as after a redaction: what followed from them is taken as recorded.
+    /// Messages without text, as after a redaction: the decisions for them are taken from the log.
     pub unchecked: Vec<EntryId>,
-    /// The message that the log was forked or branched at, if nobody was asked for it there.
+    /// The message at which the log was forked or branched, if it queued no turn there.
     pub undecided: Option<Undecided>,
     recorded: State,
 }
 
-/// A message that asks for members who were not asked, because the log was forked or branched at it.
+/// A message whose members were not queued, because the log was forked or branched at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecided {
     pub entry: EntryId,
-    /// Whom it asks for, in order; never empty.
+    /// The members that it asks for, in order; never empty.
     pub members: Vec<Box<str>>,
 }
 
-/// A place where the recorded decisions are not the machine's.
+/// A point where the recorded decisions differ from those of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Difference {
     #[error("{at}: the log says {found}; now {}", match expected {
@@ -50,76 +50,76 @@ pub enum Difference {
     Decision { at: EntryId, expected: Option<Box<str>>, found: Box<str> },
     #[error("before {before} the log does not say {expected}")]
     Missing { before: EntryId, expected: Box<str> },
-    /// The last step of the log is not whole: the machine would have decided more.
+    /// The last step of the log is incomplete: the machine would have decided more.
     #[error("{after}: the log ends here; the current team would continue with {expected}")]
     Ending { after: EntryId, expected: Box<str> },
-    #[error("{at}: '{cause}' is no cause known here")]
+    #[error("{at}: unknown cause '{cause}'")]
     Unreadable { at: EntryId, cause: Box<str> },
-    /// A turn of somebody who does not sit at the table any more.
+    /// A turn of somebody who is no longer in the team.
     #[error("{at}: {member} is not in the team; the turn is left out")]
-    Stranger { at: EntryId, member: Box<str> },
+    UnknownMember { at: EntryId, member: Box<str> },
 }
 
 impl Replay {
-    /// Whether there may be more differences than are told.
+    /// Returns whether there may be more differences than are listed.
     pub fn is_cut(&self) -> bool {
         self.differences.len() >= DIFFERENCES_MAX
     }
 
-    /// The machine as the log alone tells, for a log whose steps are stored whole: what is not in it was
-    /// never decided, as in a session that was imported or had other limits.
+    /// Returns the machine with the state of the log alone, for a log with complete steps: what is not in it was never
+    /// decided, as in a session that was imported or had other limits.
     pub fn into_recorded(mut self) -> Machine {
         self.machine.state = self.recorded;
         self.machine
     }
 }
 
-/// So many differences are told; then the log is only followed.
+/// Maximum number of differences; afterwards the log is followed without comparing.
 const DIFFERENCES_MAX: usize = 50;
 
 struct Replayer<'a> {
     machine: Machine,
-    /// What the log alone tells; equal to the machine's state until they differ.
+    /// The state according to the log alone; equal to the machine's state until they differ.
     recorded: State,
-    /// What the machine decided and the log has not told yet.
+    /// Decisions of the machine that were not found in the log yet.
     expected: VecDeque<Effect>,
-    /// The last entry of the step that is being read, once it shows that a table took that step.
+    /// The last entry of the current step, once an entry shows that a driver took that step.
     step_taken: Option<EntryId>,
     differences: Vec<Difference>,
     /// The newest message, until a decision follows it.
     newest: Option<&'a Entry>,
-    /// Whether the team heard the newest message of a person and found nobody for it.
+    /// Whether a driver received the newest message of a person and found no addressee.
     reached_nobody: bool,
     undecided: Option<Undecided>,
-    /// What agents said, until the entry comes that ends their turn.
+    /// Answers of agents, until the entry that ends their turn.
     texts: HashMap<&'a str, &'a Message>,
-    /// Messages whose text is gone, so that what follows from them cannot be checked.
+    /// Messages without text, so that the decisions for them cannot be checked.
     gone: HashSet<EntryId>,
-    /// The same in order, for people.
+    /// The same, in order, for display.
     unchecked: Vec<EntryId>,
-    /// Messages that were purged. Whether a person said them shows in what they led to.
+    /// Purged messages. Later turns show whether a person wrote them.
     purged: HashSet<EntryId>,
-    /// A turn was redacted, so nothing behind it can be checked.
+    /// A turn was redacted, so nothing after it can be checked.
     has_lost_turn: bool,
-    /// What people said so far is not all there.
+    /// Some earlier messages of people were not read.
     is_incomplete: bool,
 }
 
 impl Machine {
-    /// Reads a log in its order.
-    pub fn replay<'a>(table: Table, entries: impl IntoIterator<Item = &'a Entry>) -> Replay {
-        let mut replayer = Replayer::new(table);
+    /// Replays a log.
+    pub fn replay<'a>(roster: Roster, entries: impl IntoIterator<Item = &'a Entry>) -> Replay {
+        let mut replayer = Replayer::new(roster);
         entries.into_iter().for_each(|entry| replayer.read(entry));
         replayer.finish()
     }
 
-    /// Reads a log whose messages are only there from the index `first` on. The decisions before are believed.
-    /// `None` if what follows depends on messages that are not there.
-    pub(crate) fn replay_newest(table: Table, entries: &[Entry], first: usize) -> Option<Replay> {
-        let mut replayer = Replayer::new(table);
+    /// Replays a log whose messages were only read from the index `first` on. Earlier decisions are not checked. `None` if
+    /// later decisions depend on messages that were not read.
+    pub(crate) fn replay_newest(roster: Roster, entries: &[Entry], first: usize) -> Option<Replay> {
+        let mut replayer = Replayer::new(roster);
         replayer.is_incomplete = first > 0;
         for (index, entry) in entries.iter().enumerate() {
-            if replayer.is_incomplete && index >= first && replayer.starts_anew(entry) {
+            if replayer.is_incomplete && index >= first && replayer.starts_again(entry) {
                 replayer.is_incomplete = false;
                 replayer.follow_log();
             }
@@ -130,10 +130,10 @@ impl Machine {
 }
 
 impl<'a> Replayer<'a> {
-    fn new(table: Table) -> Self {
-        let recorded = State::new(&table);
+    fn new(roster: Roster) -> Self {
+        let recorded = State::new(&roster);
         Self {
-            machine: Machine::new(table),
+            machine: Machine::new(roster),
             recorded,
             expected: VecDeque::new(),
             step_taken: None,
@@ -150,13 +150,14 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// Whether what follows does not depend on what people said before: one speaks, and nothing runs or waits.
-    fn starts_anew(&self, entry: &Entry) -> bool {
+    /// Returns whether later decisions do not depend on earlier messages: a person writes, and nothing runs or waits.
+    fn starts_again(&self, entry: &Entry) -> bool {
         let Some(message) = entry.message() else { return false };
         let name = message.speaker.as_deref().map(|speaker| &*speaker.role_id);
-        let is_heard = || name.is_some() && speaker(&self.machine.table, None, name).is_ok();
-        let is_at_rest = self.recorded.slot == Slot::Free && self.recorded.queue.is_idle();
-        is_at_rest && is_of_person(message) && is_heard()
+        let is_received = || name.is_some() && speaker(&self.machine.roster, None, name).is_ok();
+        let is_at_rest =
+            self.recorded.active_turn == ActiveTurn::Free && self.recorded.queue.is_idle();
+        is_at_rest && is_of_person(message) && is_received()
     }
 
     fn read(&mut self, entry: &'a Entry) {
@@ -186,36 +187,36 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// Whether the log is only followed: comparing on would cost a copy of the whole state for each difference.
+    /// Returns whether the log is followed without comparing, which would copy the whole state for each difference.
     fn only_follows(&self) -> bool {
         self.is_incomplete || self.has_lost_turn || self.differences.len() >= DIFFERENCES_MAX
     }
 
-    /// A turn was redacted: what the log says of it from then on follows from nothing. It may end the one that runs.
+    /// Handles a redacted turn: later entries about it cannot be derived. It may end the running turn.
     fn lose_turn(&mut self, entry: &Entry) {
-        if matches!(self.recorded.slot, Slot::Running(_) | Slot::Asking(_)) {
-            self.recorded.slot = Slot::Free;
+        if matches!(self.recorded.active_turn, ActiveTurn::Running(_) | ActiveTurn::Asking(_)) {
+            self.recorded.active_turn = ActiveTurn::Free;
         }
         self.follow_log();
         self.has_lost_turn = true;
-        self.is_gone(&entry.id);
+        self.mark_unchecked(&entry.id);
     }
 
     fn person(&mut self, entry: &Entry, message: &Message) {
         self.expect_nothing(entry);
         if self.only_follows() {
-            return self.recorded.person_said(&self.machine.table, &entry.id);
+            return self.recorded.person_said(&self.machine.roster, &entry.id);
         }
         let member = message.speaker.as_ref().map(|speaker| speaker.role_id.clone());
-        let said = Box::new(PersonMessage::new(message.text(), &self.machine.table));
+        let said = Box::new(PersonMessage::new(message.text(), &self.machine.roster));
         let entry_id = entry.id.clone();
         let effects =
             self.machine.step(Event::PersonSaid { entry: entry_id, member, message: said });
         let refused = effects.iter().any(|effect| {
-            matches!(effect, Effect::AskPerson(question) if matches!(question.why, Why::WhoSpeaks { .. }))
+            matches!(effect, Effect::AskPerson(question) if matches!(question.why, PauseReason::WhoSpeaks { .. }))
         });
         if !refused {
-            self.recorded.person_said(&self.machine.table, &entry.id);
+            self.recorded.person_said(&self.machine.roster, &entry.id);
         }
         self.expected = effects.into();
         self.step_taken = None;
@@ -225,8 +226,8 @@ impl<'a> Replayer<'a> {
     fn usage(&mut self, usage: &Usage) {
         let Some(cost) = &usage.cost_usd else { return };
         let usd = cost.amount();
-        let seat = self.machine.table.seat_of(&usage.member);
-        self.recorded.guard.paid(seat, Dollars::from_usd(usd));
+        let index = self.machine.roster.index_of(&usage.member);
+        self.recorded.guard.paid(index, Dollars::from_usd(usd));
         if self.only_follows() {
             return;
         }
@@ -235,7 +236,7 @@ impl<'a> Replayer<'a> {
 
     fn about_session(&mut self, entry: &Entry, setting: &Setting) {
         match setting {
-            Setting::Continued { .. } => self.noted(entry, Event::Continue, State::go_on),
+            Setting::Continued { .. } => self.noted(entry, Event::Continue, State::continue_turns),
             Setting::Reopened { .. } => self.noted(entry, Event::Resume, State::reopened),
             Setting::TurnsMax { turns } => {
                 self.recorded.guard.turns_max = *turns;
@@ -245,40 +246,41 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// What was decided for an entry that was branched at is on the other branch.
+    /// Handles a branch: the decisions for the entry at which it begins are on the other branch.
     fn branch(&mut self, entry: &Entry) {
         self.undecided = self.undecided().filter(|undecided| !undecided.members.is_empty());
         self.recorded.branch = Some(entry.id.clone());
         self.follow_log();
     }
 
-    /// The message that was branched at, if its step was left behind. An answer is whole, so its turn is done.
+    /// Returns the message at which the branch begins, if its step is not on this branch. An answer is complete, so its
+    /// turn is done.
     fn undecided(&mut self) -> Option<Undecided> {
         let newest = self.newest.take()?;
         let entry = newest.id.clone();
         let message = newest.message()?;
-        let Slot::Running(item) = &self.recorded.slot else {
+        let ActiveTurn::Running(item) = &self.recorded.active_turn else {
             let members = Effect::queued(self.expected.iter().filter(|_| is_of_person(message)));
             return self.step_taken.is_none().then_some(Undecided { entry, members });
         };
-        let (turn, seat) = (item.turn.clone(), item.seat);
+        let (turn, index) = (item.turn.clone(), item.index);
         let speaker = message.speaker.as_deref()?;
-        if *speaker.role_id != *self.machine.table.name(seat) || is_partial(newest) {
+        if *speaker.role_id != *self.machine.roster.name(index) || is_partial(newest) {
             return None;
         }
-        let mut trial = Machine::new(self.machine.table.clone());
+        let mut trial = Machine::new(self.machine.roster.clone());
         trial.state.clone_from(&self.recorded);
         let text = message.text().into_owned();
         let said =
             Event::AgentSaid { turn: turn.clone(), entry: entry.clone(), text, interrupted: false };
         let members = Effect::queued(&trial.step(said));
         let cause = Cause::Answered { entry: entry.clone() };
-        let change = TurnChange { turn, seat, state: TurnState::Done, cause };
-        self.recorded.apply(&self.machine.table, &change);
+        let change = TurnChange { turn, index, state: TurnState::Done, cause };
+        self.recorded.apply(&self.machine.roster, &change);
         Some(Undecided { entry, members })
     }
 
-    /// The machine has just decided to write this note, as for a person's "yes", or this event led to it.
+    /// Handles a setting that the machine has just decided to write, as for a person's "yes", or that this event caused.
     fn noted(&mut self, entry: &Entry, event: Event, apply: fn(&mut State)) {
         self.step_taken = Some(entry.id.clone());
         if self.expects(&entry.kind) {
@@ -298,7 +300,7 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// Whether the next entry that the machine has decided on says this.
+    /// Returns whether the next entry that the machine decided on has this setting.
     fn expects(&self, kind: &EntryKind) -> bool {
         let mut appends = self.expected.iter().filter_map(|effect| match effect {
             Effect::Append { kind, .. } => Some(kind),
@@ -313,21 +315,21 @@ impl<'a> Replayer<'a> {
             let (at, cause) = (entry.id.clone(), turn.cause.sentence(&turn.member).into());
             return self.differ(Difference::Unreadable { at, cause });
         }
-        let Some(seat) = self.machine.table.seat_of(&turn.member) else {
+        let Some(index) = self.machine.roster.index_of(&turn.member) else {
             let member = turn.member.clone();
-            return self.differ(Difference::Stranger { at: entry.id.clone(), member });
+            return self.differ(Difference::UnknownMember { at: entry.id.clone(), member });
         };
         let id = turn.turn_id.as_ref().unwrap_or(&entry.id).clone();
-        let change = TurnChange { turn: id, seat, state: turn.state, cause: turn.cause.clone() };
-        self.hear_purged(&change);
+        let change = TurnChange { turn: id, index, state: turn.state, cause: turn.cause.clone() };
+        self.apply_purged_message(&change);
         if self.only_follows() {
-            return self.recorded.apply(&self.machine.table, &change);
+            return self.recorded.apply(&self.machine.roster, &change);
         }
         if !self.has_decision() {
-            self.happen(&change);
+            self.apply_event(&change);
         }
         let decided = self.next_decision();
-        self.recorded.apply(&self.machine.table, &change);
+        self.recorded.apply(&self.machine.roster, &change);
         let same = decided.as_ref().is_some_and(|effect| says(effect, turn, &change));
         self.step_taken = Some(entry.id.clone());
         if !same {
@@ -341,31 +343,31 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// A turn that a person asked for or declined by a message that was purged: the person spoke, whatever was said.
-    fn hear_purged(&mut self, change: &TurnChange) {
+    /// Handles a turn that a person requested or declined in a purged message: the person wrote, whatever the text was.
+    fn apply_purged_message(&mut self, change: &TurnChange) {
         let (Cause::Asked { entry, by, .. } | Cause::Declined { entry, by, .. }) = &change.cause
         else {
             return;
         };
-        let table = &self.machine.table;
-        let seat = by.as_deref().and_then(|by| table.seat_of(by));
-        let is_of_person = by.is_none() || seat.is_some_and(|seat| table.is_human(seat));
+        let roster = &self.machine.roster;
+        let index = by.as_deref().and_then(|by| roster.index_of(by));
+        let is_of_person = by.is_none() || index.is_some_and(|index| roster.is_human(index));
         if !is_of_person || !self.purged.remove(entry) {
             return;
         }
-        self.recorded.person_said(&self.machine.table, entry);
-        self.is_gone(entry);
+        self.recorded.person_said(&self.machine.roster, entry);
+        self.mark_unchecked(entry);
         self.follow_log();
     }
 
-    fn happen(&mut self, change: &TurnChange) {
+    fn apply_event(&mut self, change: &TurnChange) {
         let turn = change.turn.clone();
         let effects = match (change.state, &change.cause) {
             (TurnState::Done, Cause::Answered { entry }) => {
                 let Some(text) =
                     self.texts.remove(entry.as_str()).map(|said| said.text().into_owned())
                 else {
-                    return self.is_gone(entry);
+                    return self.mark_unchecked(entry);
                 };
                 let entry = entry.clone();
                 self.machine.step(Event::AgentSaid { turn, entry, text, interrupted: false })
@@ -387,7 +389,7 @@ impl<'a> Replayer<'a> {
                 self.recorded.hold = None;
                 self.machine.step(Event::Repeat { turn: turn.clone() })
             }
-            // The end of a cancelled agent is in no entry: it shows when the next turn starts.
+            // No entry records the end of a cancelled agent: the start of the next turn implies it.
             (TurnState::Started, _) => self.machine.advance(),
             _ => return,
         };
@@ -407,17 +409,17 @@ impl<'a> Replayer<'a> {
         None
     }
 
-    fn is_gone(&mut self, entry: &EntryId) {
+    fn mark_unchecked(&mut self, entry: &EntryId) {
         if self.gone.insert(entry.clone()) {
             self.unchecked.push(entry.clone());
         }
     }
 
-    /// Something new happened: what was decided before must be in the log by now. Of a message that no
-    /// team has heard, as in a session that was imported, nothing was decided.
+    /// Checks before a new event that earlier decisions are in the log. A message that no driver received, as in an imported
+    /// session, has none.
     fn expect_nothing(&mut self, entry: &Entry) {
-        let is_heard = self.step_taken.is_some() || self.reached_nobody;
-        if self.has_decision() && !is_heard {
+        let is_received = self.step_taken.is_some() || self.reached_nobody;
+        if self.has_decision() && !is_received {
             self.follow_log();
         } else if let Some(decision) = self.next_decision() {
             let expected = decision.as_turn().map(described).unwrap_or_default();
@@ -439,7 +441,7 @@ impl<'a> Replayer<'a> {
 
     fn follow_log(&mut self) {
         self.expected.clear();
-        // Once the log is only followed, the machine takes over its state at the end.
+        // Once the log is followed without comparing, the machine takes its state at the end.
         if !self.only_follows() {
             self.machine.state.clone_from(&self.recorded);
         }
@@ -475,7 +477,7 @@ fn described(turn: &Turn) -> Box<str> {
     format!("{member}'s turn is {} ({})", state.as_str(), cause.sentence(member)).into()
 }
 
-/// A message without a speaker is a person's unless its role says otherwise.
+/// Returns whether a person wrote a message. Without a speaker, its role decides.
 fn is_of_person(message: &Message) -> bool {
     match message.speaker.as_deref() {
         Some(speaker) => speaker.is_human(),

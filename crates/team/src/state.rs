@@ -1,34 +1,34 @@
-//! Where the table stands. It changes only by what the log can tell: turn entries, what people said,
-//! costs, "go on". So a state read from a log and one that was lived through are equal. The machine
-//! decides, writes the entry and applies it here; replay applies the entries that it finds.
+//! The state of the machine. Only what the log records changes it: turn entries, messages of people, costs and settings. So
+//! the state read from a log equals the live one. The machine decides, writes the entry and applies it here; replay applies
+//! the entries that it finds.
 
 use std::collections::HashMap;
 
 use tertulia_session::{Cause, EntryId, EntryKind, NewEntry, TurnState};
 
-use crate::effect::Why;
+use crate::effect::PauseReason;
 use crate::guard::Guard;
 use crate::queue::{Item, Queue};
-use crate::table::{Seat, Table};
+use crate::roster::{MemberIndex, Roster};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct State {
     pub(crate) queue: Queue,
-    pub(crate) slot: Slot,
+    pub(crate) active_turn: ActiveTurn,
     pub(crate) hold: Option<Hold>,
     pub(crate) last_said: Option<EntryId>,
     pub(crate) guard: Guard,
-    pub(crate) times_gone_on: u64,
-    /// How often the table was opened again while turns waited that could have started.
-    pub(crate) times_reopened: u64,
-    /// The entry with which the current branch of the session began, if it was ever branched.
+    pub(crate) continue_count: u64,
+    /// How often the session was reopened while turns waited that could have started.
+    pub(crate) reopen_count: u64,
+    /// The first entry of the current branch, if the session was ever branched.
     pub(crate) branch: Option<EntryId>,
-    pub(crate) turns: HashMap<EntryId, Past>,
+    pub(crate) turns: HashMap<EntryId, TurnRecord>,
 }
 
-/// One turn runs at a time.
+/// The turn that runs; at most one at a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum ActiveTurn {
     #[default]
     Free,
     Running(Item),
@@ -43,7 +43,7 @@ pub(crate) enum Hold {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Past {
+pub(crate) struct TurnRecord {
     pub(crate) item: Item,
     pub(crate) state: TurnState,
     pub(crate) repeated_by: Option<EntryId>,
@@ -51,20 +51,20 @@ pub(crate) struct Past {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TurnChange {
-    /// The turn: the id of its `queued` entry.
+    /// The id of its `queued` entry.
     pub(crate) turn: EntryId,
-    pub(crate) seat: Seat,
+    pub(crate) index: MemberIndex,
     pub(crate) state: TurnState,
     pub(crate) cause: Cause,
 }
 
 impl State {
-    pub(crate) fn new(table: &Table) -> Self {
-        Self { guard: Guard::new(table), ..Self::default() }
+    pub(crate) fn new(roster: &Roster) -> Self {
+        Self { guard: Guard::new(roster), ..Self::default() }
     }
 
-    /// The id of an entry that follows from what it says and from what it is about. What is decided
-    /// again on another branch is another entry of the same log, so the branch is part of it.
+    /// Derives the id of an entry from its content and its subject. The same decision on another branch is another entry of
+    /// the same log, so the branch is part of the id.
     pub(crate) fn content_id(&self, kind: EntryKind, about: Option<&EntryId>) -> EntryId {
         let mut entry = NewEntry::new(kind);
         entry.parent_id = match (about, &self.branch) {
@@ -74,50 +74,52 @@ impl State {
         entry.with_content_id().id
     }
 
-    pub(crate) fn running(&self, turn: &EntryId) -> Option<Seat> {
-        match &self.slot {
-            Slot::Running(item) if item.turn == *turn => Some(item.seat),
+    pub(crate) fn running(&self, turn: &EntryId) -> Option<MemberIndex> {
+        match &self.active_turn {
+            ActiveTurn::Running(item) if item.turn == *turn => Some(item.index),
             _ => None,
         }
     }
 
     pub(crate) fn awaited(&self) -> Option<&Item> {
-        match &self.slot {
-            Slot::Asking(item) => Some(item),
-            Slot::Free | Slot::Running(_) | Slot::Stopping(_) => None,
+        match &self.active_turn {
+            ActiveTurn::Asking(item) => Some(item),
+            ActiveTurn::Free | ActiveTurn::Running(_) | ActiveTurn::Stopping(_) => None,
         }
     }
 
-    /// Whether turns wait that do not start by themselves; while a cancelled agent ends, not afterwards either.
-    pub(crate) fn is_paused(&self, table: &Table) -> bool {
-        match &self.slot {
-            Slot::Running(_) | Slot::Asking(_) => false,
-            // Every step starts what can start, so what waits now could not.
-            Slot::Free => !self.queue.items.is_empty(),
-            Slot::Stopping(_) => self.pause(table).is_some(),
+    /// Returns whether turns wait that do not start by themselves, now or after a cancelled agent has ended.
+    pub(crate) fn is_paused(&self, roster: &Roster) -> bool {
+        match &self.active_turn {
+            ActiveTurn::Running(_) | ActiveTurn::Asking(_) => false,
+            // Every step starts what can start, so a turn that still waits could not.
+            ActiveTurn::Free => !self.queue.items.is_empty(),
+            ActiveTurn::Stopping(_) => self.pause(roster).is_some(),
         }
     }
 
-    /// Why nothing of what waits may start, whatever runs now; `None` if something may, or nothing waits.
-    pub(crate) fn pause(&self, table: &Table) -> Option<Why> {
+    /// Returns why no queued turn may start, regardless of the running one; `None` if one may, or none waits.
+    pub(crate) fn pause(&self, roster: &Roster) -> Option<PauseReason> {
         let waiting = self.queue.items.len();
         match &self.hold {
             _ if waiting == 0 => None,
-            Some(Hold::Cancelled(turn)) => Some(Why::Cancelled { turn: turn.clone(), waiting }),
-            Some(Hold::Resumed(interrupted)) => {
-                Some(Why::Resumed { interrupted: interrupted.clone(), waiting })
+            Some(Hold::Cancelled(turn)) => {
+                Some(PauseReason::Cancelled { turn: turn.clone(), waiting })
             }
-            None => match self.queue.choose(table.limits(), self.last_said.as_ref()) {
-                None => Some(Why::Paused { waiting: self.queue.paused }),
-                Some((item, _)) if table.is_human(item.seat) => None,
-                Some((item, _)) => self.guard.stops(table, item.by, item.seat),
+            Some(Hold::Resumed(interrupted)) => {
+                Some(PauseReason::Resumed { interrupted: interrupted.clone(), waiting })
+            }
+            None => match self.queue.choose(roster.limits(), self.last_said.as_ref()) {
+                None => Some(PauseReason::Paused { waiting: self.queue.paused }),
+                Some((item, _)) if roster.is_human(item.index) => None,
+                Some((item, _)) => self.guard.stops(roster, item.by, item.index),
             },
         }
     }
 
-    /// A person said something. What was paused stays so until the person resumes it.
-    pub(crate) fn person_said(&mut self, table: &Table, entry: &EntryId) {
-        if self.is_paused(table) {
+    /// Applies a message of a person. Paused turns stay paused until a person resumes them.
+    pub(crate) fn person_said(&mut self, roster: &Roster, entry: &EntryId) {
+        if self.is_paused(roster) {
             self.queue.paused = self.queue.items.len();
         }
         self.last_said = Some(entry.clone());
@@ -125,35 +127,35 @@ impl State {
         self.hold = None;
     }
 
-    pub(crate) fn go_on(&mut self) {
-        self.guard.go_on();
-        self.times_gone_on += 1;
+    pub(crate) fn continue_turns(&mut self) {
+        self.guard.continue_turns();
+        self.continue_count += 1;
         self.hold = None;
         self.queue.paused = 0;
     }
 
-    /// The table was opened again, and what waits could start by itself.
+    /// Applies that the session was reopened while queued turns could start by themselves.
     pub(crate) fn reopened(&mut self) {
         self.stopped();
-        self.times_reopened += 1;
+        self.reopen_count += 1;
         self.hold.get_or_insert(Hold::Resumed(None));
     }
 
     pub(crate) fn stopped(&mut self) {
-        if matches!(self.slot, Slot::Stopping(_)) {
-            self.slot = Slot::Free;
+        if matches!(self.active_turn, ActiveTurn::Stopping(_)) {
+            self.active_turn = ActiveTurn::Free;
         }
     }
 
-    pub(crate) fn apply(&mut self, table: &Table, change: &TurnChange) {
-        let TurnChange { turn, seat, state, cause } = change;
+    pub(crate) fn apply(&mut self, roster: &Roster, change: &TurnChange) {
+        let TurnChange { turn, index, state, cause } = change;
         if matches!(state, TurnState::Done | TurnState::Failed | TurnState::Interrupted) {
-            // Only where its start was redacted does it still wait.
+            // It is still queued only if its start was redacted.
             self.queue.remove(turn);
         }
         match state {
-            TurnState::Queued => self.queued(table, turn, *seat, cause),
-            TurnState::Started => self.started(table, turn),
+            TurnState::Queued => self.queued(roster, turn, *index, cause),
+            TurnState::Started => self.started(roster, turn),
             TurnState::Done => {
                 self.free(turn);
                 if let Cause::Answered { entry, .. } = cause {
@@ -169,39 +171,39 @@ impl State {
             }
             TurnState::Cancelled => self.cancelled(turn),
         }
-        if let Some(past) = self.turns.get_mut(turn) {
-            past.state = *state;
+        if let Some(record) = self.turns.get_mut(turn) {
+            record.state = *state;
         }
     }
 
-    fn queued(&mut self, table: &Table, turn: &EntryId, seat: Seat, cause: &Cause) {
+    fn queued(&mut self, roster: &Roster, turn: &EntryId, index: MemberIndex, cause: &Cause) {
         let (parent, trigger, by, intent) = match cause {
             Cause::Asked { entry, by, intent, .. } => (entry, entry, by, *intent),
             Cause::Repeated { turn, entry, by, intent } => (entry, turn, by, *intent),
             _ => return,
         };
-        if let Some(past) = self.turns.get_mut(trigger) {
-            past.repeated_by = Some(turn.clone());
+        if let Some(record) = self.turns.get_mut(trigger) {
+            record.repeated_by = Some(turn.clone());
         }
         let item = Item {
             turn: turn.clone(),
-            seat,
+            index,
             parent: parent.clone(),
             intent,
-            by: by.as_deref().and_then(|name| table.seat_of(name)),
+            by: by.as_deref().and_then(|name| roster.index_of(name)),
         };
-        let past = Past { item: item.clone(), state: TurnState::Queued, repeated_by: None };
-        self.turns.insert(turn.clone(), past);
+        let record = TurnRecord { item: item.clone(), state: TurnState::Queued, repeated_by: None };
+        self.turns.insert(turn.clone(), record);
         self.queue.items.push(item);
     }
 
-    fn started(&mut self, table: &Table, turn: &EntryId) {
+    fn started(&mut self, roster: &Roster, turn: &EntryId) {
         let Some(item) = self.queue.start(turn) else { return };
-        if table.is_human(item.seat) {
-            self.slot = Slot::Asking(item);
+        if roster.is_human(item.index) {
+            self.active_turn = ActiveTurn::Asking(item);
         } else {
-            self.guard.started(item.by, item.seat);
-            self.slot = Slot::Running(item);
+            self.guard.started(item.by, item.index);
+            self.active_turn = ActiveTurn::Running(item);
         }
     }
 
@@ -209,18 +211,18 @@ impl State {
         if self.queue.remove(turn).is_some() {
             return;
         }
-        if matches!(&self.slot, Slot::Running(item) if item.turn == *turn) {
-            self.slot = Slot::Stopping(turn.clone());
+        if matches!(&self.active_turn, ActiveTurn::Running(item) if item.turn == *turn) {
+            self.active_turn = ActiveTurn::Stopping(turn.clone());
             self.hold = Some(Hold::Cancelled(turn.clone()));
         }
         self.free(turn);
     }
 
     fn free(&mut self, turn: &EntryId) {
-        if let Slot::Running(item) | Slot::Asking(item) = &self.slot
+        if let ActiveTurn::Running(item) | ActiveTurn::Asking(item) = &self.active_turn
             && item.turn == *turn
         {
-            self.slot = Slot::Free;
+            self.active_turn = ActiveTurn::Free;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The team as the driver needs it: the table, and for every member how it answers and what it is given.
+//! The team as the driver needs it: the roster, and for every member its responder and its prompt settings.
 
 use std::path::Path;
 
@@ -7,50 +7,50 @@ use tertulia_context::view::Stripping;
 use tertulia_context::{AgentType, Assembler, DEFAULT_MAX_BYTES};
 
 use crate::Preamble;
+use crate::built_in::{LIBRARIAN, SCRIBE};
 use crate::file::{FileReadError, LibrarianScope, MemberFile, SettingsGuard, TeamFile};
-use crate::house::{LIBRARIAN, SCRIBE};
 use crate::message::kept_ranges;
-use crate::table::{Resolved, Seat, Table, TableError};
+use crate::roster::{MemberIndex, Resolved, Roster, RosterError};
 use crate::{Limits, Member, MemberKind};
 
 pub use tertulia_context::view::DEFAULT_WINDOW;
 
-/// Who sits at the table, and how they answer.
+/// The members of a session, and how they answer.
 #[derive(Clone, Debug)]
 pub struct Team {
-    pub(crate) table: Table,
+    pub(crate) roster: Roster,
     pub(crate) members: Vec<TeamMember>,
-    /// The task that a new session begins with.
+    /// The initial task of a new session.
     pub task: Option<String>,
-    /// The folder of the project that new sessions belong to, where there is one.
+    /// The folder of the project that new sessions belong to, if any.
     pub project: Option<String>,
     pub(crate) is_built_in: bool,
-    /// The settings that its programs obey, which must not change while they work.
+    /// The agent settings of the project, which must not change while agents work.
     pub settings: Option<SettingsGuard>,
 }
 
-/// One member, with what belongs to its turns.
+/// A member, with the settings of its turns.
 #[derive(Clone, Debug)]
 pub struct TeamMember {
     pub member: Member,
-    pub answers: Answers,
+    pub responder: Responder,
     pub role: Option<Box<str>>,
     pub preamble: Preamble,
-    /// Its instruction, with the text of its instruction file.
+    /// The instruction, including the text of the instruction file.
     pub instruction: Option<String>,
-    /// How markers are taken out of what it gets.
+    /// How markers are removed from its prompts.
     pub strip: Stripping,
-    /// How many messages it gets word for word.
+    /// Number of messages that it gets verbatim.
     pub window: usize,
     pub budget_bytes: u64,
-    /// How many tokens its model messages may have, for an endpoint.
+    /// Token limit of its model messages, for an endpoint.
     pub budget_tokens: u64,
     pub scope: LibrarianScope,
 }
 
-/// How a member answers.
+/// The person or program that answers for a member.
 #[derive(Clone, Debug)]
-pub enum Answers {
+pub enum Responder {
     Person,
     Agent(Box<AgentSpec>),
     Scribe,
@@ -59,72 +59,72 @@ pub enum Answers {
 
 const DEFAULT_BUDGET_TOKENS: u64 = 100_000;
 
-/// Of a model's window so many hundredths are for the prompt; the rest is for its system text, tools and answer.
+/// Percentage of a model's window for the prompt; the rest is for its system text, tools and answer.
 const WINDOW_SHARE: u64 = 60;
-/// A token has at least so many bytes in most texts; in prose it has more.
+/// Lower bound for the bytes per token in most texts; prose has more.
 const TOKEN_BYTES: u64 = 3;
 
 const WINDOW_TOKENS: u64 = 128_000;
 
 impl Team {
-    /// A team of these members, in this order.
+    /// Creates a team of these members, in this order.
     pub fn new(
         members: Vec<TeamMember>,
         limits: Limits,
         task: Option<String>,
-    ) -> Result<Self, TableError> {
-        let table = Table::new(members.iter().map(|one| one.member.clone()))?.with_limits(limits);
-        Ok(Self { table, members, task, project: None, is_built_in: false, settings: None })
+    ) -> Result<Self, RosterError> {
+        let roster = Roster::new(members.iter().map(|one| one.member.clone()))?.with_limits(limits);
+        Ok(Self { roster, members, task, project: None, is_built_in: false, settings: None })
     }
 
-    /// The same team, at work in this project: its folder.
+    /// Sets the folder of the project that the team works in.
     #[must_use]
     pub fn in_project(mut self, folder: &str) -> Self {
         self.project = Some(folder.to_owned());
         self
     }
 
-    /// The same team, where no team file was found: it may be suggested to create one.
+    /// Marks the team as built in, since no team file was found: answers may suggest to create one.
     #[must_use]
     pub fn without_file(mut self) -> Self {
         self.is_built_in = true;
         self
     }
 
-    /// The team of a file. `base` is the folder of the file, where paths start and agents without a `cwd` work.
+    /// Creates the team of a file. Paths are relative to `base`, the folder of the file, where agents without a `cwd` work.
     pub fn from_file(file: &TeamFile, base: &Path) -> Result<Self, TeamError> {
         Self::from_file_in(file, base, base)
     }
 
-    /// The same, with another folder for agents without a `cwd`, for a file that is not the project's.
+    /// Same as [`Self::from_file`], with another folder for agents without a `cwd`, for a file outside the project.
     pub fn from_file_in(file: &TeamFile, base: &Path, work: &Path) -> Result<Self, TeamError> {
-        let table = file.table()?;
+        let roster = file.roster()?;
         let member = |member: &MemberFile| TeamMember::from_file(member, file, base, work);
         let members = file.members.iter().map(member);
         let members = members.collect::<Result<_, _>>()?;
         let task = file.task.as_deref().map(str::to_owned);
-        Ok(Self { table, members, task, project: None, is_built_in: false, settings: None })
+        Ok(Self { roster, members, task, project: None, is_built_in: false, settings: None })
     }
 
-    /// The members, in order.
+    /// Returns the members, in order.
     pub fn members(&self) -> &[TeamMember] {
         &self.members
     }
 
-    /// The member of this exact name.
+    /// Returns the member of exactly this name.
     pub fn member(&self, name: &str) -> Option<&TeamMember> {
         self.members.iter().find(|one| *one.member.name == *name)
     }
 
-    /// Whether a session of this project belongs to another one than the team works in.
-    pub(crate) fn is_elsewhere(&self, project: Option<&str>) -> bool {
+    /// Returns whether `project` is not the project that the team works in.
+    pub(crate) fn is_other_project(&self, project: Option<&str>) -> bool {
         self.project.is_some() && self.project.as_deref() != project
     }
 
-    /// The member that is meant by a written name, as a marker would mean it.
+    /// Finds the member of a written name, with the rules for names in markers.
     pub fn named(&self, written: &str) -> Result<&TeamMember, UnknownMember> {
-        let nearest = match self.table.resolve(written) {
-            Resolved::Member(Seat(seat)) => match self.members.get(seat) {
+        let nearest = match self.roster.resolve(written) {
+            Resolved::Member(MemberIndex(index)) => match self.members.get(index) {
                 Some(member) => return Ok(member),
                 None => None,
             },
@@ -135,9 +135,9 @@ impl Team {
         Err(UnknownMember { name: written.into(), nearest, members })
     }
 
-    /// The table.
-    pub fn table(&self) -> &Table {
-        &self.table
+    /// Returns the roster.
+    pub fn roster(&self) -> &Roster {
+        &self.roster
     }
 
     pub(crate) fn window_max(&self) -> usize {
@@ -145,17 +145,17 @@ impl Team {
     }
 }
 
-/// A team that cannot be made of its file.
+/// The team file does not describe a valid team.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TeamError {
     #[error(transparent)]
-    Table(#[from] TableError),
+    Roster(#[from] RosterError),
     #[error(transparent)]
     File(#[from] FileReadError),
 }
 
-/// A name that nobody at the table has.
+/// No member of the team has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{name}' is not in the team{}; there are: {}",
@@ -175,13 +175,13 @@ impl TeamMember {
         base: &Path,
         work: &Path,
     ) -> Result<Self, FileReadError> {
-        let answers = match (&file.agent, file.agent_spec(base, work)?) {
-            (Some(agent), _) if *agent == SCRIBE => Answers::Scribe,
-            (Some(agent), _) if *agent == LIBRARIAN => Answers::Librarian,
-            (_, Some(spec)) => Answers::Agent(Box::new(spec)),
-            (_, None) => Answers::Person,
+        let responder = match (&file.agent, file.agent_spec(base, work)?) {
+            (Some(agent), _) if *agent == SCRIBE => Responder::Scribe,
+            (Some(agent), _) if *agent == LIBRARIAN => Responder::Librarian,
+            (_, Some(spec)) => Responder::Agent(Box::new(spec)),
+            (_, None) => Responder::Person,
         };
-        let usual = Self::new(team.seated(file), answers);
+        let usual = Self::new(team.seated(file), responder);
         Ok(Self {
             role: file.role.clone(),
             preamble: file.preamble_text(base)?,
@@ -194,32 +194,32 @@ impl TeamMember {
         })
     }
 
-    /// A person of this name.
+    /// Creates a person.
     pub fn person(name: &str) -> Self {
-        Self::new(Member::human(name), Answers::Person)
+        Self::new(Member::human(name), Responder::Person)
     }
 
-    /// An agent of this name.
+    /// Creates a member that an agent answers for.
     pub fn agent(name: &str, spec: AgentSpec) -> Self {
-        Self::new(Member::ai(name), Answers::Agent(Box::new(spec)))
+        Self::new(Member::ai(name), Responder::Agent(Box::new(spec)))
     }
 
-    /// The house member that writes minutes.
+    /// Creates the built-in member that summarises the session.
     pub fn scribe(name: &str) -> Self {
-        Self::new(Member::ai(name), Answers::Scribe)
+        Self::new(Member::ai(name), Responder::Scribe)
     }
 
-    /// A member with the usual sizes and no instruction.
-    pub fn new(member: Member, answers: Answers) -> Self {
-        let window_tokens = match &answers {
-            Answers::Agent(spec) => spec.kind.definition().window_tokens,
-            Answers::Person | Answers::Scribe | Answers::Librarian => WINDOW_TOKENS,
+    /// Creates a member with default limits and no instruction.
+    pub fn new(member: Member, responder: Responder) -> Self {
+        let window_tokens = match &responder {
+            Responder::Agent(spec) => spec.kind.definition().window_tokens,
+            Responder::Person | Responder::Scribe | Responder::Librarian => WINDOW_TOKENS,
         };
-        // What surely fits into the window of its model.
+        // Fits into the window of its model in any case.
         let bytes = window_tokens * WINDOW_SHARE / 100 * TOKEN_BYTES;
         Self {
             member,
-            answers,
+            responder,
             role: None,
             preamble: Preamble::default(),
             instruction: None,
@@ -231,29 +231,31 @@ impl TeamMember {
         }
     }
 
-    /// Whether it is a person.
+    /// Returns whether the member is a person.
     pub fn is_person(&self) -> bool {
         self.member.kind == MemberKind::Human
     }
 
     pub(crate) fn is_scribe(&self) -> bool {
-        matches!(self.answers, Answers::Scribe)
+        matches!(self.responder, Responder::Scribe)
     }
 
     pub(crate) fn is_endpoint(&self) -> bool {
-        matches!(&self.answers, Answers::Agent(spec) if matches!(spec.kind, AgentKind::OpenAi(_)))
+        matches!(&self.responder, Responder::Agent(spec) if matches!(spec.kind, AgentKind::OpenAi(_)))
     }
 
-    /// The name that is shown.
+    /// Returns the display name, or else the name.
     pub fn shown_name(&self) -> &str {
         self.member.display_name.as_deref().unwrap_or(&self.member.name)
     }
 
-    /// The format of its prompt. Texts of others are in it, so it is an escaped one.
+    /// Returns the format of its prompt, with escaping, since the prompt contains texts of others.
     pub(crate) fn assembler(&self) -> Assembler {
-        let format = match &self.answers {
-            Answers::Agent(spec) => AgentType::named(spec.kind.definition().prompt_format),
-            Answers::Person | Answers::Scribe | Answers::Librarian => AgentType::named("text"),
+        let format = match &self.responder {
+            Responder::Agent(spec) => AgentType::named(spec.kind.definition().prompt_format),
+            Responder::Person | Responder::Scribe | Responder::Librarian => {
+                AgentType::named("text")
+            }
         };
         match format {
             AgentType::Other(_) => Assembler::labelled_text().escaped(),

@@ -17,7 +17,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// The events of a stream.
+    /// Returns the events of a stream.
     pub(crate) fn events(&self) -> impl Iterator<Item = Value> {
         let data = self.text.lines().filter_map(|line| line.strip_prefix("data: "));
         data.filter_map(|data| serde_json::from_str(data).ok())

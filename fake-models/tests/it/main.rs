@@ -16,10 +16,10 @@ const CHAT: &str = "/v1/chat/completions";
 const GEMINI: &str = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse";
 
 fn start(steps: impl IntoIterator<Item = Step>) -> FakeModels {
-    FakeModels::start(Script::of(steps)).unwrap()
+    FakeModels::start(Script::new(steps)).unwrap()
 }
 
-/// A main request of each vendor with this user text.
+/// Returns a main request of each vendor with this user text.
 fn requests(user: &str) -> [(&'static str, Value); 4] {
     let messages = json!([{ "role": "user", "content": user }]);
     let input = json!([{ "type": "message", "role": "user",
@@ -34,7 +34,7 @@ fn requests(user: &str) -> [(&'static str, Value); 4] {
     ]
 }
 
-/// The text of a stream, by any vendor's field for a piece of it.
+/// Returns the text of a stream, by any vendor's field for a piece of it.
 fn streamed_text(reply: &Reply) -> String {
     let mut text = String::new();
     for event in reply.events() {
@@ -120,7 +120,7 @@ fn a_request_beside_the_main_one_takes_no_step() {
 #[test]
 fn a_model_may_have_a_script_of_its_own() {
     let models = start([Step::text("anybody")]);
-    models.script_for("gemini-x", Script::of([Step::text("somebody")]));
+    models.script_for("gemini-x", Script::new([Step::text("somebody")]));
     for (path, body) in requests("hello") {
         let expected = if path == GEMINI { "somebody" } else { "anybody" };
         assert_eq!(streamed_text(&post(&models, path, &body)), expected, "{path}");

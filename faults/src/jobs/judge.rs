@@ -1,84 +1,86 @@
-//! What a job left, by what it had reported: all of it or nothing, what was there before unharmed, the same
-//! again works, and nothing is left behind. Runs in a process that is sound.
+//! Checks what a job left, given what it reported: everything or nothing, earlier data unharmed, a
+//! retry works, and nothing is left over. Runs in a process without faults.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tertulia_store::{Import, Range, SessionStore, StoreError};
 
-use super::place::Place;
+use super::run_folder::RunFolder;
 use super::template::{IMPORTED, REDACTED, SESSIONS, name};
-use super::{How, Job, lists, texts};
+use super::{Executor, Job, secret_text, trust_list};
 use crate::error::FaultsError;
 use crate::scratch::{database, open, put};
 
-/// How many entries the old store has.
+/// Number of entries in the old store.
 const OLD_ENTRIES: usize = 3;
-/// What a command says of a file that it could not take a text out of.
+/// Printed by a command for a file from which it could not remove a text.
 const NOT_GONE: &str = "still in ";
 
-/// What a command had told whoever called it.
+/// What a command reported to its caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Told {
-    /// That it succeeded.
+pub(crate) struct Reported {
+    /// Whether it succeeded.
     pub(crate) is_done: bool,
-    /// All that it said.
+    /// Its complete output.
     pub(crate) said: String,
 }
 
-/// Says whether what the job should give is there; an error if it is there in part, or anything else is
+/// Returns whether the result of the job exists; fails if it exists in part, or if anything else is
 /// wrong.
-pub(crate) fn judge(job: Job, how: How, root: &Path, told: &Told) -> Result<bool, FaultsError> {
-    let place = Place::new(root);
+pub(crate) fn judge(
+    job: Job,
+    executor: Executor,
+    root: &Path,
+    reported: &Reported,
+) -> Result<bool, FaultsError> {
+    let run = RunFolder::new(root);
     let is_about_text = matches!(job, Job::Delete | Job::Redact);
-    let is_there = look(job, &place)?;
-    if told.is_done {
+    let is_there = look(job, &run)?;
+    if reported.is_done {
         if !is_there {
-            return Err(FaultsError::unfit("it reported success and nothing is there"));
+            return Err(FaultsError::unexpected("it reported success and nothing is there"));
         }
-        if is_about_text && !told.said.contains(NOT_GONE) {
-            texts::check_gone(&place)?;
+        if is_about_text && !reported.said.contains(NOT_GONE) {
+            secret_text::check_gone(&run)?;
         }
         return Ok(true);
     }
-    // The same again, by a process whose disk is sound. Where all is there, it may say so and fail.
-    let is_again = job.run(how, root)?;
+    // Retries in a process without faults. If everything exists already, the command may say so and
+    // fail.
+    let is_again = job.run(executor, root)?;
     if !is_there && !is_again {
-        let said = fs::read_to_string(place.said()).unwrap_or_default();
-        return Err(FaultsError::unfit(format!("the same again fails: {}", said.trim_end())));
+        let said = fs::read_to_string(run.said()).unwrap_or_default();
+        return Err(FaultsError::unexpected(format!("the same again fails: {}", said.trim_end())));
     }
-    if !look(job, &place)? {
-        return Err(FaultsError::unfit("it does not come about afterwards either"));
+    if !look(job, &run)? {
+        return Err(FaultsError::unexpected("it does not come about afterwards either"));
     }
-    if job == Job::Trust && !lists::is_trusted_here(&place) {
-        return Err(FaultsError::unfit("the team file is not trusted afterwards either"));
+    if job == Job::Trust && !trust_list::is_trusted_here(&run) {
+        return Err(FaultsError::unexpected("the team file is not trusted afterwards either"));
     }
     if is_about_text {
-        texts::check_gone(&place)?;
+        secret_text::check_gone(&run)?;
     }
-    nothing_is_left(&place, is_again)?;
+    nothing_is_left(&run, is_again)?;
     Ok(is_there)
 }
 
-/// Whether it is there, with what was there before.
-fn look(job: Job, place: &Place) -> Result<bool, FaultsError> {
+/// Returns whether the result exists, and checks the earlier data.
+fn look(job: Job, run: &RunFolder) -> Result<bool, FaultsError> {
     if matches!(job, Job::Trust | Job::Init) {
-        let is_trusted = lists::look(place)?;
-        return if job == Job::Trust {
-            Ok(is_trusted)
-        } else {
-            same_file(&place.team_file(), place)
-        };
+        let is_trusted = trust_list::look(run)?;
+        return if job == Job::Trust { Ok(is_trusted) } else { same_file(&run.team_file(), run) };
     }
     if job == Job::Migration {
-        return old_is_there(place);
+        return old_is_there(run);
     }
-    let store = open(&place.store())?;
+    let store = open(&run.store())?;
     check_whole(&store)?;
-    check_kept(&store, place)?;
+    check_kept(&store, run)?;
     match job {
         Job::Backup => {
-            let file = place.backup();
+            let file = run.backup();
             if !file.exists() {
                 return Ok(false);
             }
@@ -86,66 +88,70 @@ fn look(job: Job, place: &Place) -> Result<bool, FaultsError> {
         }
         Job::Restore => all_or_none(store.ids()?.len() as u64 - 1, SESSIONS),
         Job::Import => all_or_none(entries_of(&store, "new")?, IMPORTED as u64),
-        Job::Branch => all_or_none(entries_of(&store, "new")?, expected_entries(place, "branch")?),
-        Job::Export => same_file(&place.export(), place),
+        Job::Branch => all_or_none(entries_of(&store, "new")?, expected_entries(run, "branch")?),
+        Job::Export => same_file(&run.export(), run),
         Job::Delete => {
-            let (found, all) = (entries_of(&store, "secret")?, expected_entries(place, "secret")?);
+            let (found, all) = (entries_of(&store, "secret")?, expected_entries(run, "secret")?);
             all_or_none(found, all).map(|is_kept| !is_kept)
         }
-        Job::Redact => redacted(&store, expected_entries(place, "secret")?),
-        Job::Migration | Job::Trust | Job::Init => Err(FaultsError::unfit("no job of a store")),
+        Job::Redact => redacted(&store, expected_entries(run, "secret")?),
+        Job::Migration | Job::Trust | Job::Init => {
+            Err(FaultsError::unexpected("no job of a store"))
+        }
     }
 }
 
-/// Whether a file is there; an error if it is another one than a run without faults writes.
-fn same_file(path: &Path, place: &Place) -> Result<bool, FaultsError> {
+/// Returns whether a file exists; fails if it differs from the one that a run without faults
+/// writes.
+fn same_file(path: &Path, run: &RunFolder) -> Result<bool, FaultsError> {
     let Ok(found) = fs::read(path) else { return Ok(false) };
-    let expected = place.expected(&path.file_name().unwrap_or_default().to_string_lossy());
+    let expected = run.expected(&path.file_name().unwrap_or_default().to_string_lossy());
     let expected = fs::read(&expected).map_err(FaultsError::at(&expected))?;
     match found == expected {
         true => Ok(true),
         false => {
             let what = format!("a file has {} of {} bytes", found.len(), expected.len());
-            Err(FaultsError::unfit(what))
+            Err(FaultsError::unexpected(what))
         }
     }
 }
 
-/// How many entries a session has that is whole, as it was noted before.
-fn expected_entries(place: &Place, name: &str) -> Result<u64, FaultsError> {
-    let file = place.expected(name);
+/// Returns the recorded number of entries of a complete session.
+fn expected_entries(run: &RunFolder, name: &str) -> Result<u64, FaultsError> {
+    let file = run.expected(name);
     let all = fs::read_to_string(&file).map_err(FaultsError::at(&file))?;
-    all.parse().map_err(|_| FaultsError::unfit(format!("{} holds {all:?}", file.display())))
+    all.parse().map_err(|_| FaultsError::unexpected(format!("{} holds {all:?}", file.display())))
 }
 
-/// Whether the entry is purged; a redaction is one entry more, and all others can be read.
+/// Returns whether the entry is purged; a redaction adds one entry, and all others must be
+/// readable.
 fn redacted(store: &SessionStore, before: u64) -> Result<bool, FaultsError> {
     let entries = store.load(&name("secret")?, &Range::All)?;
     let readable = entries.iter().filter(|stored| !stored.entry.is_purged()).count() as u64;
     if readable != before {
-        return Err(FaultsError::unfit(format!("{readable} of {before} entries can be read")));
+        return Err(FaultsError::unexpected(format!("{readable} of {before} entries can be read")));
     }
     let entry = entries.iter().find(|stored| stored.entry.id.as_str() == REDACTED);
-    let entry = entry.ok_or_else(|| FaultsError::unfit("the entry is gone as a whole"))?;
+    let entry = entry.ok_or_else(|| FaultsError::unexpected("the entry is gone as a whole"))?;
     if entry.entry.is_purged() {
         return Ok(true);
     }
-    // One that counts as redacted for readers must be purged too.
-    match store.entries_with_text(texts::SECRET, None)?.len() {
+    // An entry that readers see as redacted must be purged too.
+    match store.entries_with_text(secret_text::SECRET, None)?.len() {
         1 => Ok(false),
-        found => Err(FaultsError::unfit(format!("{found} entries hold the text"))),
+        found => Err(FaultsError::unexpected(format!("{found} entries hold the text"))),
     }
 }
 
-/// Every copy that was made before the migration opens, and so does the store.
-fn old_is_there(place: &Place) -> Result<bool, FaultsError> {
-    let folder = place.home();
+/// Checks that every copy made before the migration opens, and so does the store.
+fn old_is_there(run: &RunFolder) -> Result<bool, FaultsError> {
+    let folder = run.home();
     let found = fs::read_dir(&folder).map_err(FaultsError::at(&folder))?;
     let copies = found.flatten().map(|one| one.path());
     let copies: Vec<PathBuf> =
         copies.filter(|path| path.extension() == Some("bak".as_ref())).collect();
     for copy in &copies {
-        let inner = place.expected("copy");
+        let inner = run.expected("copy");
         fs::create_dir_all(&inner).map_err(FaultsError::at(&inner))?;
         let file = database(&inner);
         put(&file, &fs::read(copy).map_err(FaultsError::at(copy))?)?;
@@ -153,13 +159,13 @@ fn old_is_there(place: &Place) -> Result<bool, FaultsError> {
         all_or_none(entries as u64, OLD_ENTRIES as u64)?;
         fs::remove_dir_all(&inner).map_err(FaultsError::at(&inner))?;
     }
-    let store = open(&place.store())?;
+    let store = open(&run.store())?;
     check_whole(&store)?;
     let talk = name("talk")?;
     let entries = store.load(&talk, &Range::All)?.len();
     if entries < OLD_ENTRIES || copies.len() > 1 {
         let what = format!("{entries} entries after the migration, {} copies", copies.len());
-        return Err(FaultsError::unfit(what));
+        return Err(FaultsError::unexpected(what));
     }
     Ok(store.info(&talk)?.has_own_title)
 }
@@ -168,7 +174,7 @@ fn all_or_none(found: u64, all: u64) -> Result<bool, FaultsError> {
     match found {
         0 => Ok(false),
         found if found == all => Ok(true),
-        found => Err(FaultsError::unfit(format!("{found} of {all}"))),
+        found => Err(FaultsError::unexpected(format!("{found} of {all}"))),
     }
 }
 
@@ -180,69 +186,69 @@ pub(super) fn entries_of(store: &SessionStore, session: &str) -> Result<u64, Fau
     }
 }
 
-/// The database and every session in it fit together.
+/// Checks the database and every session in it.
 fn check_whole(store: &SessionStore) -> Result<(), FaultsError> {
     if let Some(line) = store.check()?.into_iter().next() {
-        return Err(FaultsError::unfit(line));
+        return Err(FaultsError::unexpected(line));
     }
     for id in store.ids()? {
         if let Some(damage) = store.verify(&id)?.damage {
-            return Err(FaultsError::unfit(format!("{id}: {damage:?}")));
+            return Err(FaultsError::unexpected(format!("{id}: {damage:?}")));
         }
     }
     Ok(())
 }
 
-/// Writes down how the sessions end that no job changes.
-pub(super) fn note_sessions(job: Job, place: &Place) -> Result<(), FaultsError> {
+/// Records the ends of the sessions that no job changes.
+pub(super) fn note_sessions(job: Job, run: &RunFolder) -> Result<(), FaultsError> {
     if matches!(job, Job::Migration | Job::Trust | Job::Init) {
         return Ok(());
     }
-    let store = open(&place.store())?;
+    let store = open(&run.store())?;
     if matches!(job, Job::Delete | Job::Redact) {
         let entries = entries_of(&store, "secret")?;
-        put(&place.expected("secret"), entries.to_string().as_bytes())?;
+        put(&run.expected("secret"), entries.to_string().as_bytes())?;
     }
-    put(&place.expected("sessions"), ends_of(&store)?.join("\n").as_bytes())
+    put(&run.expected("sessions"), ends_of(&store)?.join("\n").as_bytes())
 }
 
-/// The sessions that no job changes are as they were.
-fn check_kept(store: &SessionStore, place: &Place) -> Result<(), FaultsError> {
-    let file = place.expected("sessions");
+/// Checks that the sessions that no job changes are unchanged.
+fn check_kept(store: &SessionStore, run: &RunFolder) -> Result<(), FaultsError> {
+    let file = run.expected("sessions");
     let expected = fs::read_to_string(&file).map_err(FaultsError::at(&file))?;
     let found = ends_of(store)?;
     match expected.lines().find(|line| !found.iter().any(|one| one == line)) {
         None => Ok(()),
-        Some(line) => Err(FaultsError::unfit(format!("a session is not as it was: {line}"))),
+        Some(line) => Err(FaultsError::unexpected(format!("a session is not as it was: {line}"))),
     }
 }
 
-/// How sessions end, without the one that a job may change.
+/// Returns the ends of the sessions, except for the one that a job may change.
 fn ends_of(store: &SessionStore) -> Result<Vec<String>, FaultsError> {
     let ids = store.ids()?.into_iter().filter(|id| id.as_str() != "secret");
     let end = |id| {
         let info = store.info(&id)?;
-        Ok(format!("{id} {} {}", info.entries, info.head))
+        Ok(format!("{id} {} {}", info.entries, info.chain_hash))
     };
     ids.map(end).collect()
 }
 
-/// No hidden session, and no temporary file once the command succeeded.
-fn nothing_is_left(place: &Place, is_again: bool) -> Result<(), FaultsError> {
+/// Checks that there is no hidden session, and no temporary file once the command succeeded.
+fn nothing_is_left(run: &RunFolder, is_again: bool) -> Result<(), FaultsError> {
     if is_again {
-        texts::check_no_parts(place)?;
+        secret_text::check_no_parts(run)?;
     }
-    if !place.store().exists() {
+    if !run.store().exists() {
         return Ok(());
     }
-    let store = open(&place.store())?;
+    let store = open(&run.store())?;
     if !is_again {
-        // The command found that all was there, and did nothing. Whoever imports next tidies up.
+        // The command found everything in place and did nothing. The next import cleans up.
         drop(Import::begin(&store)?);
     }
     let left = store.left_behind()?;
     match left.sessions {
         0 => Ok(()),
-        _ => Err(FaultsError::unfit(format!("left behind: {left:?}"))),
+        _ => Err(FaultsError::unexpected(format!("left behind: {left:?}"))),
     }
 }

@@ -1,5 +1,5 @@
-//! The controls: each job done as one would do it without a thought for faults. A run without a fault gives
-//! the same as the command; one that is killed leaves what the judge must object to.
+//! The controls: each job without any protection against faults. Without a fault the result equals
+//! that of the command; a killed run leaves something that the judge must reject.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -8,47 +8,47 @@ use std::path::Path;
 use tertulia_session::Entry;
 use tertulia_store::{Append, Import, NewSession, Range, SessionStore};
 
-use super::place::Place;
+use super::run_folder::RunFolder;
 use super::template::{IMPORTED, REDACTED, branched_from, imported, name};
-use super::{Job, lists, texts};
+use super::{Job, secret_text, trust_list};
 use crate::error::FaultsError;
 use crate::scratch::{open, put};
 
-/// In how many pieces a file is written, and how many entries are appended at once.
+/// Number of pieces in which a file is written, and of entries per append.
 const PIECES: usize = 8;
 const BATCH: usize = 200;
 
-pub(super) fn run(job: Job, place: &Place) -> Result<(), FaultsError> {
+pub(super) fn run(job: Job, run: &RunFolder) -> Result<(), FaultsError> {
     match job {
         Job::Backup => {
-            let whole = place.temporary().join("whole.db");
-            open(&place.store())?.backup(&whole)?;
-            write_in_pieces(&place.backup(), &read(&whole)?)?;
+            let whole = run.temporary().join("whole.db");
+            open(&run.store())?.backup(&whole)?;
+            write_in_pieces(&run.backup(), &read(&whole)?)?;
             fs::remove_file(&whole).map_err(FaultsError::at(&whole))
         }
-        Job::Restore => restore_one_by_one(place),
+        Job::Restore => restore_one_by_one(run),
         Job::Import => {
-            let store = open(&place.store())?;
+            let store = open(&run.store())?;
             let id = name("new")?;
             store.create(&NewSession { id: Some(id.clone()) })?;
-            // The session begins with an entry of its own.
+            // The session starts with its own header.
             append_in_batches(&store, "new", &(1..IMPORTED).map(imported).collect::<Vec<_>>())
         }
-        Job::Export => write_in_pieces(&place.export(), &read(&place.expected("export.jsonl"))?),
+        Job::Export => write_in_pieces(&run.export(), &read(&run.expected("export.jsonl"))?),
         Job::Migration => {
-            let mut copy = place.store().into_os_string();
+            let mut copy = run.store().into_os_string();
             copy.push(".v1.bak");
-            write_in_pieces(Path::new(&copy), &read(&place.store())?)?;
-            Ok(open(&place.store())?.rename(&name("talk")?, "Renamed")?)
+            write_in_pieces(Path::new(&copy), &read(&run.store())?)?;
+            Ok(open(&run.store())?.rename(&name("talk")?, "Renamed")?)
         }
-        Job::Branch => branch_visibly(place),
-        Job::Delete | Job::Redact => forget_with_a_copy(job, place),
+        Job::Branch => branch_visibly(run),
+        Job::Delete | Job::Redact => forget_with_a_copy(job, run),
         Job::Trust => {
-            let mut lines = lists::before();
-            lines.push(lists::line_of(place));
-            write_in_pieces(&place.trusted(), lists::text(&lines).as_bytes())
+            let mut lines = trust_list::before();
+            lines.push(trust_list::line_of(run));
+            write_in_pieces(&run.trusted(), trust_list::text(&lines).as_bytes())
         }
-        Job::Init => write_in_pieces(&place.team_file(), &read(&place.expected("tertulia.toml"))?),
+        Job::Init => write_in_pieces(&run.team_file(), &read(&run.expected("tertulia.toml"))?),
     }
 }
 
@@ -68,10 +68,10 @@ fn write_in_pieces(path: &Path, bytes: &[u8]) -> Result<(), FaultsError> {
     written.and_then(|()| file.sync_all()).map_err(FaultsError::at(path))
 }
 
-/// Each session is seen as soon as it is there.
-fn restore_one_by_one(place: &Place) -> Result<(), FaultsError> {
-    let (from, into) = (SessionStore::memory(), open(&place.store())?);
-    from.restore(&place.made())?;
+/// Each session is visible as soon as it is created.
+fn restore_one_by_one(run: &RunFolder) -> Result<(), FaultsError> {
+    let (from, into) = (SessionStore::memory(), open(&run.store())?);
+    from.restore(&run.made())?;
     for id in from.ids()? {
         let mut import = Import::begin(&into)?;
         for stored in from.load(&id, &Range::All)? {
@@ -82,7 +82,7 @@ fn restore_one_by_one(place: &Place) -> Result<(), FaultsError> {
     Ok(())
 }
 
-/// A session that is seen while it is filled.
+/// A session that is visible while it is filled.
 fn append_in_batches(
     store: &SessionStore,
     session: &str,
@@ -95,15 +95,15 @@ fn append_in_batches(
     Ok(())
 }
 
-fn branch_visibly(place: &Place) -> Result<(), FaultsError> {
-    let store = open(&place.store())?;
+fn branch_visibly(run: &RunFolder) -> Result<(), FaultsError> {
+    let store = open(&run.store())?;
     let range = Range::Branch { tail: Some(branched_from()), limit: None };
     let mut entries: Vec<_> =
         store.load(&name("s0")?, &range)?.into_iter().map(|stored| stored.entry).collect();
-    // The command adds entries of its own, which are no part of the promise; only their number is.
-    let all = place.expected("branch");
+    // The command adds its own entries, which are not guaranteed; only their number matters.
+    let all = run.expected("branch");
     let all = fs::read_to_string(&all).map_err(FaultsError::at(&all))?;
-    let all: usize = all.parse().map_err(|_| FaultsError::unfit("no number of entries"))?;
+    let all: usize = all.parse().map_err(|_| FaultsError::unexpected("no number of entries"))?;
     entries.retain(|entry| !entry.is_purged());
     let missing = all.saturating_sub(entries.len() + 1);
     entries.extend((0..missing).map(imported));
@@ -111,19 +111,19 @@ fn branch_visibly(place: &Place) -> Result<(), FaultsError> {
     append_in_batches(&store, "new", &entries)
 }
 
-/// Keeps the text in a file beside the database until all went well, so that it can be undone.
-fn forget_with_a_copy(job: Job, place: &Place) -> Result<(), FaultsError> {
-    let store = open(&place.store())?;
-    let (id, undo) = (name("secret")?, place.home().join("undo"));
+/// Keeps the text in a file next to the database until everything has succeeded, as an undo copy.
+fn forget_with_a_copy(job: Job, run: &RunFolder) -> Result<(), FaultsError> {
+    let store = open(&run.store())?;
+    let (id, undo) = (name("secret")?, run.home().join("undo"));
     if !store.has(&id)? || store.entry(&id, &REDACTED.into())?.entry.is_purged() {
         return Ok(());
     }
-    put(&undo, texts::SECRET.as_bytes())?;
+    put(&undo, secret_text::SECRET.as_bytes())?;
     if job == Job::Delete {
         store.delete(&id)?;
     } else {
         store.redact(&id, &REDACTED.into(), None)?;
-        let history = place.home().join("chat_history");
+        let history = run.home().join("chat_history");
         fs::remove_file(&history).map_err(FaultsError::at(&history))?;
     }
     store.remove_old_copies()?;

@@ -1,5 +1,5 @@
-//! What each job works on: a store with sessions, a backup, a file to import, an old store, a list of trusted
-//! files. Also what a run without faults gives, for the judge to compare with.
+//! The input of each job: a store with sessions, a backup, a file to import, an old store, a list
+//! of trusted files. Also the result of a run without faults, for the judge.
 
 use std::fs;
 use std::path::Path;
@@ -8,64 +8,64 @@ use tertulia_session::record::EntryRecord;
 use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry, Speaker, SpeakerType};
 use tertulia_store::{Append, Import, NewSession, SessionId, SessionStore, StoreError};
 
-use super::place::{Place, copy_folder};
-use super::{How, Job, judge, lists, texts};
+use super::run_folder::{RunFolder, copy_folder};
+use super::{Executor, Job, judge, secret_text, trust_list};
 use crate::batch::Batch;
 use crate::error::FaultsError;
 use crate::scratch::{Scratch, open, put};
 
 /// A store of the first version, with one session of three entries.
 const OLD: &[u8] = include_bytes!("../../../crates/store/tests/fixtures/sessions-v1.db");
-/// How many sessions a backup has, and how many entries an import: more than are stored at once.
+/// Number of sessions in a backup, and of entries in an import: more than one batch.
 pub(super) const SESSIONS: u64 = 3;
 pub(super) const IMPORTED: usize = 1200;
 /// The entry that is redacted.
 pub(super) const REDACTED: &str = "x2";
 const SECRET_ENTRIES: usize = 6;
 
-/// Makes all that a job needs in an empty folder.
+/// Creates everything that a job needs in an empty folder.
 pub(crate) fn prepare(job: Job, root: &Path) -> Result<(), FaultsError> {
-    let place = Place::new(root);
-    place.make()?;
+    let run = RunFolder::new(root);
+    run.make()?;
     match job {
-        Job::Migration => put(&place.store(), OLD)?,
-        Job::Trust | Job::Init => lists::prepare(&place)?,
+        Job::Migration => put(&run.store(), OLD)?,
+        Job::Trust | Job::Init => trust_list::prepare(&run)?,
         Job::Restore => {
-            let kept = open(&place.store())?;
+            let kept = open(&run.store())?;
             fill(&kept, "kept", "k")?;
-            let other = place.temporary().join("other.db");
+            let other = run.temporary().join("other.db");
             let store = open(&other)?;
             fill_all(&store)?;
-            store.backup(&place.made())?;
+            store.backup(&run.made())?;
             drop(store);
-            crate::scratch::clear(&place.temporary())?;
+            crate::scratch::clear(&run.temporary())?;
         }
         Job::Backup | Job::Import | Job::Export | Job::Branch | Job::Delete | Job::Redact => {
-            fill_all(&open(&place.store())?)?;
+            fill_all(&open(&run.store())?)?;
         }
     }
     if job == Job::Trust {
-        put(&place.team_file(), lists::TEAM.as_bytes())?;
+        put(&run.team_file(), trust_list::TEAM.as_bytes())?;
     }
     if job == Job::Import {
         let lines =
             (0..IMPORTED).map(|number| EntryRecord::new(&imported(number)).to_json() + "\n");
-        put(&place.import(), lines.collect::<String>().as_bytes())?;
+        put(&run.import(), lines.collect::<String>().as_bytes())?;
     }
     if job == Job::Export {
-        let store = open(&place.store())?;
+        let store = open(&run.store())?;
         let mut import = Import::begin(&store)?;
         (0..IMPORTED).try_for_each(|number| import.push(imported(number)))?;
         import.finish(&NewSession { id: Some(name("big")?) })?;
     }
     if matches!(job, Job::Delete | Job::Redact) {
-        fill_secret(job, &place)?;
+        fill_secret(job, &run)?;
     }
-    judge::note_sessions(job, &place)?;
-    learn(job, &place, root)
+    judge::note_sessions(job, &run)?;
+    learn(job, &run, root)
 }
 
-/// Sessions with entries of all sizes, one of them redacted.
+/// Creates sessions with entries of all sizes, one of them redacted.
 fn fill_all(store: &SessionStore) -> Result<(), FaultsError> {
     for number in 0..SESSIONS {
         fill(store, &format!("s{number}"), &format!("w{number}"))?;
@@ -84,58 +84,61 @@ fn fill(store: &SessionStore, session: &str, thread: &str) -> Result<(), FaultsE
     Ok(())
 }
 
-/// A session with a text that is to go, also in the search index, in a copy that a migration left, and in
-/// the history of the chat.
-fn fill_secret(job: Job, place: &Place) -> Result<(), FaultsError> {
-    let store = open(&place.store())?;
+/// Creates a session with a text that must be removed, also from the search index, a migration copy
+/// and the chat history.
+fn fill_secret(job: Job, run: &RunFolder) -> Result<(), FaultsError> {
+    let store = open(&run.store())?;
     let id = name("secret")?;
     store.create(&NewSession { id: Some(id.clone()) })?;
     for number in 0..SECRET_ENTRIES {
         let entry = format!("x{number}");
         let is_secret = job == Job::Delete || entry == REDACTED;
-        let text = if is_secret { texts::SECRET } else { "what everybody may read" };
+        let text = if is_secret { secret_text::SECRET } else { "what everybody may read" };
         let text = if job == Job::Delete { format!("{text} {number}") } else { text.to_owned() };
         store.append(&id, Append::new([said(&entry, &text)]))?;
     }
     store.catch_up(|_| {})?;
     drop(store);
-    let mut copy = place.store().into_os_string();
+    let mut copy = run.store().into_os_string();
     copy.push(".v4.bak");
     let copy = Path::new(&copy).to_owned();
-    fs::copy(place.store(), &copy).map_err(FaultsError::at(&copy))?;
+    fs::copy(run.store(), &copy).map_err(FaultsError::at(&copy))?;
     if job == Job::Redact {
-        texts::prepare_history(place)?;
+        secret_text::prepare_history(run)?;
     }
-    texts::check_there(place)
+    secret_text::check_there(run)
 }
 
-/// Does the job without a fault, and keeps what it gave.
-fn learn(job: Job, place: &Place, root: &Path) -> Result<(), FaultsError> {
+/// Runs the job without faults and keeps its result.
+fn learn(job: Job, folder: &RunFolder, root: &Path) -> Result<(), FaultsError> {
     let scratch = Scratch::in_memory()?;
     let run = scratch.file("run");
     copy_folder(root, &run)?;
-    if !job.run(How::Command, &run)? {
-        let said = Place::new(&run).said();
+    if !job.run(Executor::Command, &run)? {
+        let said = RunFolder::new(&run).said();
         let said = fs::read_to_string(&said).map_err(FaultsError::at(&said))?;
-        return Err(FaultsError::unfit(format!("{} fails without a fault: {said}", job.name())));
+        return Err(FaultsError::unexpected(format!(
+            "{} fails without a fault: {said}",
+            job.name()
+        )));
     }
-    let after = Place::new(&run);
+    let after = RunFolder::new(&run);
     let keep = |from: &Path, name: &str| {
         let bytes = fs::read(from).map_err(FaultsError::at(from))?;
-        put(&place.expected(name), &bytes)
+        put(&folder.expected(name), &bytes)
     };
     match job {
         Job::Export => keep(&after.export(), "export.jsonl"),
         Job::Init => keep(&after.team_file(), "tertulia.toml"),
         Job::Branch => {
             let entries = judge::entries_of(&open(&after.store())?, "new")?;
-            put(&place.expected("branch"), entries.to_string().as_bytes())
+            put(&folder.expected("branch"), entries.to_string().as_bytes())
         }
         _ => Ok(()),
     }
 }
 
-/// An entry of the file that is imported.
+/// Returns an entry of the imported file.
 pub(super) fn imported(number: usize) -> Entry {
     said(&format!("i{number}"), &format!("message {number}"))
 }
@@ -145,7 +148,7 @@ fn said(id: &str, text: &str) -> Entry {
     NewEntry::new(EntryKind::Message(Message::said(speaker, text))).with_id(EntryId::from(id))
 }
 
-/// The entry of the session `s0` at which it is branched.
+/// Returns the entry of session `s0` at which it is branched.
 pub(super) fn branched_from() -> EntryId {
     Batch::new("w0", 8).id(0)
 }

@@ -1,5 +1,5 @@
-//! One line of a log of `strace -f -y -xx`: a call, its arguments and what it returned. Only reads text;
-//! [`super::trace`] says what it did.
+//! One line of a log of `strace -f -y -xx`: a call, its arguments and its return value. Only parses
+//! text; [`super::trace`] interprets it.
 
 use crate::error::FaultsError;
 
@@ -10,13 +10,13 @@ pub(super) struct Call {
     arguments: Vec<String>,
 }
 
-/// The file that a handle leads to.
+/// The file that a handle refers to.
 pub(super) enum Handle {
     At {
         number: u32,
         path: String,
     },
-    /// Its name is gone, so no image has it.
+    /// It has no name any more, so no image contains it.
     Removed,
 }
 
@@ -28,7 +28,7 @@ impl Call {
             return None;
         }
         let inner = text.get(name.len() + 1..end.unwrap_or(text.len()))?;
-        // Texts and paths are all in hexadecimal, so a comma is always between two arguments.
+        // Texts and paths are hexadecimal, so a comma always separates two arguments.
         let arguments = inner.split(", ").map(|one| one.trim().to_owned()).collect();
         Some(Self { name: name.to_owned(), arguments })
     }
@@ -37,7 +37,7 @@ impl Call {
         matches!(self.name.as_str(), "fsync" | "fdatasync")
     }
 
-    /// Whether it changes names, and so counts once it has returned.
+    /// Returns whether it changes names, and so takes effect when it returns.
     pub(super) fn changes_names(&self) -> bool {
         ["rename", "link", "mkdir"].iter().any(|word| self.name.starts_with(word))
     }
@@ -46,10 +46,10 @@ impl Call {
         self.arguments.get(index).map(String::as_str).ok_or_else(|| self.odd())
     }
 
-    /// The error of a call that the model does not know. It would make the model lie.
+    /// Returns the error for a call that the model does not know and would misrepresent.
     pub(super) fn odd(&self) -> FaultsError {
         let arguments: String = self.arguments.join(", ").chars().take(200).collect();
-        FaultsError::unfit(format!("the trace holds `{}({arguments})`", self.name))
+        FaultsError::unexpected(format!("the trace holds `{}({arguments})`", self.name))
     }
 
     pub(super) fn number(&self, index: usize) -> Result<usize, FaultsError> {
@@ -60,7 +60,7 @@ impl Call {
         bytes_of(self.argument(index)?).ok_or_else(|| self.odd())
     }
 
-    /// The first argument: `3<\x2f\x74…>`
+    /// Parses the first argument: `3<\x2f\x74…>`
     pub(super) fn handle(&self) -> Result<Handle, FaultsError> {
         let argument = self.argument(0)?;
         if argument.ends_with("(deleted)") {
@@ -74,8 +74,8 @@ impl Call {
         read().ok_or_else(|| self.odd())
     }
 
-    /// The path in this argument. A relative one begins in the folder of the argument before it, where
-    /// the call has one.
+    /// Parses the path in this argument. A relative path starts in the folder of the argument
+    /// before it, if the call has one.
     pub(super) fn path(&self, index: usize) -> Result<String, FaultsError> {
         let path = String::from_utf8(self.bytes(index)?).map_err(|_| self.odd())?;
         if path.starts_with('/') {
@@ -88,20 +88,20 @@ impl Call {
     }
 }
 
-/// What a call returned, from the end of its line; `None` if that is an error.
+/// Returns the return value at the end of a line; `None` if it is an error.
 pub(super) fn returned(line: &str) -> Option<&str> {
     let (_, value) = line.rsplit_once(" = ")?;
     (!value.starts_with(['-', '?'])).then_some(value)
 }
 
-/// A number that was returned, also before a path: `3<…>`.
+/// Returns a number that was returned, also before a path: `3<…>`.
 pub(super) fn returned_number(line: &str) -> Option<usize> {
     let value = returned(line)?;
     let end = value.find(|one: char| !one.is_ascii_digit()).unwrap_or(value.len());
     value.get(..end)?.parse().ok()
 }
 
-/// `"\x2f\x74"`; nothing if strace cut it.
+/// Parses `"\x2f\x74"`; `None` if strace truncated it.
 fn bytes_of(argument: &str) -> Option<Vec<u8>> {
     unescaped(argument.strip_prefix('"')?.strip_suffix('"')?)
 }
@@ -111,7 +111,7 @@ pub(super) fn unescaped(text: &str) -> Option<Vec<u8>> {
         return Some(text.as_bytes().to_vec());
     }
     let mut parts = text.split("\\x");
-    // Before the first there must be nothing.
+    // There must be nothing before the first escape.
     parts.next().filter(|before| before.is_empty())?;
     parts.map(|hex| (hex.len() == 2).then(|| u8::from_str_radix(hex, 16).ok())?).collect()
 }

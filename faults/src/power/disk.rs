@@ -1,13 +1,14 @@
-//! A disk that may lose what was not synced: for every file the bytes that are safe, and the changes
-//! that may be there or not, whole or in sectors. Names in a folder are safe once the folder was synced.
-//! Pure; fed with the steps of a trace. Used by the roles `images` and `cuts`.
+//! A model of a disk that may lose what was not synced: for every file the durable bytes, and the
+//! changes that may or may not be there, completely or by sector. Names in a folder are durable
+//! once the folder was synced. Pure; driven by the steps of a trace. Used by the roles `images` and
+//! `cuts`.
 
 mod file;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::trace::{Step, parent};
-use crate::chance::Chance;
+use crate::rng::Rng;
 use file::{Change, File, State};
 
 /// The files and folders of one state of a disk.
@@ -17,11 +18,11 @@ pub(crate) struct Image {
     pub(crate) files: BTreeMap<String, Vec<u8>>,
 }
 
-/// A folder, and those in it, on such a disk.
+/// A folder tree on such a disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     files: Vec<File>,
-    /// By their names from the first one on, which has none.
+    /// By path relative to the root, whose path is empty.
     folders: BTreeMap<String, Folder>,
 }
 
@@ -31,7 +32,7 @@ struct Folder {
     /// As programs see them.
     names: Names,
     safe: Names,
-    /// What they were after each change since the folder was synced.
+    /// Their states after each change since the folder was synced.
     pending: Vec<Names>,
 }
 
@@ -39,29 +40,29 @@ type Names = BTreeMap<String, Node>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Node {
-    /// One of the files, by its number.
+    /// A file, by its index.
     File(usize),
     Folder,
 }
 
-/// How much of what was not synced is there.
+/// Executor much of the unsynced changes is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
-    /// Nothing of it.
+    /// All of them.
     All,
-    /// All of it, as after a kill.
+    /// None of them, as after a kill.
     Nothing,
-    /// All up to some change.
+    /// Everything after some change.
     Tail,
-    /// Any changes, in any order of the disk.
+    /// Any subset, because a disk may reorder writes.
     Some,
-    /// Any changes, and of those any sectors.
+    /// Any subset, and of those any sectors.
     Torn,
 }
 
 impl Loss {
-    /// The loss of the n-th image of one moment: of every kind some.
-    pub(crate) fn of_try(number: u64) -> Self {
+    /// Returns the loss for the n-th image of one moment, so that every kind occurs.
+    pub(crate) fn for_attempt(number: u64) -> Self {
         match number {
             0 => Self::All,
             1 => Self::Nothing,
@@ -82,7 +83,7 @@ impl Default for Disk {
 }
 
 impl Disk {
-    /// A disk on which this is safe.
+    /// Creates a disk on which this image is durable.
     pub(crate) fn holding(image: &Image) -> Self {
         let mut disk = Self::default();
         for folder in &image.folders {
@@ -96,7 +97,7 @@ impl Disk {
         disk
     }
 
-    /// Takes a step.
+    /// Applies a step.
     pub(crate) fn step(&mut self, step: &Step) {
         match step {
             Step::Write { file, offset, bytes } => {
@@ -150,8 +151,8 @@ impl Disk {
                     node.is_some_and(|node| names.insert(last_part(to).to_owned(), node).is_none())
                 });
             }
-            // SQLite does not hear of an error of a folder. The name of a file is safe all the same on
-            // the file systems in use, since the file itself is synced; that is not for us to prove.
+            // SQLite ignores an error of a folder sync. On the file systems in use the name of a
+            // file is durable anyway, because the file itself is synced; that is not tested here.
             Step::Sync { file } | Step::SyncFailed { file } if self.folders.contains_key(file) => {
                 self.folders.entry(file.clone()).and_modify(Folder::sync);
             }
@@ -161,7 +162,7 @@ impl Disk {
         }
     }
 
-    /// Changes the names of the folder that this one is in; says whether something changed.
+    /// Changes the names in the parent folder. Returns whether something changed.
     fn rename_in(&mut self, path: &str, change: impl FnOnce(&mut Names, &str) -> bool) -> bool {
         let Some(folder) = self.folders.get_mut(parent(path)) else { return false };
         let is_changed = change(&mut folder.names, last_part(path));
@@ -181,25 +182,25 @@ impl Disk {
         }
     }
 
-    /// A state that a power cut may leave now.
-    pub(crate) fn cut(&self, loss: Loss, chance: &mut Chance) -> Image {
+    /// Returns a state that a power cut may leave now.
+    pub(crate) fn cut(&self, loss: Loss, rng: &mut Rng) -> Image {
         let mut image = Image::default();
-        self.cut_folder("", loss, chance, &mut image);
+        self.cut_folder("", loss, rng, &mut image);
         image
     }
 
-    fn cut_folder(&self, path: &str, loss: Loss, chance: &mut Chance, image: &mut Image) {
+    fn cut_folder(&self, path: &str, loss: Loss, rng: &mut Rng, image: &mut Image) {
         let Some(folder) = self.folders.get(path) else { return };
-        for (name, node) in folder.cut(loss, chance) {
+        for (name, node) in folder.cut(loss, rng) {
             let inner = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
             match node {
                 Node::File(number) => {
                     if let Some(file) = self.files.get(*number) {
-                        image.files.insert(inner, file.cut(loss, chance));
+                        image.files.insert(inner, file.cut(loss, rng));
                     }
                 }
                 Node::Folder => {
-                    self.cut_folder(&inner, loss, chance, image);
+                    self.cut_folder(&inner, loss, rng, image);
                     image.folders.insert(inner);
                 }
             }
@@ -217,13 +218,13 @@ impl Folder {
         self.pending.clear();
     }
 
-    fn cut(&self, loss: Loss, chance: &mut Chance) -> &Names {
+    fn cut(&self, loss: Loss, rng: &mut Rng) -> &Names {
         match loss {
             Loss::All => &self.safe,
             Loss::Nothing => &self.names,
             Loss::Tail | Loss::Some | Loss::Torn => {
                 // A file system keeps the order of changes to a folder.
-                let kept = chance.below(self.pending.len() as u64 + 1);
+                let kept = rng.below(self.pending.len() as u64 + 1);
                 let last = usize::try_from(kept).unwrap_or(0).checked_sub(1);
                 last.and_then(|last| self.pending.get(last)).unwrap_or(&self.safe)
             }
@@ -249,7 +250,7 @@ mod tests {
         Step::Sync { file: name.to_owned() }
     }
 
-    /// A disk with an empty file `a` on it, after these steps.
+    /// Returns a disk with an empty file `a`, after these steps.
     fn disk(steps: &[Step]) -> Disk {
         let files = BTreeMap::from([(a(), Vec::new())]);
         let mut disk = Disk::holding(&Image { files, ..Image::default() });
@@ -258,11 +259,11 @@ mod tests {
     }
 
     fn cut(disk: &Disk, loss: Loss) -> Option<Vec<u8>> {
-        disk.cut(loss, &mut Chance::new(1)).files.remove("a")
+        disk.cut(loss, &mut Rng::new(1)).files.remove("a")
     }
 
     #[test]
-    fn what_was_synced_is_in_every_image() {
+    fn synced_data_is_in_every_image() {
         let disk = disk(&[write(0, b"safe"), sync("a"), write(4, b"?")]);
         for loss in LOSSES {
             assert!(cut(&disk, loss).unwrap().starts_with(b"safe"), "{loss:?}");
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sync_after_one_that_failed_saves_only_what_came_between() {
+    fn a_sync_after_a_failed_one_saves_only_later_changes() {
         let failed = Step::SyncFailed { file: a() };
         let disk = disk(&[write(0, b"??"), failed, write(2, b"ok"), sync("a")]);
         assert_eq!(cut(&disk, Loss::All).unwrap(), b"\0\0ok");
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_appended_goes_behind_the_end() {
+    fn appends_go_after_the_end() {
         let append = Step::Append { file: a(), bytes: b"end".to_vec() };
         let room = Step::Extend { file: a(), length: 2 };
         assert_eq!(
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_safe_once_its_folder_was_synced() {
+    fn a_name_is_durable_once_its_folder_was_synced() {
         let mut disk = Disk::default();
         disk.step(&Step::Make { file: a() });
         assert_eq!(cut(&disk, Loss::All), None);
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_takes_a_name_over_is_there_or_the_one_before_it_is() {
+    fn a_renamed_file_or_its_predecessor_exists() {
         let part = || "part".to_owned();
         let disk = disk(&[
             write(0, b"old"),
@@ -314,7 +315,7 @@ mod tests {
         ]);
         for seed in 0..50 {
             for loss in LOSSES {
-                let found = disk.cut(loss, &mut Chance::new(seed)).files.remove("a").unwrap();
+                let found = disk.cut(loss, &mut Rng::new(seed)).files.remove("a").unwrap();
                 assert!(found == b"old" || found == b"new", "{found:?}");
             }
         }
@@ -323,14 +324,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_folder_is_lost_with_the_folder() {
+    fn files_are_lost_with_their_folder() {
         let inner = || "n/b".to_owned();
         let made =
             [Step::MakeFolder { folder: "n".to_owned() }, Step::Make { file: inner() }, sync("n")];
         let mut disk = disk(&made);
-        assert!(disk.cut(Loss::All, &mut Chance::new(1)).folders.is_empty());
+        assert!(disk.cut(Loss::All, &mut Rng::new(1)).folders.is_empty());
         disk.step(&sync(""));
-        let image = disk.cut(Loss::All, &mut Chance::new(1));
+        let image = disk.cut(Loss::All, &mut Rng::new(1));
         assert!(image.folders.contains("n") && image.files.contains_key("n/b"));
     }
 }

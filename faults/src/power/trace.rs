@@ -1,21 +1,22 @@
-//! What a process did to a folder and those in it, from the log of strace: writes, syncs, new, renamed
-//! and removed files, and between them what it said. Only reads text; [`super::disk`] makes images of it.
+//! Reads what a process did to a folder tree from a strace log: writes, syncs, new, renamed and
+//! removed files, and its output in between. Only parses text; [`super::disk`] creates images from
+//! it.
 
 use std::collections::HashMap;
 
 use super::call::{Call, Handle, returned, returned_number, unescaped};
 use crate::error::FaultsError;
 
-/// The calls that are traced. Those of the last lines are traced so that they are noticed: the model does
-/// not know them.
+/// The traced calls. Those of the last lines are traced only to be detected: the model does not
+/// know them.
 pub(crate) const CALLS: &str = "pwrite64,write,read,lseek,fsync,fdatasync,ftruncate,fallocate,openat,\
                                 unlink,unlinkat,rename,renameat,renameat2,link,linkat,mkdir,mkdirat,\
                                 exit_group,\
                                 pwritev,pwritev2,writev,sendfile,copy_file_range,sync_file_range,open,\
                                 creat,truncate,rmdir,symlink,symlinkat";
 
-/// One step, in the order in which they happened. Files and folders are named from the traced folder on;
-/// that folder itself has no name.
+/// One step, in order of execution. Paths are relative to the traced folder, whose own path is
+/// empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Write {
@@ -23,7 +24,7 @@ pub(crate) enum Step {
         offset: usize,
         bytes: Vec<u8>,
     },
-    /// A write behind the end, wherever that is.
+    /// A write at the end of the file, wherever that is.
     Append {
         file: String,
         bytes: Vec<u8>,
@@ -32,12 +33,12 @@ pub(crate) enum Step {
         file: String,
         length: usize,
     },
-    /// Room was set aside: the file has at least this length.
+    /// Space was allocated: the file has at least this length.
     Extend {
         file: String,
         length: usize,
     },
-    /// A file was opened that may have been made by it.
+    /// A file was opened and possibly created.
     Make {
         file: String,
     },
@@ -60,31 +61,31 @@ pub(crate) enum Step {
     Sync {
         file: String,
     },
-    /// A sync that returned an error: nobody knows what is on the disk, and no later sync tells.
+    /// A sync that failed: the content of the disk is unknown, and no later sync tells.
     SyncFailed {
         file: String,
     },
-    /// Something was said to whoever waits: on standard output (1) or standard error (2).
+    /// Output on standard output (1) or standard error (2).
     Said {
         stream: u32,
         text: String,
     },
-    /// The process ended and said that all went well.
+    /// The process ended with success.
     EndedWell,
 }
 
 /// Reads a log of `strace -f -y -xx`.
 pub(crate) fn read(log: &str, folder: &str) -> Result<Vec<Step>, FaultsError> {
     let mut reader = Reader { folder, steps: Vec::new(), offsets: HashMap::new() };
-    // Calls that had not returned when another thread's was logged.
+    // Calls that had not returned when a call of another thread was logged.
     let mut begun: HashMap<&str, Call> = HashMap::new();
     for line in log.lines() {
         let Some((thread, rest)) = line.split_once(' ') else { continue };
         let rest = rest.trim_start();
         if let Some(head) = rest.strip_suffix("<unfinished ...>") {
             let Some(call) = Call::read(head, None) else { continue };
-            // Its effect may be there from now on; a sync helps, and a name is there, only once it
-            // has returned.
+            // Its effect may exist from now on; a sync and a change of names take effect only when
+            // the call returns.
             if !call.is_sync() && !call.changes_names() {
                 reader.take(&call)?;
             }
@@ -103,7 +104,7 @@ pub(crate) fn read(log: &str, folder: &str) -> Result<Vec<Step>, FaultsError> {
     Ok(reader.steps)
 }
 
-/// The folder of the file of this name, which some call in the log names.
+/// Returns the folder of the file with this name, from some call in the log.
 pub(crate) fn folder_of(log: &str, name: &str) -> Option<String> {
     let escaped: String = name.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
     let end = log.find(&escaped)?;
@@ -114,12 +115,12 @@ pub(crate) fn folder_of(log: &str, name: &str) -> Option<String> {
 struct Reader<'f> {
     folder: &'f str,
     steps: Vec<Step>,
-    /// Where the next `write` of each handle goes; nothing if that is the end of the file.
+    /// Offset of the next `write` of each handle; `None` means the end of the file.
     offsets: HashMap<u32, Option<usize>>,
 }
 
 impl Reader<'_> {
-    /// What a call did, by how it ended.
+    /// Records the effect of a call, by its result.
     fn ended(&mut self, call: &Call, line: &str) -> Result<(), FaultsError> {
         if call.name == "exit_group" {
             if call.argument(0)? == "0" {
@@ -143,7 +144,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Keeps in mind where handles stand, by what a call returned.
+    /// Tracks the offsets of handles.
     fn note(&mut self, call: &Call, line: &str) -> Result<(), FaultsError> {
         let Some(value) = returned_number(line) else { return Ok(()) };
         match call.name.as_str() {
@@ -164,17 +165,17 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The name of a path from the folder on; nothing if it lies elsewhere.
+    /// Returns a path relative to the folder; `None` if it is outside.
     fn inside(&self, path: &str) -> Option<String> {
         let rest = path.strip_prefix(self.folder)?;
         if rest.is_empty() {
             return Some(String::new());
         }
-        // What lies in shared memory is made anew by whoever opens the file first.
+        // Shared memory is rebuilt by the first process that opens the file.
         rest.strip_prefix('/').filter(|name| !name.ends_with("-shm")).map(str::to_owned)
     }
 
-    /// What a call did in the folder, if it did something there.
+    /// Records the effect of a call in the folder, if any.
     fn take(&mut self, call: &Call) -> Result<(), FaultsError> {
         match call.name.as_str() {
             "exit_group" | "read" | "lseek" => Ok(()),
@@ -258,12 +259,12 @@ impl Reader<'_> {
                         Step::Write { file, offset: at, bytes }
                     }
                     Some(None) => Step::Append { file, bytes },
-                    // A handle that came from elsewhere: nobody knows where it stands.
+                    // An inherited handle: its offset is unknown.
                     None => return Err(call.odd()),
                 }
             }
             "ftruncate" => Step::Truncate { file, length: call.number(1)? },
-            // Any other mode makes holes or moves bytes.
+            // Any other mode punches holes or moves bytes.
             "fallocate" if call.argument(1)? == "0" => {
                 Step::Extend { file, length: call.number(2)? + call.number(3)? }
             }
@@ -274,7 +275,7 @@ impl Reader<'_> {
     }
 }
 
-/// The folder in which a name is.
+/// Returns the folder of a path.
 pub(super) fn parent(name: &str) -> &str {
     name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }

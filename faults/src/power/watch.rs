@@ -1,5 +1,5 @@
-//! A watch over judges: whoever opens what a power cut left must get an answer. A hang would
-//! keep the harness waiting for ever, so the harness names the image and ends.
+//! A watchdog for judges: opening what a power cut left must return. A hang would block the
+//! harness, so the watchdog names the image and exits.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// No image takes longer to judge.
+/// Time limit for judging an image.
 const LIMIT: Duration = Duration::from_secs(30);
 
 type Running = Mutex<BTreeMap<u64, (Instant, String)>>;
 
-/// What is being judged, and since when.
+/// The images being judged, and their start times.
 pub(crate) struct Watch {
     running: Arc<Running>,
     next: AtomicU64,
 }
 
 impl Watch {
-    /// Begins to watch, as long as this is kept.
+    /// Starts the watchdog; it ends when this value is dropped.
     pub(crate) fn begin() -> Self {
         let running = Arc::<Running>::default();
         let watched = Arc::downgrade(&running);
@@ -27,7 +27,7 @@ impl Watch {
         Self { running, next: AtomicU64::new(0) }
     }
 
-    /// Does something that must come to an end.
+    /// Runs work that must end.
     pub(crate) fn over<T>(&self, name: &str, work: impl FnOnce() -> T) -> T {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let running = || self.running.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,17 +1,18 @@
-//! `clock`: a clock that jumps and goes backwards. Every process lives in another year and its clock
-//! runs back; the entries say any time. Order is by number only, and nothing is refused or lost.
+//! `clock`: a clock that jumps and runs backwards. Every process starts in another year and its
+//! clock runs backwards; entries have arbitrary times. Entries are ordered by number only, and
+//! nothing is refused or lost.
 
 use std::process::Command;
 use std::time::Duration;
 
 use tertulia_store::{Range, SessionId, StoreError};
 
-use crate::chance::Chance;
+use crate::ack_log::{self, AckLog, Line};
 use crate::error::FaultsError;
 use crate::judge::judge;
-use crate::ledger::{self, Ledger, Line};
 use crate::options::Options;
 use crate::report::Report;
+use crate::rng::Rng;
 use crate::scratch::{Scratch, database, open};
 use crate::tools;
 use crate::writer::Task;
@@ -19,19 +20,19 @@ use crate::writer::Task;
 const BATCHES: u64 = 20;
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("clock", arguments, &["jumps", "seed"])?;
     let mut report = Report::new("clock", &mut options)?;
-    let mut chance = Chance::new(options.seed()?);
+    let mut rng = Rng::new(options.seed()?);
     tools::need("faketime")?;
     let scratch = Scratch::on_disk()?;
     let file = database(&scratch.folder("store")?);
-    let mut ledger = Ledger::default();
-    // What was acknowledged, in this order, since one process follows the other.
+    let mut acks = AckLog::default();
+    // The acknowledged entries in this order, since the processes run one after the other.
     let mut order = Vec::new();
     for jump in 0..options.number("jumps", 12)? {
-        let year = chance.between(1971, 2037);
+        let year = rng.between(1971, 2037);
         let task = Task { batches: BATCHES, sessions: 1, ..Task::new(&file, &format!("w{jump}")) };
         let said = scratch.file(&format!("said-{jump}"));
         let mut command = Command::new("faketime");
@@ -41,17 +42,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
         let ended = tools::run_into(&mut command, &said, LIMIT)?;
         report.claim(ended, format!("jump {jump}: the writer did not come to its end"));
         report.faults(1);
-        for line in ledger::read(&said)? {
-            ledger.add(&line);
+        for line in ack_log::read(&said)? {
+            acks.add(&line);
             match line {
                 Line::Stored { batch, .. } => order.push(batch),
                 Line::Failed(failed) => report.broken(format!("in {year}: {failed:?}")),
-                Line::Runs(_) | Line::Made(_) | Line::Phase | Line::Reopened | Line::Done => {}
+                Line::Started(_) | Line::Created(_) | Line::Phase | Line::Reopened | Line::Done => {
+                }
             }
         }
     }
     let store = open(&file)?;
-    report.judged(&judge(&store, &ledger)?, "afterwards");
+    report.judged(&judge(&store, &acks)?, "afterwards");
     let session = "s0".parse::<SessionId>().map_err(StoreError::from)?;
     let log = store.load(&session, &Range::All)?;
     let ids = log.iter().skip(1).map(|stored| stored.entry.id.clone());

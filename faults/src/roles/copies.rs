@@ -1,7 +1,7 @@
-//! `copies`: every command that writes something as a whole is killed, or meets an error of the disk, at each
-//! of its calls that change the disk. Afterwards its result is whole or not there, what was there before is
-//! unharmed, the same again works, and nothing is left behind. The control of each command does the same
-//! without care: the judge must object to it.
+//! `copies`: kills every command that writes atomically, or lets the disk fail, at each of its
+//! calls that change the disk. Afterwards its result is complete or absent, earlier data is
+//! unharmed, a retry works, and nothing is left over. The control of each command does the same
+//! without protection: the judge must reject it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,13 +10,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::error::FaultsError;
-use crate::jobs::{self, How, Job, LIMIT, Place, Told, copy_folder};
+use crate::jobs::{self, Executor, Job, LIMIT, Reported, RunFolder, copy_folder};
 use crate::options::Options;
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::tools;
 
-/// All calls that change the disk. Each is killed at, one at a time.
+/// All calls that change the disk. The command is killed at each of them.
 const CHANGES: [&str; 15] = [
     "pwrite64",
     "write",
@@ -34,23 +34,23 @@ const CHANGES: [&str; 15] = [
     "mkdir",
     "mkdirat",
 ];
-/// Calls that need room. A full disk stays full.
+/// Calls that need disk space. A full disk stays full.
 const NEED_ROOM: [&str; 4] = ["pwrite64", "write", "fallocate", "mkdir"];
 const KILL: &str = "signal=SIGKILL";
-/// How many kinds of faults are tried at a time.
+/// Number of fault kinds tested in parallel.
 const AT_A_TIME: usize = 2;
-/// So often all calls are gone through where a command was not killed at all of them.
+/// Maximum number of passes over all calls if a command was not killed at all of them.
 const ROUNDS_MAX: u32 = 4;
-/// So many runs of each control are killed at calls of one name.
+/// Number of killed runs per control and call name.
 const CONTROLS: usize = 6;
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("copies", arguments, &["stride", "seed", "job"])?;
     let mut report = Report::new("copies", &mut options)?;
     let stride = usize::try_from(options.number("stride", 1)?.max(1)).unwrap_or(1);
     tools::need("strace")?;
-    for job in Job::wanted(&options)? {
+    for job in Job::selected(&options)? {
         let template = Scratch::in_memory()?;
         jobs::prepare(job, template.path())?;
         check_job(job, &template, stride, &mut report)?;
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     Ok(report.finish())
 }
 
-/// A fault: at which call of which kind, and whether it stays.
+/// A fault: at which call of which kind, and whether it persists.
 #[derive(Clone, Debug)]
 struct Fault {
     call: &'static str,
@@ -79,8 +79,8 @@ impl Fault {
     }
 }
 
-/// Every fault at every n-th call of a run, one at a time. Strace counts the calls of each name and thread
-/// apart, so each name is gone through on its own.
+/// Returns every fault at every n-th call of a run. Strace counts calls per name and thread, so
+/// each name is handled separately.
 fn faults(calls: &BTreeMap<&'static str, u64>, stride: usize) -> Vec<Fault> {
     let at_all = |what: &'static str, stays: &'static str| {
         let needs_room = move |call: &str| stays.is_empty() || NEED_ROOM.contains(&call);
@@ -92,10 +92,10 @@ fn faults(calls: &BTreeMap<&'static str, u64>, stride: usize) -> Vec<Fault> {
     at_all(KILL, "").chain(errors).collect()
 }
 
-/// What one run came to.
+/// Result of one run.
 struct One {
-    told: Told,
-    /// How many calls there were before the fault, and whether it came about.
+    reported: Reported,
+    /// Number of calls before the fault, and whether it occurred.
     calls: usize,
     has_fault: bool,
     log: String,
@@ -103,13 +103,13 @@ struct One {
 
 fn one_run(
     job: Job,
-    how: How,
+    executor: Executor,
     scratch: &Scratch,
     fault: Option<&Fault>,
 ) -> Result<One, FaultsError> {
     let root = scratch.file("run");
-    let place = Place::new(&root);
-    let log = place.beside("trace");
+    let run = RunFolder::new(&root);
+    let log = run.sibling("trace");
     let mut strace = Command::new(tools::find("strace").ok_or(FaultsError::Missing("strace"))?);
     let calls = format!("trace={}", CHANGES.join(","));
     strace.args(["-f", "-qq", "-e", "signal=none", "-e", &calls]).arg("-o").arg(&log);
@@ -117,37 +117,37 @@ fn one_run(
         strace.arg("-e").arg(format!("inject={}", fault.shown()));
     }
     strace.arg(tools::own_path()?);
-    job.set_up(how, &root, &mut strace);
-    let is_done = tools::run_quietly(&mut strace, &place.said(), LIMIT)?;
+    job.set_up(executor, &root, &mut strace);
+    let is_done = tools::run_quietly(&mut strace, &run.said(), LIMIT)?;
     let read = |path| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let (log, said) = (read(&log).map_err(FaultsError::at(&log))?, read(&place.said()));
+    let (log, said) = (read(&log).map_err(FaultsError::at(&log))?, read(&run.said()));
     let is_injected = log.contains("(INJECTED)");
-    // A process that was killed did not end well, and its trace does not say why.
+    // A killed process did not succeed, and its trace does not say why.
     let is_killed = fault.is_some_and(Fault::kills) && !is_done;
-    let told = Told { is_done, said: said.unwrap_or_default() };
-    Ok(One { told, calls: log.lines().count(), has_fault: is_injected || is_killed, log })
+    let reported = Reported { is_done, said: said.unwrap_or_default() };
+    Ok(One { reported, calls: log.lines().count(), has_fault: is_injected || is_killed, log })
 }
 
-/// A copy of what the job works on.
+/// Copies the input of the job.
 fn fresh(template: &Scratch) -> Result<Scratch, FaultsError> {
     let scratch = Scratch::in_memory()?;
     copy_folder(template.path(), &scratch.file("run"))?;
     Ok(scratch)
 }
 
-/// How often a run without a fault makes each call, in the thread that makes it most often.
+/// Returns how often a run without faults makes each call, in the thread that makes it most often.
 fn count_calls(
     job: Job,
-    how: How,
+    executor: Executor,
     template: &Scratch,
 ) -> Result<(BTreeMap<&'static str, u64>, usize), FaultsError> {
     let scratch = fresh(template)?;
-    let one = one_run(job, how, &scratch, None)?;
-    if !one.told.is_done {
-        let what = format!("{} fails without a fault: {}", job.name(), one.told.said);
-        return Err(FaultsError::unfit(what));
+    let one = one_run(job, executor, &scratch, None)?;
+    if !one.reported.is_done {
+        let what = format!("{} fails without a fault: {}", job.name(), one.reported.said);
+        return Err(FaultsError::unexpected(what));
     }
-    jobs::judge(job, how, &scratch.file("run"), &one.told)?;
+    jobs::judge(job, executor, &scratch.file("run"), &one.reported)?;
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for line in one.log.lines() {
         let mut words = line.splitn(2, ' ');
@@ -166,15 +166,15 @@ fn count_calls(
     Ok((calls, one.calls))
 }
 
-/// What is counted of a job.
+/// Counts for a job.
 #[derive(Default)]
 struct Counted {
     kills: u64,
     errors: u64,
-    /// At how many places in the order of all calls it was killed.
+    /// Number of positions in the order of all calls at which it was killed.
     places: BTreeSet<usize>,
     there: u64,
-    /// What was wrong, and at which fault.
+    /// Problems, and the fault of each.
     broken: Vec<(String, String)>,
 }
 
@@ -184,12 +184,13 @@ fn check_job(
     stride: usize,
     report: &mut Report,
 ) -> Result<(), FaultsError> {
-    let (calls, all) = count_calls(job, How::Command, template)?;
+    let (calls, all) = count_calls(job, Executor::Command, template)?;
     let counted = Mutex::new(Counted::default());
     let faults = faults(&calls, stride);
     check_faults(job, template, &faults, &counted)?;
     if stride == 1 {
-        // Threads of a command take turns in another order each time, and strace counts each on its own.
+        // The threads of a command interleave differently each time, and strace counts each
+        // separately.
         let kills: Vec<Fault> = faults.into_iter().filter(Fault::kills).collect();
         for _ in 1..ROUNDS_MAX {
             if lock(&counted).places.len() < all {
@@ -207,8 +208,8 @@ fn check_job(
     report.add("of them killed at", places.len() as u64);
     report.add("results that were there", there);
     report.claim(kills > 0 && errors > 0, format!("{name}: {kills} kills and {errors} errors"));
-    for (what, place) in broken {
-        report.broken_at(&format!("{name}: {what}"), &place);
+    for (what, run) in broken {
+        report.broken_at(&format!("{name}: {what}"), &run);
     }
     Ok(())
 }
@@ -230,7 +231,7 @@ fn check_faults(
             }
         };
         let threads: Vec<_> = (0..AT_A_TIME).map(|_| scope.spawn(work)).collect();
-        let died = |_| Err(FaultsError::unfit("a thread died"));
+        let died = |_| Err(FaultsError::unexpected("a thread died"));
         threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(died))
     })
 }
@@ -246,8 +247,8 @@ fn check_fault(
     counted: &Mutex<Counted>,
 ) -> Result<(), FaultsError> {
     let scratch = fresh(template)?;
-    let one = one_run(job, How::Command, &scratch, Some(fault))?;
-    let judged = jobs::judge(job, How::Command, &scratch.file("run"), &one.told);
+    let one = one_run(job, Executor::Command, &scratch, Some(fault))?;
+    let judged = jobs::judge(job, Executor::Command, &scratch.file("run"), &one.reported);
     let mut counted = lock(counted);
     if one.has_fault && fault.kills() {
         counted.kills += 1;
@@ -262,9 +263,9 @@ fn check_fault(
     Ok(())
 }
 
-/// Kills the control; the judge must object at least once.
+/// Kills the control; the judge must reject it at least once.
 fn check_control(job: Job, template: &Scratch, report: &mut Report) -> Result<(), FaultsError> {
-    let (calls, _) = count_calls(job, How::Naive, template)?;
+    let (calls, _) = count_calls(job, Executor::Naive, template)?;
     let mut objections = 0;
     let spread = |(call, count): (&&'static str, &u64)| {
         let (call, count) = (*call, *count);
@@ -274,8 +275,8 @@ fn check_control(job: Job, template: &Scratch, report: &mut Report) -> Result<()
     };
     for fault in &calls.iter().flat_map(spread).collect::<Vec<_>>() {
         let scratch = fresh(template)?;
-        let one = one_run(job, How::Naive, &scratch, Some(fault))?;
-        let judged = jobs::judge(job, How::Naive, &scratch.file("run"), &one.told);
+        let one = one_run(job, Executor::Naive, &scratch, Some(fault))?;
+        let judged = jobs::judge(job, Executor::Naive, &scratch.file("run"), &one.reported);
         objections += u64::from(one.has_fault && judged.is_err());
     }
     let name = job.name();

@@ -1,7 +1,7 @@
-//! `cuts`: power cuts under every command that writes something as a whole. A command is traced once; from
-//! the trace come the states in which its disk may be left at any moment. Each is judged as after a kill,
-//! and what the command had reported by then must be there. The control is the same trace without its
-//! syncs: the judge must object to it.
+//! `cuts`: power cuts under every command that writes atomically. A command is traced once; the
+//! trace gives the possible states of its disk at any moment. Each is judged as after a kill, and
+//! what the command had reported by then must exist. The control is the same trace without its
+//! syncs: the judge must reject it.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,37 +10,37 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use crate::chance::Chance;
 use crate::error::FaultsError;
-use crate::jobs::{self, How, Job, LIMIT, Place, Told, copy_folder};
+use crate::jobs::{self, Executor, Job, LIMIT, Reported, RunFolder, copy_folder};
 use crate::options::Options;
 use crate::power;
 use crate::power::disk::{Disk, Image, Loss};
 use crate::power::trace::{self, Step};
 use crate::power::watch::Watch;
 use crate::report::Report;
+use crate::rng::Rng;
 use crate::scratch::{Scratch, put};
 use crate::tools;
 
-/// At most so many images are tried at one moment of a trace in one pass, before equal ones are left out.
+/// Maximum number of images per step and pass, before removing duplicates.
 const PER_STEP_MAX: u64 = 96;
-/// So many traces are made of a command whose images are few, by each judge.
+/// Maximum number of traces per judge, for commands with few images.
 const TRACES_MAX: u64 = 20;
-/// How often a trace is gone through.
+/// Maximum number of passes over a trace.
 const PASSES_MAX: u64 = 4;
-/// How many judges work at a time, each with traces of its own.
+/// Number of judges in parallel, each with its own traces.
 const JUDGES: u64 = 2;
-/// How many images of a control are judged at most. They are judged until so many are bad.
+/// Maximum number of judged images of a control. Judging stops after `BAD_ENOUGH` bad ones.
 const CONTROLS: u64 = 60;
 const BAD_ENOUGH: usize = 3;
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("cuts", arguments, &["images", "seed", "job"])?;
     let mut report = Report::new("cuts", &mut options)?;
     let (seed, wanted) = (options.seed()?, options.number("images", 1000)?);
     tools::need("strace")?;
-    for job in Job::wanted(&options)? {
+    for job in Job::selected(&options)? {
         let template = Scratch::in_memory()?;
         jobs::prepare(job, template.path())?;
         check_job(job, &template, seed, wanted, &mut report)?;
@@ -59,11 +59,12 @@ fn check_job(
     let share = wanted.div_ceil(JUDGES);
     let judged: Vec<Result<Judged, FaultsError>> = thread::scope(|scope| {
         let begin = |number| {
-            let desk = Desk { job, template, before: &before, seed: seed + number * TRACES_MAX };
-            scope.spawn(move || desk.work(share, number == 0))
+            let input =
+                JudgeInput { job, template, before: &before, seed: seed + number * TRACES_MAX };
+            scope.spawn(move || input.work(share, number == 0))
         };
         let judges: Vec<_> = (0..JUDGES).map(begin).collect();
-        let died = |_| Err(FaultsError::unfit("a judge died"));
+        let died = |_| Err(FaultsError::unexpected("a judge died"));
         judges.into_iter().map(|judge| judge.join().unwrap_or_else(died)).collect()
     });
     let name = job.name();
@@ -80,8 +81,8 @@ fn check_job(
     }
     // Those after a success come first.
     bad.sort();
-    for (what, place) in bad {
-        report.broken_at(&format!("{name} {what}"), &place);
+    for (what, run) in bad {
+        report.broken_at(&format!("{name} {what}"), &run);
     }
     report.add(&format!("bad images of {name} without syncs"), control as u64);
     report.claim(control > 0, format!("{name}: no image is bad without syncs"));
@@ -93,7 +94,7 @@ fn is_sync(step: &Step) -> bool {
     matches!(step, Step::Sync { .. } | Step::SyncFailed { .. })
 }
 
-/// The files of a folder and of those in it.
+/// Reads a folder tree into an image.
 fn image_of(folder: &Path) -> Result<Image, FaultsError> {
     let mut image = Image::default();
     add_to_image(folder, "", &mut image)?;
@@ -119,21 +120,24 @@ fn add_to_image(folder: &Path, prefix: &str, image: &mut Image) -> Result<(), Fa
 fn record(job: Job, template: &Scratch, root: &Path) -> Result<Vec<Step>, FaultsError> {
     lay_out(root, &Image::default())?;
     copy_folder(template.path(), root)?;
-    let place = Place::new(root);
-    let log = place.beside("trace");
+    let run = RunFolder::new(root);
+    let log = run.sibling("trace");
     let mut strace = Command::new(tools::find("strace").ok_or(FaultsError::Missing("strace"))?);
     strace.args(["-f", "-y", "-xx", "-s", power::STRING_BYTES, "-qq", "-e", "signal=none", "-e"]);
     strace.arg(format!("trace={}", trace::CALLS)).arg("-o").arg(&log).arg(tools::own_path()?);
-    job.set_up(How::Command, root, &mut strace);
-    if !tools::run_quietly(&mut strace, &place.said(), LIMIT)? {
-        return Err(FaultsError::unfit(format!("{} under strace did not end well", job.name())));
+    job.set_up(Executor::Command, root, &mut strace);
+    if !tools::run_quietly(&mut strace, &run.said(), LIMIT)? {
+        return Err(FaultsError::unexpected(format!(
+            "{} under strace did not end well",
+            job.name()
+        )));
     }
     let text = fs::read_to_string(&log).map_err(FaultsError::at(&log))?;
     trace::read(&text, &root.display().to_string())
 }
 
-/// What one judge works with.
-struct Desk<'d> {
+/// The input of one judge.
+struct JudgeInput<'d> {
     job: Job,
     template: &'d Scratch,
     before: &'d Image,
@@ -144,26 +148,27 @@ struct Desk<'d> {
 struct Case {
     name: String,
     image: Image,
-    told: Told,
+    reported: Reported,
 }
 
-/// What became of some images.
+/// Results for some images.
 #[derive(Default)]
 struct Judged {
     images: u64,
     reported: u64,
     traces: u64,
-    /// What was wrong, and with which image.
+    /// Problems, and the image of each.
     bad: Vec<(String, String)>,
     bad_controls: usize,
 }
 
-impl Desk<'_> {
-    /// Judges so many images, of as many traces as that takes.
+impl JudgeInput<'_> {
+    /// Judges this many images, of as many traces as necessary.
     fn work(&self, most: u64, has_control: bool) -> Result<Judged, FaultsError> {
         let scratch = Scratch::in_memory()?;
         let root = scratch.folder("run")?;
-        // Images are laid out where they were recorded: files hold paths, and names are made of paths.
+        // Images are restored at the recorded path: files contain paths, and names are derived from
+        // paths.
         let root = root.canonicalize().map_err(FaultsError::at(&root))?;
         let watch = Watch::begin();
         let mut sum = Judged::default();
@@ -192,7 +197,8 @@ impl Desk<'_> {
         Ok(sum)
     }
 
-    /// Makes images of a trace, at most so many, spread over all of it, as long as somebody wants them.
+    /// Creates at most this many images, spread over the whole trace, while the receiver wants
+    /// them.
     fn cut_all(
         &self,
         steps: &[Step],
@@ -204,27 +210,27 @@ impl Desk<'_> {
         let all = steps.len() as u64;
         for pass in 0..PASSES_MAX {
             let mut disk = Disk::holding(self.before);
-            let mut told = Told::default();
+            let mut reported = Reported::default();
             let missing = most.saturating_sub(made);
             for (number, step) in (0..).zip(steps) {
                 disk.step(step);
-                self.hear(step, &mut told);
-                let mut left = share(missing, all, number, told.is_done && pass == 0);
+                self.record_report(step, &mut reported);
+                let mut left = share(missing, all, number, reported.is_done && pass == 0);
                 for try_number in 0..PER_STEP_MAX {
                     if left == 0 || made >= most {
                         break;
                     }
                     let salt = (pass << 56) ^ (trace << 48) ^ (number << 16) ^ try_number;
-                    let loss = Loss::of_try(try_number);
-                    let image = disk.cut(loss, &mut Chance::new(self.seed ^ salt));
+                    let loss = Loss::for_attempt(try_number);
+                    let image = disk.cut(loss, &mut Rng::new(self.seed ^ salt));
                     let mut hash = DefaultHasher::new();
-                    (&image, told.is_done).hash(&mut hash);
+                    (&image, reported.is_done).hash(&mut hash);
                     if !seen.insert(hash.finish()) {
                         continue;
                     }
                     (left, made) = (left - 1, made + 1);
                     let name = format!("trace {trace}, step {number} of {all}, {loss:?} lost");
-                    if !want(Case { name, image, told: told.clone() })? {
+                    if !want(Case { name, image, reported: reported.clone() })? {
                         return Ok(());
                     }
                 }
@@ -233,15 +239,15 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// What the command reports.
-    fn hear(&self, step: &Step, told: &mut Told) {
+    /// Records what the command reports.
+    fn record_report(&self, step: &Step, reported: &mut Reported) {
         match step {
-            Step::Said { text, .. } => told.said.push_str(text),
-            Step::EndedWell => told.is_done = true,
+            Step::Said { text, .. } => reported.said.push_str(text),
+            Step::EndedWell => reported.is_done = true,
             _ => {}
         }
-        let words = self.job.words_at_end();
-        told.is_done |= words.is_some_and(|words| told.said.contains(words));
+        let words = self.job.success_text();
+        reported.is_done |= words.is_some_and(|words| reported.said.contains(words));
     }
 
     fn judge(
@@ -253,17 +259,18 @@ impl Desk<'_> {
     ) -> Result<(), FaultsError> {
         lay_out(root, &case.image)?;
         let name = format!("{} {}", self.job.name(), case.name);
-        let found = watch.over(&name, || jobs::judge(self.job, How::Command, root, &case.told));
+        let found =
+            watch.over(&name, || jobs::judge(self.job, Executor::Command, root, &case.reported));
         sum.images += 1;
-        sum.reported += u64::from(case.told.is_done);
+        sum.reported += u64::from(case.reported.is_done);
         if let Err(error) = found {
-            let when = if case.told.is_done { "after" } else { "before" };
+            let when = if case.reported.is_done { "after" } else { "before" };
             sum.bad.push((format!("{when} its success: {error}"), case.name.clone()));
         }
         Ok(())
     }
 
-    /// Keeps a bad image, so that it can be looked at.
+    /// Keeps a bad image for inspection.
     fn keep(&self, case: &Case) -> Result<(), FaultsError> {
         let name = format!("tertulia-faults-cut-{}-{}", self.job.name(), self.seed);
         let folder: PathBuf = std::env::temp_dir().join(name);
@@ -272,14 +279,14 @@ impl Desk<'_> {
     }
 }
 
-/// How many images are made at one of all steps. With fewer images than steps some steps are passed over,
-/// but never those after success was reported: there is most to be kept.
+/// Returns the number of images for one of all steps. With fewer images than steps some steps are
+/// skipped, but never those after success was reported: they have most to lose.
 fn share(missing: u64, all: u64, number: u64, is_done: bool) -> u64 {
     let until = |number: u64| missing * number / all.max(1);
     (until(number + 1) - until(number)).max(u64::from(is_done) * 2)
 }
 
-/// Puts the files of an image into a folder, in the place of what is there.
+/// Replaces the content of a folder by an image.
 fn lay_out(root: &Path, image: &Image) -> Result<(), FaultsError> {
     if root.exists() {
         fs::remove_dir_all(root).map_err(FaultsError::at(root))?;

@@ -1,6 +1,6 @@
-//! `disk-full`: no room left, and room again. On a file system of 1 MB in a namespace of its own where
-//! that can be had; and with a limit on the size of files, which every machine has. Nothing that was
-//! acknowledged is lost, everything stays readable, and once there is room the same process goes on.
+//! `disk-full`: no space left, and space again. Runs on a file system of 1 MB in its own namespace
+//! where possible, and with a limit on the size of files, which works everywhere. No acknowledged
+//! entry is lost, everything stays readable, and once there is space the same process continues.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,24 +8,24 @@ use std::time::Duration;
 
 use tertulia_store::{Append, NewSession, SessionId, SessionStore, StoreError};
 
+use crate::ack_log::{self, AckLog, Failed, Line};
 use crate::batch::Batch;
-use crate::chance::Chance;
 use crate::error::FaultsError;
 use crate::judge::judge;
-use crate::ledger::{self, Failed, Ledger, Line};
 use crate::options::Options;
 use crate::report::Report;
+use crate::rng::Rng;
 use crate::scratch::{Scratch, database, open, put};
 use crate::tools;
 use crate::writer::Task;
 
 const LIMIT: Duration = Duration::from_secs(120);
-/// Mounts a small file system for this process alone, and does the rest there.
+/// Mounts a small file system for this process alone, and runs the rest there.
 const IN_SMALL: &str = "mount -t tmpfs -o size=1m,mode=700 none \"$1\" && shift && exec \"$@\"";
-/// A write beyond the limit is an error then, not the end of the process.
+/// A write beyond the limit is then an error, not the end of the process.
 const WITH_LIMIT: &str = "trap '' XFSZ; ulimit -f 400; exec \"$@\"";
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("disk-full", arguments, &["rounds", "seed"])?;
     let mut report = Report::new("disk-full", &mut options)?;
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     Ok(small_disk(seed, rounds)? && super::reserve::run(seed)? && kept)
 }
 
-/// A writer whose files may not grow: it stops. A process without the limit goes on.
+/// A writer whose files cannot grow stops. A process without the limit continues.
 fn small_files(seed: u64, report: &mut Report) -> Result<(), FaultsError> {
     let scratch = Scratch::on_disk()?;
     let file = database(&scratch.folder("store")?);
@@ -47,25 +47,25 @@ fn small_files(seed: u64, report: &mut Report) -> Result<(), FaultsError> {
     let mut shell = Command::new("bash");
     shell.args(["-c", WITH_LIMIT, "bash"]).arg(tools::own_path()?).arg("writer");
     tools::run_into(shell.args(task.arguments()), &said, LIMIT)?;
-    let lines = ledger::read(&said)?;
+    let lines = ack_log::read(&said)?;
     let failed = lines.iter().filter(|line| matches!(line, Line::Failed(_))).count() as u64;
     report.faults(failed);
-    let mut ledger = Ledger::default();
-    ledger.add_all(&lines);
+    let mut acks = AckLog::default();
+    acks.add_all(&lines);
     let place = format!("files of 400 KiB, seed {seed}");
-    report.judged(&judge(&open(&file)?, &ledger)?, &place);
+    report.judged(&judge(&open(&file)?, &acks)?, &place);
     let again = scratch.file("said-again");
     tools::run_into(&mut task.command()?, &again, LIMIT)?;
-    let mut ledger = Ledger::default();
-    ledger.add_all(&ledger::read(&again)?);
-    let stored: usize = ledger.sessions.values().map(|batches| batches.len()).sum();
+    let mut acks = AckLog::default();
+    acks.add_all(&ack_log::read(&again)?);
+    let stored: usize = acks.sessions.values().map(|batches| batches.len()).sum();
     report.claim(stored == 150, format!("{place}: {stored} of 150 went in afterwards"));
-    let verdict = judge(&open(&file)?, &ledger)?;
+    let verdict = judge(&open(&file)?, &acks)?;
     report.claim(verdict.is_clean() && verdict.unknown == 0, format!("{place}: {verdict:?}"));
     Ok(())
 }
 
-/// The same program again, on a small file system.
+/// Runs this program again on a small file system.
 fn small_disk(seed: u64, rounds: u64) -> Result<bool, FaultsError> {
     let scratch = Scratch::on_disk()?;
     let folder = scratch.folder("small")?;
@@ -94,11 +94,11 @@ pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("disk-full-inside", arguments, &names)?;
     let mut report = Report::new("disk-full on 1 MB", &mut options)?;
     let folder = PathBuf::from(options.needed("folder")?);
-    let mut chance = Chance::new(options.seed()?);
+    let mut rng = Rng::new(options.seed()?);
     for round in 0..options.number("rounds", 20)? {
         let inner = folder.join("store");
         std::fs::create_dir_all(&inner).map_err(FaultsError::at(&inner))?;
-        let outcome = fill(&database(&inner), &folder, round, &mut chance, &mut report);
+        let outcome = fill(&database(&inner), &folder, round, &mut rng, &mut report);
         if let Err(error) = outcome {
             report.broken(format!("round {round}: {error}"));
         }
@@ -107,16 +107,16 @@ pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
     Ok(report.finish())
 }
 
-/// Fills the disk, reads, makes room, goes on: all with one store.
+/// Fills the disk, reads, frees space and continues, all with one store.
 fn fill(
     file: &Path,
     folder: &Path,
     round: u64,
-    chance: &mut Chance,
+    rng: &mut Rng,
     report: &mut Report,
 ) -> Result<(), FaultsError> {
     let ballast = folder.join("ballast");
-    let room = chance.between(150, 700) << 10;
+    let room = rng.between(150, 700) << 10;
     put(&ballast, &vec![0; usize::try_from((1 << 20) - room).unwrap_or(0)])?;
     let mut filling = Filling::begin(file, round)?;
     let mut full = 0;
@@ -135,25 +135,25 @@ fn fill(
     }
     report.faults(full);
     report.claim(full > 0, format!("round {round}: the disk never filled up"));
-    report.judged(&judge(&filling.store, &filling.ledger)?, "while full");
+    report.judged(&judge(&filling.store, &filling.acks)?, "while full");
     std::fs::remove_file(&ballast).map_err(FaultsError::at(&ballast))?;
     for _ in 0..10 {
         if let Some(failed) = filling.append()? {
             report.broken(format!("round {round}: with room again: {failed:?}"));
         }
     }
-    let Filling { store, ledger, .. } = filling;
+    let Filling { store, acks, .. } = filling;
     drop(store);
-    let verdict = judge(&open(file)?, &ledger)?;
+    let verdict = judge(&open(file)?, &acks)?;
     report.claim(verdict.is_clean(), format!("round {round}: afterwards: {verdict:?}"));
     Ok(())
 }
 
-/// A store that is being filled.
+/// A store being filled.
 struct Filling {
     store: SessionStore,
     session: SessionId,
-    ledger: Ledger,
+    acks: AckLog,
     thread: String,
     number: u64,
 }
@@ -164,19 +164,19 @@ impl Filling {
         let session = "s0".parse::<SessionId>().map_err(StoreError::from)?;
         store.create(&NewSession { id: Some(session.clone()) })?;
         let thread = format!("w{round}");
-        Ok(Self { store, session, ledger: Ledger::default(), thread, number: 0 })
+        Ok(Self { store, session, acks: AckLog::default(), thread, number: 0 })
     }
 
-    /// The next batch; why it did not go in, if it did not. The same one is tried again then.
+    /// Appends the next batch; returns the error if it failed. The same batch is then retried.
     fn append(&mut self) -> Result<Option<Failed>, FaultsError> {
         let batch = Batch::new(&self.thread, self.number);
         match self.store.append(&self.session, Append::new(batch.entries())) {
             Ok(_) => {
                 self.number += 1;
-                self.ledger.add(&Line::Stored { session: self.session.to_string(), batch });
+                self.acks.add(&Line::Stored { session: self.session.to_string(), batch });
                 Ok(None)
             }
-            Err(error) => Ok(Some(Failed::of("append", &error))),
+            Err(error) => Ok(Some(Failed::from_error("append", &error))),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! `errors`: the disk reports errors. Strace makes the n-th call of a kind fail, once or from then on,
-//! for n = 1, 2, 3 … until a run has no fault. What was acknowledged must be there, every error must
-//! say what became of the append, a store whose disk failed takes nothing until it is opened anew, and
-//! trying again with the same ids stores everything once.
+//! `errors`: disk errors. Strace makes the n-th call of a kind fail, once or from then on, for n =
+//! 1, 2, 3 … until a run has no fault. Acknowledged entries must be stored, every error must state
+//! the outcome of the append, a store whose disk failed accepts nothing until it is reopened, and a
+//! retry with the same ids stores everything once.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::ack_log::{self, AckLog, Failed, Line};
 use crate::error::FaultsError;
 use crate::judge::judge;
-use crate::ledger::{self, Failed, Ledger, Line};
 use crate::options::Options;
 use crate::report::Report;
 use crate::scratch::{Scratch, database, open};
@@ -20,8 +20,8 @@ use crate::writer::Task;
 
 /// Which of the two SQLite calls depends on how it was built.
 const SYNC: &str = "fsync,fdatasync";
-/// What fails, and how. A write that returns 0 has written nothing, as on a disk that has just filled
-/// up; a short write that strace makes up would be a lie, for nothing of it would be on the disk.
+/// The failing calls and their errors. A write that returns 0 has written nothing, as on a full
+/// disk; a short write simulated by strace would be wrong, because nothing of it would be on disk.
 const FAULTS: [(&str, &str); 8] = [
     (SYNC, "error=EIO"),
     ("pwrite64", "error=EIO"),
@@ -32,13 +32,13 @@ const FAULTS: [(&str, &str); 8] = [
     ("pread64", "error=EIO"),
     (SYNC, "error=ENOSPC"),
 ];
-/// How many of them are tried at a time.
+/// Number of fault kinds tested in parallel.
 const AT_A_TIME: usize = 2;
 const BATCHES: u64 = 7;
 const PHASES: u64 = 2;
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("errors", arguments, &["stride", "seed"])?;
     let report = Mutex::new(Report::new("errors", &mut options)?);
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
             }
         };
         let threads: Vec<_> = (0..AT_A_TIME).map(|_| scope.spawn(work)).collect();
-        let died = |_| Err(FaultsError::unfit("a thread died"));
+        let died = |_| Err(FaultsError::unexpected("a thread died"));
         threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(died))
     })?;
     Ok(report.into_inner().unwrap_or_else(PoisonError::into_inner).finish())
@@ -67,11 +67,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
 struct Kind {
     call: &'static str,
     fault: &'static str,
-    /// `+` if it stays once it has come.
+    /// `+` if it persists.
     lasting: &'static str,
 }
 
-/// Lets the first call fail, then the second, and so on, until there is none left to fail.
+/// Makes the first call fail, then the second, and so on, until none is left.
 fn every_call(
     kind: &Kind,
     seed: u64,
@@ -98,7 +98,7 @@ fn every_call(
     }
 }
 
-/// What one run showed.
+/// Result of one run.
 #[derive(Default)]
 struct Run {
     faults: u64,
@@ -117,7 +117,7 @@ fn one_run(call: &str, when: &str, seed: u64) -> Result<Run, FaultsError> {
     let mut strace = Command::new("strace");
     strace.args(["-f", "-qq", "-e", "signal=none", "-e", &format!("trace={call}"), "-e"]);
     strace.arg(format!("inject={when}")).arg("-o").arg(&log);
-    // Only what is done to the store fails, not the start of the program.
+    // Only calls on the store fail, not the start of the program.
     for suffix in ["", "-wal", "-shm", "-journal"] {
         strace.arg("-P").arg(format!("{}{suffix}", file.display()));
     }
@@ -132,11 +132,11 @@ fn one_run(call: &str, when: &str, seed: u64) -> Result<Run, FaultsError> {
     if run.faults == 0 {
         return Ok(run);
     }
-    let lines = ledger::read(&said)?;
+    let lines = ack_log::read(&said)?;
     check_lines(&lines, &mut run);
-    let mut ledger = Ledger::default();
-    ledger.add_all(&lines);
-    match open(&file).and_then(|store| judge(&store, &ledger)) {
+    let mut acks = AckLog::default();
+    acks.add_all(&lines);
+    match open(&file).and_then(|store| judge(&store, &acks)) {
         Ok(verdict) => run.verdict = Some(verdict),
         Err(error) => run.broken.push(format!("it does not open afterwards: {error}")),
     }
@@ -144,7 +144,8 @@ fn one_run(call: &str, when: &str, seed: u64) -> Result<Run, FaultsError> {
     Ok(run)
 }
 
-/// Every error is typed and has a cure; a store that stopped stays stopped until it is opened anew.
+/// Checks that every error is typed and names a fix, and that a stopped store stays stopped until
+/// it is reopened.
 fn check_lines(lines: &[Line], run: &mut Run) {
     let mut is_stopped = false;
     for line in lines {
@@ -159,17 +160,17 @@ fn check_lines(lines: &[Line], run: &mut Run) {
                 run.not_stored += u64::from(failed.outcome == "not_stored");
                 run.broken.extend(complaint(failed));
             }
-            Line::Runs(_) | Line::Made(_) | Line::Stored { .. } | Line::Done => {}
+            Line::Started(_) | Line::Created(_) | Line::Stored { .. } | Line::Done => {}
         }
     }
 }
 
-/// What is wrong with an error.
+/// Returns the problem of an error.
 fn complaint(failed: &Failed) -> Option<String> {
     let Failed { call, code, problem, message, .. } = failed;
     let is_known = match code.as_str() {
         "SessionWriteFailed" | "SessionReadFailed" => problem != "Database",
-        // Of a session that could not be made.
+        // For a session that could not be created.
         "SessionNotFound" => call == "append",
         "SessionMigrationFailed" => true,
         _ => false,
@@ -177,7 +178,7 @@ fn complaint(failed: &Failed) -> Option<String> {
     (!is_known).then(|| format!("{call}: {code}, {problem}: {message}"))
 }
 
-/// The same batches again, from a process whose disk is sound: all of them are there then, once.
+/// Retries the same batches in a process without faults: all of them are then stored once.
 fn try_again(
     task: &Task,
     file: &Path,
@@ -186,15 +187,15 @@ fn try_again(
 ) -> Result<(), FaultsError> {
     let said = scratch.file("said-again");
     let ended = tools::run_into(&mut task.command()?, &said, LIMIT)?;
-    let lines = ledger::read(&said)?;
-    let mut ledger = Ledger::default();
-    ledger.add_all(&lines);
-    let stored = ledger.sessions.values().map(|batches| batches.len() as u64).sum::<u64>();
+    let lines = ack_log::read(&said)?;
+    let mut acks = AckLog::default();
+    acks.add_all(&lines);
+    let stored = acks.sessions.values().map(|batches| batches.len() as u64).sum::<u64>();
     if !ended || stored != BATCHES * PHASES {
         let failed: Vec<_> = lines.iter().filter(|line| matches!(line, Line::Failed(_))).collect();
         run.broken.push(format!("of {} batches {stored} went in: {failed:?}", BATCHES * PHASES));
     }
-    match open(file).and_then(|store| judge(&store, &ledger)) {
+    match open(file).and_then(|store| judge(&store, &acks)) {
         Ok(verdict) if verdict.is_clean() && verdict.unknown == 0 => {}
         Ok(verdict) => run.broken.push(format!("after trying again: {verdict:?}")),
         Err(error) => run.broken.push(format!("after trying again: {error}")),

@@ -1,6 +1,6 @@
-//! `images`: power cuts. A writer is traced once; from the trace come the states in which its disk may
-//! be left at any moment: what was synced, and any part of what was not, torn between sectors. Each
-//! must open and hold all that had been acknowledged by then. The control drops the syncs that
+//! `images`: power cuts. A writer is traced once; the trace gives the possible states of its disk
+//! at any moment: what was synced, and any part of what was not, torn between sectors. Each must
+//! open and contain everything that had been acknowledged by then. The control drops the syncs that
 //! `synchronous=NORMAL` would not make, and must lose something.
 
 mod control;
@@ -16,35 +16,35 @@ use std::time::Duration;
 
 use tertulia_store::{Append, NewSession, SessionId, SessionStore, StoreError};
 
+use crate::ack_log::{self, AckLog, Line};
 use crate::batch::Batch;
-use crate::chance::Chance;
 use crate::error::FaultsError;
 use crate::judge::{Verdict, judge};
-use crate::ledger::{self, Ledger, Line};
 use crate::options::Options;
 use crate::power;
 use crate::power::disk::{Disk, Image, Loss};
 use crate::power::trace::{self, Step};
 use crate::power::watch::Watch;
 use crate::report::Report;
+use crate::rng::Rng;
 use crate::scratch::{Scratch, clear, database, open, put};
 use crate::tools;
 use crate::writer::Task;
 
-/// How many images are made at one moment of a trace, before equal ones are left out.
+/// Number of images per step, before removing duplicates.
 const PER_STEP: u64 = 24;
-/// At least so many traces are made.
+/// Minimum number of traces.
 const TRACES_MIN: u64 = 8;
-/// About so many syncs are in a trace.
+/// Approximate number of syncs in a trace.
 const SYNCS: u64 = 12;
-/// How many threads judge.
+/// Number of judging threads.
 const JUDGES: usize = 2;
-/// How many images of the control are judged.
+/// Number of judged images of the control.
 const CONTROLS: u64 = 500;
-/// Every so-manieth image is also written to, as the next process would.
+/// Every n-th image is also written to, as the next process would.
 const WRITTEN_EVERY: u64 = 8;
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("images", arguments, &["images", "seed", "trace"])?;
     let mut report = Report::new("images", &mut options)?;
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     while made < wanted {
         let scratch = Scratch::on_disk()?;
         // In every other trace a sync fails: what it should have saved stays in doubt from then on.
-        let fault = (traces % 2 == 1).then(|| 1 + Chance::new(seed + traces).below(SYNCS));
+        let fault = (traces % 2 == 1).then(|| 1 + Rng::new(seed + traces).below(SYNCS));
         let log = record(&scratch, seed + traces, fault)?;
         let steps = read_log(&log)?;
         if traces == 0 {
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     Ok(report.finish())
 }
 
-/// How many images a trace gave, and whether one of them was bad.
+/// Number of images of a trace, and whether one of them was bad.
 struct Outcome {
     images: u64,
     is_bad: bool,
@@ -97,7 +97,7 @@ fn judge_trace(
     report.add("failed syncs", failed as u64);
     let Judged { images, written, sum, bad } = cut_and_judge(steps, seed, most)?;
     if images == 0 {
-        return Err(FaultsError::unfit("a trace gave no image"));
+        return Err(FaultsError::unexpected("a trace gave no image"));
     }
     report.add("images", images);
     report.add("written to", written);
@@ -112,7 +112,7 @@ fn judge_trace(
     Ok(Outcome { images, is_bad })
 }
 
-/// The harness must be able to find a loss.
+/// Checks that the harness can detect a loss.
 fn check_control(
     steps: &[Step],
     seed: u64,
@@ -131,19 +131,19 @@ fn check_control(
 fn read_log(log: &Path) -> Result<Vec<Step>, FaultsError> {
     let text = std::fs::read_to_string(log).map_err(FaultsError::at(log))?;
     let folder = trace::folder_of(&text, "/sessions.db");
-    let folder = folder.ok_or_else(|| FaultsError::unfit("the trace opens no store"))?;
+    let folder = folder.ok_or_else(|| FaultsError::unexpected("the trace opens no store"))?;
     let steps = trace::read(&text, &folder)?;
     for step in &steps {
         if let Step::Said { stream: 1, text } = step
-            && text.lines().any(|line| Line::read(line).is_none())
+            && text.lines().any(|line| Line::parse(line).is_none())
         {
-            return Err(FaultsError::unfit(format!("the writer said {text:?}")));
+            return Err(FaultsError::unexpected(format!("the writer said {text:?}")));
         }
     }
     Ok(steps)
 }
 
-/// What became of some images.
+/// Results for some images.
 #[derive(Default)]
 struct Judged {
     images: u64,
@@ -152,7 +152,8 @@ struct Judged {
     bad: Vec<String>,
 }
 
-/// Runs a writer under strace, with an error at this sync of each of its threads: two threads, redactions, and a store that is closed and opened again.
+/// Runs a writer under strace, with an error at this sync of each of its threads: two threads,
+/// redactions, and a store that is closed and reopened.
 fn record(scratch: &Scratch, seed: u64, fault: Option<u64>) -> Result<PathBuf, FaultsError> {
     let folder = scratch.folder("store")?;
     let folder = folder.canonicalize().map_err(FaultsError::at(&folder))?;
@@ -167,13 +168,13 @@ fn record(scratch: &Scratch, seed: u64, fault: Option<u64>) -> Result<PathBuf, F
     }
     strace.arg(tools::own_path()?).arg("writer").args(task.arguments());
     if !tools::run_into(&mut strace, &said, Duration::from_secs(120))? {
-        return Err(FaultsError::unfit("the writer under strace did not end well"));
+        return Err(FaultsError::unexpected("the writer under strace did not end well"));
     }
-    let lines = ledger::read(&said)?;
+    let lines = ack_log::read(&said)?;
     let stored = lines.iter().filter(|line| matches!(line, Line::Stored { .. })).count();
     match (stored, fault) {
         (54, None) | (5.., Some(_)) => Ok(log),
-        _ => Err(FaultsError::unfit(format!("the writer stored {stored} of 54 batches"))),
+        _ => Err(FaultsError::unexpected(format!("the writer stored {stored} of 54 batches"))),
     }
 }
 
@@ -181,11 +182,11 @@ fn record(scratch: &Scratch, seed: u64, fault: Option<u64>) -> Result<PathBuf, F
 struct Case {
     name: String,
     image: Image,
-    ledger: Ledger,
+    acks: AckLog,
     is_written: bool,
 }
 
-/// Judges the images of a trace, at most so many, spread over all of it.
+/// Judges at most this many images of a trace, spread over the whole of it.
 fn cut_and_judge(steps: &[Step], seed: u64, most: u64) -> Result<Judged, FaultsError> {
     let sum = Mutex::new(Judged::default());
     let (send, cases) = sync_channel::<Case>(JUDGES);
@@ -196,39 +197,39 @@ fn cut_and_judge(steps: &[Step], seed: u64, most: u64) -> Result<Judged, FaultsE
         let judges: Vec<_> = (0..JUDGES).map(|_| judge()).collect();
         cut_all(steps, seed, most, &send);
         drop(send);
-        let died = |_| Err(FaultsError::unfit("a judge died"));
+        let died = |_| Err(FaultsError::unexpected("a judge died"));
         judges.into_iter().try_for_each(|judge| judge.join().unwrap_or_else(died))
     })?;
     Ok(sum.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn cut_all(steps: &[Step], seed: u64, most: u64, send: &SyncSender<Case>) {
-    let (mut disk, mut ledger) = (Disk::default(), Ledger::default());
+    let (mut disk, mut acks) = (Disk::default(), AckLog::default());
     let (mut seen, mut made) = (HashSet::new(), 0);
-    // With few images wanted, fewer are made of each step, and some steps are passed over.
+    // If few images are requested, fewer are made of each step, and some steps are skipped.
     let all = steps.len() as u64 * PER_STEP;
     for (number, step) in (0..).zip(steps) {
         disk.step(step);
         if let Step::Said { stream: 1, text } = step {
-            // Whether all of it can be read was checked with the trace.
-            text.lines().filter_map(Line::read).for_each(|line| ledger.add(&line));
+            // The trace was already checked for readability.
+            text.lines().filter_map(Line::parse).for_each(|line| acks.add(&line));
         }
         for try_number in 0..PER_STEP {
-            let mut chance = Chance::new(seed ^ (number << 16) ^ try_number);
-            if most < all / 4 && chance.below(all) >= most * 4 {
+            let mut rng = Rng::new(seed ^ (number << 16) ^ try_number);
+            if most < all / 4 && rng.below(all) >= most * 4 {
                 continue;
             }
-            let loss = Loss::of_try(try_number);
-            let image = disk.cut(loss, &mut chance);
+            let loss = Loss::for_attempt(try_number);
+            let image = disk.cut(loss, &mut rng);
             let mut hash = DefaultHasher::new();
-            (&image, ledger.entries(), ledger.made.len()).hash(&mut hash);
+            (&image, acks.entries(), acks.made.len()).hash(&mut hash);
             if made >= most || !seen.insert(hash.finish()) {
                 continue;
             }
             made += 1;
             let name = format!("step {number}, try {try_number} ({loss:?})");
             let is_written = made % WRITTEN_EVERY == 0;
-            if send.send(Case { name, image, ledger: ledger.clone(), is_written }).is_err() {
+            if send.send(Case { name, image, acks: acks.clone(), is_written }).is_err() {
                 return;
             }
         }
@@ -265,8 +266,8 @@ fn judge_all(
     }
 }
 
-/// Puts the files of an image into an empty folder. What lay in shared memory is not on a disk; what
-/// happens to be there under its name must not matter.
+/// Writes the files of an image into an empty folder. Shared memory is not on a disk; a leftover
+/// file under its name must not matter.
 fn lay_out(folder: &Path, case: &Case) -> Result<(), FaultsError> {
     clear(folder)?;
     for (name, bytes) in &case.image.files {
@@ -281,25 +282,25 @@ fn lay_out(folder: &Path, case: &Case) -> Result<(), FaultsError> {
 fn judge_one(folder: &Path, case: &Case) -> Result<Verdict, StoreError> {
     let file = database(folder);
     let store = open(&file)?;
-    let verdict = judge(&store, &case.ledger)?;
+    let verdict = judge(&store, &case.acks)?;
     if !case.is_written {
         return Ok(verdict);
     }
-    let mut ledger = case.ledger.clone();
-    go_on(&store, &mut ledger)?;
+    let mut acks = case.acks.clone();
+    append_more(&store, &mut acks)?;
     drop(store);
-    let after = judge(&open(&file)?, &ledger)?;
+    let after = judge(&open(&file)?, &acks)?;
     Ok(if after.is_clean() { verdict } else { after })
 }
 
 /// Appends as the next process would.
-fn go_on(store: &SessionStore, ledger: &mut Ledger) -> Result<(), StoreError> {
+fn append_more(store: &SessionStore, acks: &mut AckLog) -> Result<(), StoreError> {
     let id = "next".parse::<SessionId>()?;
     store.create(&NewSession { id: Some(id.clone()) })?;
     for number in 0..3 {
         let batch = Batch::new("next", number);
         store.append(&id, Append::new(batch.entries()))?;
-        ledger.sessions.entry(id.to_string()).or_default().insert(batch);
+        acks.sessions.entry(id.to_string()).or_default().insert(batch);
     }
     Ok(())
 }

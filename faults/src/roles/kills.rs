@@ -1,6 +1,6 @@
-//! `kills`: four processes append to one file, and SIGKILL takes one or all of them at any moment, the
-//! making of the file included. After every cycle the file is opened and judged; then the next cycle
-//! goes on with it.
+//! `kills`: four processes append to one file, and SIGKILL ends one or all of them at any moment,
+//! including the creation of the file. After every cycle the file is opened and judged; the next
+//! cycle continues with it.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -8,43 +8,44 @@ use std::process::Child;
 use std::thread;
 use std::time::Duration;
 
-use crate::chance::Chance;
+use crate::ack_log::{self, AckLog, Line};
 use crate::error::FaultsError;
 use crate::judge::judge;
-use crate::ledger::{self, Ledger, Line};
 use crate::options::Options;
 use crate::report::Report;
+use crate::rng::Rng;
 use crate::scratch::{Scratch, database, open};
 use crate::tools;
 use crate::writer::Task;
 
 const PROCESSES: u64 = 4;
 const THREADS: u64 = 2;
-/// So many cycles use one file. Judging takes longer the more there is in it.
+/// Number of cycles per file. Judging takes longer the more it contains.
 const CYCLES_PER_FILE: u64 = 25;
-/// The longest time that the processes are left alone.
-const PEACE_MILLIS: u64 = 120;
-const PEACE_NEW_MILLIS: u64 = 40;
+/// Maximum time before a kill.
+const KILL_DELAY_MILLIS: u64 = 120;
+const KILL_DELAY_NEW_MILLIS: u64 = 40;
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("kills", arguments, &["kills", "seed"])?;
     let mut report = Report::new("kills", &mut options)?;
-    let mut chance = Chance::new(options.seed()?);
+    let mut rng = Rng::new(options.seed()?);
     let cycles = options.number("kills", 500)?;
     let mut place = None;
     for cycle in 0..cycles {
         if cycle.is_multiple_of(CYCLES_PER_FILE) {
-            place = Some((Scratch::on_disk()?, Ledger::default()));
+            place = Some((Scratch::on_disk()?, AckLog::default()));
         }
-        let Some((scratch, ledger)) = &mut place else { break };
+        let Some((scratch, acks)) = &mut place else { break };
         let file = database(scratch.path());
-        let kills = kill_some(&file, cycle, &mut chance, ledger, &mut report)?;
+        let kills = kill_some(&file, cycle, &mut rng, acks, &mut report)?;
         report.faults(kills);
         report.add("cycles", 1);
         let place = format!("cycle {cycle}");
-        match open(&file).and_then(|store| judge(&store, ledger)) {
-            // The file holds what earlier cycles wrote: its figures count when it is left.
+        match open(&file).and_then(|store| judge(&store, acks)) {
+            // The file contains what earlier cycles wrote: only the last judgement of a file
+            // counts.
             Ok(verdict) if verdict.is_clean() && !is_last(cycle, cycles) => {}
             Ok(verdict) => report.judged(&verdict, &place),
             Err(error) => report.broken(format!("{place}: {error}")),
@@ -57,27 +58,27 @@ fn is_last(cycle: u64, cycles: u64) -> bool {
     cycle + 1 == cycles || (cycle + 1).is_multiple_of(CYCLES_PER_FILE)
 }
 
-/// Starts the processes, kills them, and takes in what they said. Gives the number of kills that met a
-/// living process.
+/// Starts the processes, kills them, and collects their output. Returns the number of kills that
+/// hit a running process.
 fn kill_some(
     file: &Path,
     cycle: u64,
-    chance: &mut Chance,
-    ledger: &mut Ledger,
+    rng: &mut Rng,
+    acks: &mut AckLog,
     report: &mut Report,
 ) -> Result<u64, FaultsError> {
     let mut processes = Vec::new();
     for number in 0..PROCESSES {
         processes.push(start(file, cycle, number)?);
     }
-    // A new file is also met while it is being made.
+    // A new file is also hit while it is being created.
     let is_new = cycle.is_multiple_of(CYCLES_PER_FILE);
-    let peace = if is_new { PEACE_NEW_MILLIS } else { PEACE_MILLIS };
-    thread::sleep(Duration::from_millis(chance.below(peace)));
-    // One goes first; the others may go on for a while, or go with it.
-    let first = usize::try_from(chance.below(PROCESSES)).unwrap_or(0);
+    let delay = if is_new { KILL_DELAY_NEW_MILLIS } else { KILL_DELAY_MILLIS };
+    thread::sleep(Duration::from_millis(rng.below(delay)));
+    // One is killed first; the others may continue for a while, or are killed with it.
+    let first = usize::try_from(rng.below(PROCESSES)).unwrap_or(0);
     processes.swap(0, first);
-    let alone = Duration::from_millis(if chance.percent(50) { chance.below(40) } else { 0 });
+    let alone = Duration::from_millis(if rng.percent(50) { rng.below(40) } else { 0 });
     let mut kills = 0;
     for (index, (child, _)) in processes.iter_mut().enumerate() {
         kills += u64::from(kill(child)?);
@@ -86,9 +87,9 @@ fn kill_some(
         }
     }
     for (_, said) in &processes {
-        for line in ledger::read(said)? {
-            ledger.add(&line);
-            // The death of one process is no error of another one.
+        for line in ack_log::read(said)? {
+            acks.add(&line);
+            // The death of one process is not an error of another.
             if let Line::Failed(failed) = line {
                 report.broken(format!("cycle {cycle}: {failed:?}"));
             }
@@ -106,7 +107,7 @@ fn start(file: &Path, cycle: u64, number: u64) -> Result<(Child, PathBuf), Fault
     Ok((tools::start_into(&mut task.command()?, &said)?, said))
 }
 
-/// Whether the process lived until then.
+/// Returns whether the process was still running.
 fn kill(child: &mut Child) -> Result<bool, FaultsError> {
     child.kill().map_err(FaultsError::io("killing a writer"))?;
     let status = child.wait().map_err(FaultsError::io("waiting for a writer"))?;

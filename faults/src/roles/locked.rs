@@ -1,6 +1,6 @@
-//! `locked`: a process stands still in the middle of a commit and holds the lock of the file, as one
-//! that is debugged, frozen or swapped out. Others read on; whoever writes is told that the store is
-//! busy, and gets in once the process goes on.
+//! `locked`: a process hangs in the middle of a commit and holds the lock of the file, as if it
+//! were debugged, frozen or swapped out. Others can read; a writer gets the error that the store is
+//! busy, and succeeds once the process continues.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tertulia_store::{Append, Range, SessionId, SessionStore, StoreError};
 
+use crate::ack_log::{self, AckLog, Failed, Line};
 use crate::batch::Batch;
 use crate::error::FaultsError;
 use crate::judge::judge;
-use crate::ledger::{self, Failed, Ledger, Line};
 use crate::options::Options;
 use crate::report::Report;
 use crate::scratch::{Scratch, database, open};
@@ -22,14 +22,14 @@ use crate::writer::Task;
 const READS: u32 = 200;
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("locked", arguments, &["seed"])?;
     let mut report = Report::new("locked", &mut options)?;
     tools::need("strace")?;
     let scratch = Scratch::on_disk()?;
     let file = database(&scratch.folder("store")?);
-    // Sessions and some entries, from a process that is left alone.
+    // Creates sessions and some entries in an undisturbed process.
     let before = Task { batches: 20, ..Task::new(&file, "w0") };
     let said_before = scratch.file("said-before");
     tools::run_into(&mut before.command()?, &said_before, LIMIT)?;
@@ -45,35 +45,35 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     if pid.is_some() {
         report.faults(1);
         let store = open(&file)?;
-        read_on(&store, &mut report)?;
-        be_told(&store, &mut report)?;
+        check_reads(&store, &mut report)?;
+        check_busy(&store, &mut report)?;
     }
     pid.map(|pid| kill_process(pid, Signal::CONT));
     if tools::wait(&mut child, LIMIT)?.is_none() {
         tools::end(&mut child);
         report.broken("the process did not go on");
     }
-    let mut ledger = Ledger::default();
-    ledger.add_all(&ledger::read(&said_before)?);
-    ledger.add_all(&ledger::read(&said)?);
-    get_in(&file, &mut ledger, &mut report)?;
+    let mut acks = AckLog::default();
+    acks.add_all(&ack_log::read(&said_before)?);
+    acks.add_all(&ack_log::read(&said)?);
+    check_append_after_release(&file, &mut acks, &mut report)?;
     Ok(report.finish())
 }
 
-/// Waits until the process stands still; nothing if it never does.
+/// Waits until the process is stopped; `None` if that never happens.
 fn frozen_pid(said: &Path) -> Option<Pid> {
     let mut pid = None;
-    let stands = tools::until(LIMIT, || {
-        let lines = ledger::read(said).unwrap_or_default();
-        let Some(Line::Runs(number)) = lines.first() else { return false };
+    let is_stopped_now = tools::until(LIMIT, || {
+        let lines = ack_log::read(said).unwrap_or_default();
+        let Some(Line::Started(number)) = lines.first() else { return false };
         pid = Some(*number);
         is_stopped(*number)
     });
-    let pid = pid.filter(|_| stands).and_then(|pid| i32::try_from(pid).ok());
+    let pid = pid.filter(|_| is_stopped_now).and_then(|pid| i32::try_from(pid).ok());
     pid.and_then(Pid::from_raw)
 }
 
-/// The state stands behind the name, which is in parentheses.
+/// The state follows the name, which is in parentheses.
 fn is_stopped(pid: u32) -> bool {
     let about = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     about.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
@@ -83,7 +83,7 @@ fn session() -> Result<SessionId, FaultsError> {
     Ok("s0".parse::<SessionId>().map_err(StoreError::from)?)
 }
 
-fn read_on(store: &SessionStore, report: &mut Report) -> Result<(), FaultsError> {
+fn check_reads(store: &SessionStore, report: &mut Report) -> Result<(), FaultsError> {
     let session = session()?;
     let mut slowest = Duration::ZERO;
     for _ in 0..READS {
@@ -97,17 +97,17 @@ fn read_on(store: &SessionStore, report: &mut Report) -> Result<(), FaultsError>
     Ok(())
 }
 
-/// A second writer is told, in time, that nothing of its append is stored.
-fn be_told(store: &SessionStore, report: &mut Report) -> Result<(), FaultsError> {
+/// Checks that a second writer gets an error in time, and nothing of its append is stored.
+fn check_busy(store: &SessionStore, report: &mut Report) -> Result<(), FaultsError> {
     let started = Instant::now();
     let answer = store.append(&session()?, Append::new(Batch::new("w2", 0).entries()));
     let seconds = started.elapsed().as_secs();
     report.add("s until busy", seconds);
-    report.claim(seconds < 30, format!("a writer was told after {seconds} s"));
+    report.claim(seconds < 30, format!("a writer got an error after {seconds} s"));
     match answer {
         Ok(_) => report.broken("two processes wrote at the same time"),
         Err(error) => {
-            let failed = Failed::of("append", &error);
+            let failed = Failed::from_error("append", &error);
             let is_right = failed.problem == "Busy" && failed.outcome == "not_stored";
             report.claim(is_right && error.is_retryable(), format!("{error:?}"));
         }
@@ -115,12 +115,16 @@ fn be_told(store: &SessionStore, report: &mut Report) -> Result<(), FaultsError>
     Ok(())
 }
 
-/// The same append, once the lock is free.
-fn get_in(file: &Path, ledger: &mut Ledger, report: &mut Report) -> Result<(), FaultsError> {
+/// Retries the append once the lock is free.
+fn check_append_after_release(
+    file: &Path,
+    acks: &mut AckLog,
+    report: &mut Report,
+) -> Result<(), FaultsError> {
     let store = open(file)?;
     let batch = Batch::new("w2", 0);
     store.append(&session()?, Append::new(batch.entries()))?;
-    ledger.sessions.entry("s0".to_owned()).or_default().insert(batch);
-    report.judged(&judge(&store, ledger)?, "afterwards");
+    acks.sessions.entry("s0".to_owned()).or_default().insert(batch);
+    report.judged(&judge(&store, acks)?, "afterwards");
     Ok(())
 }

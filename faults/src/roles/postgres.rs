@@ -1,6 +1,6 @@
-//! `postgres-kills`: four processes append to a PostgreSQL server, and the server itself is killed under
-//! them (`pg_ctl stop -m immediate`, or SIGKILL for its first process). After every cycle it is started
-//! again and judged. The server is our own: made for the role, on a socket in its folder.
+//! `postgres-kills`: four processes append to a PostgreSQL server, and the server itself is killed
+//! (`pg_ctl stop -m immediate`, or SIGKILL for its first process). After every cycle it is
+//! restarted and judged. The role creates its own server, with a socket in its folder.
 
 mod server;
 
@@ -10,51 +10,51 @@ use std::time::Duration;
 
 use tertulia_store::{ListFilter, SessionStore, StoreUrl};
 
-use crate::chance::Chance;
+use crate::ack_log::{self, AckLog};
 use crate::error::FaultsError;
 use crate::judge::judge;
-use crate::ledger::{self, Ledger};
 use crate::options::Options;
 use crate::report::Report;
+use crate::rng::Rng;
 use crate::scratch::Scratch;
 use crate::tools;
 use crate::writer::Task;
 use server::Server;
 
 const PROCESSES: u64 = 4;
-/// The longest time that the server is left alone.
-const PEACE_MILLIS: u64 = 500;
-/// So many cycles write into the same sessions. Judging takes longer the more there is in them.
+/// Maximum time before a kill.
+const KILL_DELAY_MILLIS: u64 = 500;
+/// Number of cycles that write to the same sessions. Judging takes longer the more they contain.
 const CYCLES_TOGETHER: u64 = 10;
-/// Every so-manieth time the first process of the server is killed the hard way.
+/// Every n-th time the first process of the server is killed with SIGKILL.
 const HARD_EVERY: u64 = 4;
 
-/// Whether a server can be had, and stores on servers are built in.
+/// Returns whether a server is available, and PostgreSQL stores are built in.
 pub(crate) fn is_possible() -> bool {
-    // Nobody answers at this address; a store that opens all the same is none of PostgreSQL.
+    // Nobody answers at this address; a store that opens nevertheless is not on PostgreSQL.
     let nobody = StoreUrl::Postgres("postgres://nobody@127.0.0.1:1/none".to_owned());
     SessionStore::open(&nobody).is_err() && Server::program("initdb").is_some()
 }
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("postgres-kills", arguments, &["kills", "seed"])?;
     let mut report = Report::new("postgres-kills", &mut options)?;
-    let mut chance = Chance::new(options.seed()?);
+    let mut rng = Rng::new(options.seed()?);
     let scratch = Scratch::on_disk()?;
     let mut server = Server::make(&scratch)?;
-    let mut ledger = Ledger::default();
+    let mut acks = AckLog::default();
     let cycles = options.number("kills", 500)?;
     for cycle in 0..cycles {
         server.start()?;
         let is_hard = (cycle + 1).is_multiple_of(HARD_EVERY);
-        kill_under(&mut server, &scratch, cycle, is_hard, &mut chance, &mut ledger)?;
+        kill_under(&mut server, &scratch, cycle, is_hard, &mut rng, &mut acks)?;
         report.faults(1);
         server.start()?;
         let is_last = cycle + 1 == cycles || (cycle + 1).is_multiple_of(CYCLES_TOGETHER);
         let store = SessionStore::open(&StoreUrl::Postgres(server.url()))?;
-        let verdict = judge(&store, &ledger)?;
-        // The cycles until then wrote into the same sessions, so only the last judgement adds up.
+        let verdict = judge(&store, &acks)?;
+        // The cycles until then wrote to the same sessions, so only the last judgement counts.
         if is_last || !verdict.is_clean() {
             report.judged(&verdict, &format!("cycle {cycle}"));
         }
@@ -62,21 +62,21 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
             for session in store.list(&ListFilter::default())? {
                 store.delete(&session.id)?;
             }
-            ledger = Ledger::default();
+            acks = AckLog::default();
         }
     }
     server.stop()?;
     Ok(report.finish())
 }
 
-/// Starts writers, kills the server, and then the writers; takes in what they said.
+/// Starts writers, kills the server, and then the writers; collects their output.
 fn kill_under(
     server: &mut Server,
     scratch: &Scratch,
     cycle: u64,
     is_hard: bool,
-    chance: &mut Chance,
-    ledger: &mut Ledger,
+    rng: &mut Rng,
+    acks: &mut AckLog,
 ) -> Result<(), FaultsError> {
     let mut writers: Vec<(Child, _)> = Vec::new();
     for number in 0..PROCESSES {
@@ -86,20 +86,20 @@ fn kill_under(
         let said = scratch.file(&format!("said-{name}"));
         writers.push((tools::start_into(&mut task.command()?, &said)?, said));
     }
-    thread::sleep(Duration::from_millis(100 + chance.below(PEACE_MILLIS)));
+    thread::sleep(Duration::from_millis(100 + rng.below(KILL_DELAY_MILLIS)));
     if is_hard {
         server.kill()
     } else {
         server.stop()?
     };
-    // Some see the server come back, and go on.
-    if chance.percent(50) {
+    // Some see the server come back, and continue.
+    if rng.percent(50) {
         server.start()?;
-        thread::sleep(Duration::from_millis(chance.below(PEACE_MILLIS)));
+        thread::sleep(Duration::from_millis(rng.below(KILL_DELAY_MILLIS)));
     }
     for (writer, said) in &mut writers {
         tools::end(writer);
-        ledger.add_all(&ledger::read(said)?);
+        acks.add_all(&ack_log::read(said)?);
     }
     Ok(())
 }

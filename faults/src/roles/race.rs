@@ -1,5 +1,5 @@
 //! `race`: two processes append to one session and expect the same tail. In every round exactly one
-//! wins, and the other is told that somebody was faster.
+//! wins, and the other gets a conflict error.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -16,7 +16,7 @@ use crate::tools;
 const RACERS: [&str; 2] = ["a", "b"];
 const SESSION: &str = "race";
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("race", arguments, &["rounds", "seed"])?;
     let mut report = Report::new("race", &mut options)?;
@@ -26,13 +26,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let store = open(&file)?;
     let session = SESSION.parse::<SessionId>().map_err(StoreError::from)?;
     let made = store.create(&NewSession { id: Some(session.clone()) })?;
-    let mut tail = made.tail.ok_or_else(|| FaultsError::unfit("a session without a header"))?;
+    let mut tail =
+        made.tail.ok_or_else(|| FaultsError::unexpected("a session without a header"))?;
     let url = StoreUrl::Sqlite(file).to_string();
     let mut racers = RACERS.into_iter().map(|name| Racer::start(&url, name));
     let mut racers = racers.by_ref().collect::<Result<Vec<_>, _>>()?;
     let mut wins = [0; RACERS.len()];
     for round in 0..rounds {
-        // One of them is asked first, in turns; both write before either is heard.
+        // They are started in alternating order; both write before either answer is read.
         if round % 2 == 1 {
             racers.reverse();
         }
@@ -62,7 +63,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     Ok(report.finish())
 }
 
-/// One entry for every round, each after the one before.
+/// Checks that there is one entry for every round, each after the one before.
 fn check_log(
     store: &SessionStore,
     session: &SessionId,
@@ -84,7 +85,7 @@ fn entry_id(racer: &str, round: u64) -> EntryId {
     EntryId::from(format!("{racer}{round}"))
 }
 
-/// A process that races, as its starter sees it.
+/// Handle of a racing process.
 struct Racer {
     name: &'static str,
     child: Child,
@@ -98,7 +99,7 @@ impl Racer {
         command.args(["--url", url, "--name", name]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(FaultsError::io("starting a racer"))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
-        let (questions, answers) = pipes.ok_or_else(|| FaultsError::unfit("no pipes"))?;
+        let (questions, answers) = pipes.ok_or_else(|| FaultsError::unexpected("no pipes"))?;
         Ok(Self { name, child, questions, answers: BufReader::new(answers) })
     }
 
@@ -113,7 +114,7 @@ impl Racer {
         Ok(line.trim_end().to_owned())
     }
 
-    /// It ends when nothing more is asked.
+    /// It ends when its input ends.
     fn end(self) -> Result<(), FaultsError> {
         let Self { mut child, questions, .. } = self;
         drop(questions);
@@ -121,7 +122,7 @@ impl Racer {
     }
 }
 
-/// The process that races: reads a round and a tail, appends, and answers.
+/// The racing process: reads a round and a tail, appends, and answers.
 pub(crate) fn race(arguments: &[String]) -> Result<bool, FaultsError> {
     let options = Options::parse("racer", arguments, &["url", "name"])?;
     let name = options.needed("name")?;
@@ -130,7 +131,7 @@ pub(crate) fn race(arguments: &[String]) -> Result<bool, FaultsError> {
     let session = SESSION.parse::<SessionId>().map_err(StoreError::from)?;
     for line in std::io::stdin().lines() {
         let line = line.map_err(FaultsError::io("standard input"))?;
-        let odd = || FaultsError::unfit(format!("a racer was asked {line:?}"));
+        let odd = || FaultsError::unexpected(format!("a racer was asked {line:?}"));
         let (round, tail) = line.split_once(' ').ok_or_else(odd)?;
         let round = round.parse().map_err(|_| odd())?;
         let entry = entry(name, round, tail);

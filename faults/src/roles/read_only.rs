@@ -1,5 +1,5 @@
-//! `read-only`: a store that cannot be written to, because its file system or its file is read-only.
-//! It can be read; an append says what is wrong and how to mend it.
+//! `read-only`: a store that cannot be written to, because its file system or its file is
+//! read-only. It can be read; an append reports the cause and the fix.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use tertulia_store::{Append, ListFilter, Range};
 
+use crate::ack_log::Failed;
 use crate::batch::Batch;
 use crate::error::FaultsError;
-use crate::ledger::Failed;
 use crate::options::Options;
 use crate::report::Report;
 use crate::scratch::{Scratch, database, open};
@@ -18,52 +18,52 @@ use crate::tools;
 use crate::writer::Task;
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// The folder as a read-only file system, for this process alone.
+/// Mounts the folder as a read-only file system, for this process alone.
 const IN_READ_ONLY: &str = "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\" && shift && \
                             exec \"$@\"";
-/// Somebody who is not root: for root, no file is read-only by its permissions.
+/// A user other than root: for root, permissions make no file read-only.
 const NOBODY: u32 = 65_534;
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("read-only", arguments, &["seed"])?;
     let mut report = Report::new("read-only", &mut options)?;
     if !tools::is_root() {
         let why = "read-only needs root: it mounts, and becomes somebody else";
-        return Err(FaultsError::unfit(why));
+        return Err(FaultsError::unexpected(why));
     }
     for is_closed in [true, false] {
-        for way in [Way::FileSystem, Way::File, Way::Folder] {
-            probe(way, is_closed, &mut report)?;
+        for kind in [ReadOnly::FileSystem, ReadOnly::File, ReadOnly::Folder] {
+            probe(kind, is_closed, &mut report)?;
         }
     }
     Ok(report.finish())
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum ReadOnly {
     /// The file system is mounted read-only.
     FileSystem,
-    /// The file may not be written to.
+    /// The file is not writable.
     File,
-    /// Nothing may be made in the folder, nor the file written to.
+    /// Neither the folder nor the file is writable.
     Folder,
 }
 
-fn probe(way: Way, is_closed: bool, report: &mut Report) -> Result<(), FaultsError> {
+fn probe(kind: ReadOnly, is_closed: bool, report: &mut Report) -> Result<(), FaultsError> {
     let scratch = Scratch::on_disk()?;
     let folder = scratch.folder("store")?;
     let file = database(&folder);
     fill(&file, is_closed, &scratch)?;
     let said = scratch.file("said");
-    let mut command = match way {
-        Way::FileSystem => {
+    let mut command = match kind {
+        ReadOnly::FileSystem => {
             let mut command = Command::new("unshare");
             command.args(["-m", "sh", "-c", IN_READ_ONLY, "sh"]).arg(&folder);
             command
         }
-        Way::File | Way::Folder => {
-            give_away(scratch.path(), &folder, matches!(way, Way::Folder))?;
+        ReadOnly::File | ReadOnly::Folder => {
+            give_away(scratch.path(), &folder, matches!(kind, ReadOnly::Folder))?;
             let mut command = Command::new("setpriv");
             let (user, group) = (format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"));
             command.args([&user, &group, "--clear-groups"]);
@@ -76,13 +76,13 @@ fn probe(way: Way, is_closed: bool, report: &mut Report) -> Result<(), FaultsErr
     let said = std::fs::read_to_string(&said).map_err(FaultsError::at(&said))?;
     let how = if is_closed { "closed" } else { "left open by a kill" };
     for line in said.lines() {
-        report.broken(format!("{way:?}, {how}: {line}"));
+        report.broken(format!("{kind:?}, {how}: {line}"));
     }
-    report.claim(ended, format!("{way:?}, {how}: the process did not end well"));
+    report.claim(ended, format!("{kind:?}, {how}: the process did not end well"));
     Ok(())
 }
 
-/// Twenty batches; closed in good order, or with the journal left as a kill leaves it.
+/// Writes twenty batches; closes properly, or leaves the journal as a kill does.
 fn fill(file: &Path, is_closed: bool, scratch: &Scratch) -> Result<(), FaultsError> {
     let said = scratch.file("said-before");
     let batches = if is_closed { 20 } else { 1_000_000 };
@@ -91,14 +91,14 @@ fn fill(file: &Path, is_closed: bool, scratch: &Scratch) -> Result<(), FaultsErr
     if is_closed {
         tools::wait(&mut child, LIMIT)?;
     } else {
-        let lines = || crate::ledger::read(&said).map_or(0, |lines| lines.len());
+        let lines = || crate::ack_log::read(&said).map_or(0, |lines| lines.len());
         tools::until(LIMIT, || lines() > 20);
     }
     tools::end(&mut child);
     Ok(())
 }
 
-/// A copy of this program that everybody may run.
+/// Returns a copy of this program that everybody can run.
 fn own_for_all(scratch: &Scratch) -> Result<std::path::PathBuf, FaultsError> {
     let copy = scratch.file("faults");
     std::fs::copy(tools::own_path()?, &copy).map_err(FaultsError::at(&copy))?;
@@ -106,7 +106,7 @@ fn own_for_all(scratch: &Scratch) -> Result<std::path::PathBuf, FaultsError> {
     Ok(copy)
 }
 
-/// Gives all files to somebody who may not write to them.
+/// Gives all files to a user who cannot write to them.
 fn give_away(above: &Path, folder: &Path, is_folder: bool) -> Result<(), FaultsError> {
     set_mode(above, 0o755)?;
     let give = |path: &Path| {
@@ -127,7 +127,7 @@ fn set_mode(path: &Path, mode: u32) -> Result<(), FaultsError> {
     std::fs::set_permissions(path, mode).map_err(FaultsError::at(path))
 }
 
-/// The part that sees the store read-only: one line for every promise that is not kept.
+/// The part that sees the store read-only: prints one line for every broken guarantee.
 pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
     let options = Options::parse("read-only-inside", arguments, &["file"])?;
     let store = match open(Path::new(options.needed("file")?)) {
@@ -156,7 +156,7 @@ pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
     match store.append(&session.id, Append::new(Batch::new("w9", 0).entries())) {
         Ok(_) => println!("an append went in"),
         Err(error) => {
-            let failed = Failed::of("append", &error);
+            let failed = Failed::from_error("append", &error);
             let is_right = failed.code == "SessionWriteFailed" && failed.problem == "ReadOnly";
             if !is_right || failed.outcome != "not_stored" {
                 println!("an append says {failed:?}");

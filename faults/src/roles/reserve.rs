@@ -1,5 +1,5 @@
-//! The part of `disk-full` that is about the reserve: on a file system of 32 MB that is full to the last
-//! byte a search answers, and a redaction and a deletion work.
+//! The part of `disk-full` that tests the reserve: on a completely full file system of 32 MB a
+//! search, a redaction and a deletion succeed.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -16,10 +16,10 @@ use crate::report::Report;
 use crate::scratch::{Scratch, database, open};
 use crate::tools;
 
-/// Mounts a file system for this process alone, and does the rest there.
+/// Mounts a file system for this process alone, and runs the rest there.
 const IN_SMALL: &str = "mount -t tmpfs -o size=32m,mode=700 none \"$1\" && shift && exec \"$@\"";
 
-/// Runs the inside on a file system of its own; only root can.
+/// Runs the inner part on its own file system; requires root.
 pub(super) fn run(seed: u64) -> Result<bool, FaultsError> {
     if !tools::is_root() {
         return Ok(true);
@@ -47,7 +47,7 @@ pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
     for id in sessions {
         let id = id.map_err(StoreError::from)?;
         store.create(&NewSession { id: Some(id.clone()) })?;
-        // The one that is deleted is several times as large as the reserve.
+        // The deleted session is several times as large as the reserve.
         let batches = if id.as_str() == "delete" { 900 } else { 60 };
         for number in 0..batches {
             store.append(&id, Append::new(Batch::new("w", number).entries()))?;
@@ -79,7 +79,7 @@ pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
     Ok(report.finish())
 }
 
-/// Writes until nothing more fits.
+/// Writes until the disk is full.
 fn fill_up(path: &Path) {
     let Ok(mut file) = OpenOptions::new().write(true).create(true).truncate(true).open(path) else {
         return;

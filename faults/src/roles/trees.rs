@@ -1,6 +1,7 @@
-//! `trees`: agents that leave hostile trees of processes behind. After each turn, and within five seconds of
-//! a SIGKILL of the process that ran it, nothing of the tree may live: in control groups, below a supervisor
-//! as root, and below one as an ordinary user. The control is what holds turns without a supervisor.
+//! `trees`: agents that leave hostile process trees. After each turn, and within five seconds of a
+//! SIGKILL of the process that ran it, no process of the tree may be alive: in control groups,
+//! below a supervisor as root, and below one as an ordinary user. The control runs turns without a
+//! supervisor.
 
 mod grow;
 mod inside;
@@ -20,16 +21,16 @@ pub(crate) use inside::run as inside;
 
 /// An ordinary user, who need not exist.
 const USER: &str = "65534";
-/// How many processes run turns at once for one lane; most of a turn is waiting.
+/// Number of processes that run turns in parallel per lane; most of a turn is waiting.
 const WORKERS: u64 = 4;
-/// Every so many trees the process that runs the turn is killed.
+/// For every n-th tree the process that runs the turn is killed.
 const KILL_EVERY: u64 = 5;
-/// The promise after a SIGKILL.
+/// The guaranteed time after a SIGKILL.
 const AFTER_KILL: Duration = Duration::from_secs(5);
-/// How many trees the control gets.
+/// Number of trees for the control.
 const CONTROL: u64 = 12;
 
-/// Who runs the turns, and what holds them.
+/// The user that runs the turns, and the containment.
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     name: &'static str,
@@ -37,16 +38,16 @@ struct Lane {
     is_user: bool,
 }
 
-/// Carries out the role.
+/// Runs the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("trees", arguments, &["count", "seed"])?;
     let mut report = Report::new("trees", &mut options)?;
     let (count, seed) = (options.number("count", 200)?, options.seed()?);
     if !tools::is_root() {
-        return Err(FaultsError::unfit("`trees` needs root, to become another user too"));
+        return Err(FaultsError::unexpected("`trees` needs root, to become another user too"));
     }
     tools::need("setpriv")?;
-    let place = Place::new()?;
+    let shared = SharedProgram::new()?;
     // As many as root, half of them in control groups, as as an ordinary user.
     let lanes = [
         (Lane { name: "in groups", containment: "group", is_user: false }, count / 2),
@@ -56,23 +57,23 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut slowest = Duration::ZERO;
     for (number, (lane, count)) in (0..).zip(lanes) {
         let first = number * 1_000_000;
-        slowest = slowest.max(lane.run(&place, seed, first..first + count, &mut report)?);
+        slowest = slowest.max(lane.run(&shared, seed, first..first + count, &mut report)?);
     }
     let control = Lane { name: "control", containment: "descendants", is_user: true };
-    let survived = control.survivors(&place, seed, 9_000_000..9_000_000 + CONTROL)?;
+    let survived = control.survivors(&shared, seed, 9_000_000..9_000_000 + CONTROL)?;
     report.add("survivors of the control", survived);
     report.claim(survived > 0, "the control left no survivor, so nothing was proved");
     report.add("ms until the last was gone after a kill", slowest.as_millis() as u64);
     Ok(report.finish())
 }
 
-/// A folder with this program that every user may execute.
-struct Place {
+/// A folder with a copy of this program that every user can execute.
+struct SharedProgram {
     _folder: tempfile::TempDir,
     program: PathBuf,
 }
 
-impl Place {
+impl SharedProgram {
     fn new() -> Result<Self, FaultsError> {
         let failed = || FaultsError::io("a folder for the program");
         let folder = tempfile::tempdir().map_err(failed())?;
@@ -85,7 +86,7 @@ impl Place {
 }
 
 impl Lane {
-    /// The process that runs turns.
+    /// Returns the command that runs turns.
     fn command(self, program: &Path, seed: u64, trees: std::ops::Range<u64>) -> Command {
         let mut command = match self.is_user {
             true => {
@@ -102,10 +103,11 @@ impl Lane {
         command
     }
 
-    /// Runs turns, and kills some of the processes that run them. Gives the longest time until all were gone.
+    /// Runs turns, and kills some of the processes that run them. Returns the longest time until
+    /// all were gone.
     fn run(
         self,
-        place: &Place,
+        shared: &SharedProgram,
         seed: u64,
         trees: std::ops::Range<u64>,
         report: &mut Report,
@@ -118,32 +120,35 @@ impl Lane {
         for number in 0..WORKERS {
             let from = (rest.start + number * share).min(rest.end);
             let to = (from + share).min(rest.end);
-            workers.push((to - from, Worker::start(self.command(&place.program, seed, from..to))?));
+            workers
+                .push((to - from, Worker::start(self.command(&shared.program, seed, from..to))?));
         }
         let mut slowest = Duration::ZERO;
         for tree in killed {
-            slowest = slowest.max(self.kill_in_mid_turn(place, seed, tree, report)?);
+            slowest = slowest.max(self.kill_in_mid_turn(shared, seed, tree, report)?);
         }
         for (expected, worker) in workers {
             let lines = worker.finish()?;
-            let told = lines.iter().filter(|line| line.starts_with("gone ")).count() as u64;
-            report.faults(told);
-            report.add(&format!("trees {}", self.name), told);
-            report
-                .claim(told == expected, format!("{}: {told} of {expected}: {lines:?}", self.name));
+            let reported = lines.iter().filter(|line| line.starts_with("gone ")).count() as u64;
+            report.faults(reported);
+            report.add(&format!("trees {}", self.name), reported);
+            report.claim(
+                reported == expected,
+                format!("{}: {reported} of {expected}: {lines:?}", self.name),
+            );
         }
         Ok(slowest)
     }
 
-    /// Kills the process that runs a turn while the tree stands.
+    /// Kills the process that runs a turn while the tree is running.
     fn kill_in_mid_turn(
         self,
-        place: &Place,
+        shared: &SharedProgram,
         seed: u64,
         number: u64,
         report: &mut Report,
     ) -> Result<Duration, FaultsError> {
-        let mut command = self.command(&place.program, seed, number..number + 1);
+        let mut command = self.command(&shared.program, seed, number..number + 1);
         command.args(["--stays", "1"]);
         let mut worker = Worker::start(command)?;
         let line = worker.line()?;
@@ -161,19 +166,19 @@ impl Lane {
         Ok(since.elapsed())
     }
 
-    /// How many trees leave something behind. It is ended afterwards.
+    /// Returns how many trees leave processes, which are then killed.
     fn survivors(
         self,
-        place: &Place,
+        shared: &SharedProgram,
         seed: u64,
         trees: std::ops::Range<u64>,
     ) -> Result<u64, FaultsError> {
-        let lines = Worker::start(self.command(&place.program, seed, trees))?.finish()?;
+        let lines = Worker::start(self.command(&shared.program, seed, trees))?.finish()?;
         Ok(lines.iter().filter(|line| line.starts_with("lives ")).count() as u64)
     }
 }
 
-/// A process that runs turns, as its starter sees it.
+/// Handle of a process that runs turns.
 struct Worker {
     child: Child,
     lines: BufReader<ChildStdout>,
@@ -182,7 +187,7 @@ struct Worker {
 impl Worker {
     fn start(mut command: Command) -> Result<Self, FaultsError> {
         let mut child = command.spawn().map_err(FaultsError::io("starting a worker"))?;
-        let stdout = child.stdout.take().ok_or_else(|| FaultsError::unfit("no pipe"))?;
+        let stdout = child.stdout.take().ok_or_else(|| FaultsError::unexpected("no pipe"))?;
         Ok(Self { child, lines: BufReader::new(stdout) })
     }
 
@@ -192,7 +197,7 @@ impl Worker {
         Ok(line.trim_end().to_owned())
     }
 
-    /// All that it says until it ends.
+    /// Returns all its output until it ends.
     fn finish(mut self) -> Result<Vec<String>, FaultsError> {
         let lines = self.lines.lines().collect::<Result<_, _>>();
         self.child.wait().map_err(FaultsError::io("waiting for a worker"))?;

@@ -1,16 +1,16 @@
-//! Runs a role of the harness and reads its line of figures.
+//! Runs a role of the harness and parses its line of figures.
 
 use std::process::Command;
 
 use tertulia_test_needs::{Need, skip};
 
-/// What a role printed.
+/// The output of a role.
 pub(crate) struct Figures {
     text: String,
 }
 
-/// Runs a role, which must keep all promises. Gives nothing where the machine lacks what the role needs; then
-/// the test is skipped.
+/// Runs a role, which must keep all guarantees. Returns `None` if the machine lacks what the role
+/// needs; then the test is skipped.
 #[track_caller]
 pub(crate) fn kept(line: &str) -> Option<Figures> {
     let (is_kept, figures) = run(line);
@@ -28,7 +28,7 @@ pub(crate) fn kept(line: &str) -> Option<Figures> {
     Some(figures)
 }
 
-/// Runs a role; says whether it ended well.
+/// Runs a role; returns whether it succeeded.
 #[expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -43,9 +43,9 @@ pub(crate) fn run(line: &str) -> (bool, Figures) {
 }
 
 impl Figures {
-    /// The number before these words.
+    /// Returns the number before these words.
     #[track_caller]
-    pub(crate) fn of(&self, words: &str) -> u64 {
+    pub(crate) fn count(&self, words: &str) -> u64 {
         let figures = self.text.lines().flat_map(|line| line.split([',', ':']));
         let mut found = figures.filter_map(|figure| figure.trim().strip_suffix(words));
         let number = found.find_map(|number| number.trim().parse().ok());

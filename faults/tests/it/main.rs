@@ -1,6 +1,6 @@
-//! The promises of the store under faults, in small counts. `cargo xtask faults` runs them in full;
-//! docs/faults.md has the figures.
+//! The guarantees of the store under faults, in small counts. `cargo xtask faults` runs them in
+//! full; docs/faults.md has the figures.
 
 mod commands;
 mod harness;
-mod promises;
+mod roles;

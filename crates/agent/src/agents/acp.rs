@@ -1,40 +1,40 @@
-//! Agents that speak the Agent Client Protocol on their pipes. What is said is `dialect`'s to make and to read. The
-//! protocol knows no system text: it goes at the head of the prompt. The turn is over with the answer to the prompt; the
-//! agent ends when its stdin closes, and is ended where it does not.
+//! Runs agents that speak the Agent Client Protocol on their pipes. `dialect` writes and parses the
+//! messages. The protocol has no system text, so it goes in front of the prompt. The turn ends with
+//! the response to the prompt; the agent exits when its stdin closes, and is killed if it does not.
 
-mod talk;
+mod connection;
 
 use std::time::{Duration, Instant};
 
 use tertulia_dialect::stream::{AcpClient, AcpPrompt, ErrorClass, Exit, TurnError};
 
 use super::{AgentDefinition, GENERIC, PROGRAM_FIELDS, PROMPT_FIELDS, ProjectSettings, SystemText};
-use crate::clock::{self, Clock, Flood};
+use crate::clock::{self, Clock, OutputLimit};
 use crate::process::environment::Environment;
-use crate::process::neutral::Reader;
+use crate::process::escape::PromptSyntax;
 use crate::process::pipes::Tail;
 use crate::process::{self, CommandLine, Running, StartError, pipes, program};
-use crate::spec::tell;
+use crate::spec::deliver;
 use crate::{CancelToken, Ended, Job, Listener, TurnReport};
-use talk::{Talk, Writer};
+use connection::{Connection, Writer};
 
-/// How long an agent may take to answer that it was cancelled, before it is ended.
+/// Time an agent has to confirm a cancellation before it is killed.
 const CANCEL_WAIT: Duration = Duration::from_millis(400);
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// An agent that speaks the Agent Client Protocol.
+/// Any agent that speaks the Agent Client Protocol.
 pub const ACP: &AgentDefinition = &AgentDefinition {
     word: "acp",
     title: "an agent",
     fields: &[PROMPT_FIELDS, PROGRAM_FIELDS, &["permissions"]],
     required: &[("command", "has no command; write command = [\"gemini\", \"--acp\"] or the like")],
-    // Those of agents that are known to speak it and have no definition of their own.
+    // Settings of agents that are known to speak it and have no definition of their own.
     settings: ProjectSettings {
         folders: &[".amp", ".cursor", ".goose", ".qwen"],
         files: &[".crush.json", "crush.json"],
         skipped: &[],
     },
-    reader: Reader::Acp,
+    prompt_syntax: PromptSyntax::Acp,
     system_text: SystemText::Instructions,
     ..GENERIC
 };
@@ -51,7 +51,7 @@ pub(crate) fn run(job: Job<'_>, listener: &mut dyn Listener) -> TurnReport {
 }
 
 fn start(name: &str, Job { spec, request, .. }: Job<'_>) -> Result<Running, StartError> {
-    let environment = Environment::of_agent(AgentDefinition::of_adapter(name), &spec.env);
+    let environment = Environment::for_agent(AgentDefinition::for_adapter(name), &spec.env);
     let program = program::resolve(name, &environment, &spec.cwd)?;
     process::start(&CommandLine::new(program, environment, spec), request.turn, None)
 }
@@ -59,7 +59,7 @@ fn start(name: &str, Job { spec, request, .. }: Job<'_>) -> Result<Running, Star
 struct Turn {
     running: Running,
     stderr: Tail,
-    talk: Talk,
+    connection: Connection,
 }
 
 enum Stop {
@@ -76,41 +76,42 @@ impl Turn {
             model: spec.model.as_deref(),
             prompt: &crate::sent_prompt(spec, request),
         };
-        let talk = Talk {
+        let connection = Connection {
             client: AcpClient::new(&prompt, spec.limits),
             writer: Writer::start(running.stdin.take()),
             chunks: running.stdout.take().map(pipes::read),
-            flood: Flood::new(spec.limits),
+            output_limit: OutputLimit::new(spec.limits),
             clock: Clock::start(spec.timeouts),
             permissions: spec.permissions,
             events: Vec::new(),
             is_fed: false,
         };
         let stderr = running.stderr.take().map(pipes::tail).unwrap_or_default();
-        Self { running, stderr, talk }
+        Self { running, stderr, connection }
     }
 
     fn run(mut self, job: Job<'_>, listener: &mut dyn Listener) -> TurnReport {
-        self.talk.writer.send(AcpClient::hello());
-        let stop = self.attend(job, listener);
+        self.connection.writer.send(AcpClient::hello());
+        let stop = self.wait_for_answer(job, listener);
         let ended = match &stop {
-            Stop::Answered => self.part(job.cancel, listener),
+            Stop::Answered => self.wait_for_exit(job.cancel, listener),
             Stop::Exited(_) => Ended::ByItself,
             Stop::Ended(ended, _) => {
                 self.ask_to_stop(listener);
                 *ended
             }
         };
-        let left_behind = self.running.end(job.spec.timeouts.grace);
+        let orphans_killed = self.running.end(job.spec.timeouts.grace);
         self.drain(listener);
-        let mut events = std::mem::take(&mut self.talk.events);
-        let client = self.talk.client;
+        let mut events = std::mem::take(&mut self.connection.events);
+        let client = self.connection.client;
         let output = match stop {
             Stop::Ended(_, error) if !client.is_ended() => client.failed(error),
             Stop::Ended(_, error) => {
                 let mut output = client.finish(Exit::Code(0), "", &mut events);
                 if ended == Ended::NeedsPerson {
-                    // What it says without what it asked for is no answer to what it was asked.
+                    // Output of an agent that was denied what it asked for does not answer the
+                    // prompt.
                     let said = output.final_text.take().map(|answer| answer.text);
                     output.partial_text = said.or(output.partial_text);
                     output.error = Some(error);
@@ -122,81 +123,85 @@ impl Turn {
             Stop::Exited(exit) => client.finish(exit, &self.stderr.text(), &mut events),
             Stop::Answered => client.finish(Exit::Code(0), "", &mut events),
         };
-        tell(&mut events, listener);
+        deliver(&mut events, listener);
         let containment = self.running.containment();
-        TurnReport { output, ended, containment, left_behind }
+        TurnReport { output, ended, containment, orphans_killed }
     }
 
-    fn attend(&mut self, job: Job<'_>, listener: &mut dyn Listener) -> Stop {
+    fn wait_for_answer(&mut self, job: Job<'_>, listener: &mut dyn Listener) -> Stop {
         let stop = |ended| Stop::Ended(ended, clock::failure(ended, &job.spec.timeouts));
         loop {
-            if let Err(stop) = self.talk.hear(clock::POLL, listener) {
+            if let Err(stop) = self.connection.receive(clock::POLL, listener) {
                 return stop;
             }
-            if self.talk.client.is_ended() {
+            if self.connection.client.is_ended() {
                 return Stop::Answered;
             }
             if let Some(exit) = self.running.poll() {
                 self.drain(listener);
-                let is_ended = self.talk.client.is_ended();
+                let is_ended = self.connection.client.is_ended();
                 if let Some(overuse) = self.running.overuse().filter(|_| !is_ended) {
                     return stop(Ended::OverResources(overuse));
                 }
                 return if is_ended { Stop::Answered } else { Stop::Exited(exit) };
             }
-            if let Some(ended) = clock::must_end(job.cancel, &self.talk.flood, &self.talk.clock) {
+            if let Some(ended) = clock::reason_to_end(
+                job.cancel,
+                &self.connection.output_limit,
+                &self.connection.clock,
+            ) {
                 return stop(ended);
             }
         }
     }
 
-    fn part(&mut self, cancel: &CancelToken, listener: &mut dyn Listener) -> Ended {
-        self.talk.writer.close();
-        self.talk.clock.answer();
+    fn wait_for_exit(&mut self, cancel: &CancelToken, listener: &mut dyn Listener) -> Ended {
+        self.connection.writer.close();
+        self.connection.clock.note_final();
         loop {
             if self.running.poll().is_some() {
                 return Ended::ByItself;
             }
-            if let Some(timeout) = self.talk.clock.expired() {
+            if let Some(timeout) = self.connection.clock.expired() {
                 return Ended::TimedOut(timeout);
             }
-            if cancel.is_cancelled() || self.talk.flood.is_over() {
+            if cancel.is_cancelled() || self.connection.output_limit.is_over() {
                 return Ended::ByItself;
             }
-            // Whatever it says now is no part of the turn; it is told as such.
-            let _ = self.talk.hear(clock::POLL, listener);
+            // Output from here on is not part of the turn; it is reported as a violation.
+            let _ = self.connection.receive(clock::POLL, listener);
         }
     }
 
     fn ask_to_stop(&mut self, listener: &mut dyn Listener) {
-        let Some(line) = self.talk.client.cancel() else { return };
-        self.talk.writer.send(line);
+        let Some(line) = self.connection.client.cancel() else { return };
+        self.connection.writer.send(line);
         let until = Instant::now() + CANCEL_WAIT;
         while Instant::now() < until
-            && !self.talk.client.is_ended()
-            && !self.talk.flood.is_over()
+            && !self.connection.client.is_ended()
+            && !self.connection.output_limit.is_over()
             && self.running.poll().is_none()
         {
-            // Who is asked for a permission now is answered by the end.
-            let _ = self.talk.hear(clock::POLL, &mut Deaf(listener));
+            // A permission request that arrives now is denied, because the turn is ending.
+            let _ = self.connection.receive(clock::POLL, &mut EventsOnly(listener));
         }
-        self.talk.writer.close();
+        self.connection.writer.close();
     }
 
     fn drain(&mut self, listener: &mut dyn Listener) {
         let until = Instant::now() + DRAIN;
-        while !self.talk.flood.is_over() {
+        while !self.connection.output_limit.is_over() {
             let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() || !self.talk.hear_rest(left, listener) {
+            if left.is_zero() || !self.connection.receive_rest(left, listener) {
                 return;
             }
         }
     }
 }
 
-struct Deaf<'a>(&'a mut dyn Listener);
+struct EventsOnly<'a>(&'a mut dyn Listener);
 
-impl Listener for Deaf<'_> {
+impl Listener for EventsOnly<'_> {
     fn event(&mut self, event: tertulia_dialect::stream::StreamEvent) {
         self.0.event(event);
     }
@@ -210,7 +215,7 @@ impl Listener for Deaf<'_> {
 mod tests {
     use crate::{AgentKind, AgentSpec, Mentions, TurnRequest};
 
-    /// What an agent that is started by these words gets.
+    /// Returns the prompt that an agent with this command line gets.
     fn text(words: &[&str], system: Option<&str>, prompt: &str) -> String {
         let (program, args) = words.split_first().unwrap();
         let spec = AgentSpec {
@@ -230,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_system_text_stands_at_the_head_of_the_prompt() {
+    fn the_prompt_begins_with_the_system_text() {
         let whole = "<instructions>\nBe.\n</instructions>\n\nHello";
         assert_eq!(text(&["bot"], Some("Be.\n"), "Hello"), whole);
         assert_eq!(text(&["bot"], None, "Hello"), "Hello");

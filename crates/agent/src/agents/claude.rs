@@ -1,5 +1,5 @@
-//! Claude Code. The system text goes by a file, of any length. Tools that are not allowed are denied without a question,
-//! and the turn goes on.
+//! Claude Code. The system text is passed as a file, so it may have any length. Tools that are not
+//! allowed are denied without a question, and the turn continues.
 
 use super::*;
 
@@ -13,7 +13,7 @@ pub const CLAUDE: &AgentDefinition = &AgentDefinition {
     window_tokens: 200_000,
     settings: ProjectSettings {
         folders: &[".agents", ".claude"],
-        // The runtime that its binary contains reads the last five.
+        // The runtime inside its binary reads the last five.
         files: &[
             ".mcp.json",
             ".env",
@@ -24,7 +24,7 @@ pub const CLAUDE: &AgentDefinition = &AgentDefinition {
         ],
         skipped: &[".claude/worktrees"],
     },
-    reader: Reader::Claude,
+    prompt_syntax: PromptSyntax::Claude,
     cli: Some(Cli {
         program: "claude",
         package: "@anthropic-ai/claude-code",
@@ -38,7 +38,7 @@ pub const CLAUDE: &AgentDefinition = &AgentDefinition {
             "CLAUDE_PLUGIN_*",
             "CLAUDE_PROJECT_DIR",
         ],
-        adapter: Some(("claude", Reader::Claude)),
+        adapter: Some(("claude", PromptSyntax::Claude)),
         sign_in: SignInSources {
             variables: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
             files: &[HomeFile::new(("CLAUDE_CONFIG_DIR", ""), ".claude", ".credentials.json")],
@@ -69,7 +69,7 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     turn.args(["-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages"]);
     turn.model("--model", spec);
     turn.system_file("--append-system-prompt-file", request.system)?;
-    // `read` also takes the writing tools away: a person's own settings may allow them for themselves.
+    // `read` also removes the writing tools: the person's own settings may allow them.
     turn.args(match spec.permissions {
         Permissions::Read => {
             ["--disallowedTools", "Edit,Write,NotebookEdit", "--permission-mode", "default"]

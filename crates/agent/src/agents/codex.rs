@@ -1,6 +1,7 @@
-//! Codex. Members of a team have their system text in the prompt, under `[SYSTEM]`. A `system` that is passed separately
-//! becomes developer instructions: as an argument while it is short, else by a profile, which has to lie in Codex's own
-//! folder. `features.unbounded_connection_retries` is off: with it a service that cannot be reached is asked for ever.
+//! Codex. Team members get their system text in the prompt, under `[SYSTEM]`. A separate `system`
+//! becomes developer instructions: as an argument if it is short, otherwise in a profile in Codex's
+//! own folder. `features.unbounded_connection_retries` is off, because with it Codex retries an
+//! unreachable service forever.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use tertulia_session::ARGUMENT_BYTES_MAX;
 use tertulia_session::json::Json;
 
 use super::*;
-use crate::process::headed;
+use crate::process::with_system_text;
 
 /// Codex.
 pub const CODEX: &AgentDefinition = &AgentDefinition {
@@ -27,7 +28,7 @@ pub const CODEX: &AgentDefinition = &AgentDefinition {
         package: "@openai/codex",
         variables: &["OPENAI_*", "CODEX_*"],
         nested_variables: &["CODEX_CI", "CODEX_SANDBOX*", "CODEX_THREAD_ID"],
-        adapter: Some(("codex", Reader::Acp)),
+        adapter: Some(("codex", PromptSyntax::Acp)),
         sign_in: SignInSources {
             variables: &["CODEX_API_KEY"],
             files: &[HomeFile::new(HOME, ".codex", "auth.json")],
@@ -65,14 +66,15 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
             turn.args(["-p", &name]);
             turn.profile = Some(file);
         } else {
-            turn.prompt = headed(Some(system), request.prompt);
+            turn.prompt = with_system_text(Some(system), request.prompt);
         }
     }
     turn.args(["-"]);
     Ok(turn)
 }
 
-/// Writes the setting as a profile of this turn alone. `None` where the folder is not ours, or a profile was chosen.
+/// Writes the setting as a profile for this turn only. Returns `None` if the folder is not ours or
+/// a profile was chosen.
 fn write_profile(
     spec: &AgentSpec,
     command: &CommandLine,
@@ -96,7 +98,8 @@ fn write_profile(
     Some((name, file))
 }
 
-/// A string of JSON is one of TOML too, but for a character that only TOML wants to be escaped.
+/// A JSON string is also a TOML string, except for one character that only TOML requires to be
+/// escaped.
 fn toml_string(text: &str) -> String {
     Json::text(text).as_str().replace('\u{7f}', "\\u007F")
 }

@@ -1,4 +1,4 @@
-//! Any program: it reads a prompt and writes an answer. All its arguments are its own.
+//! Any program that reads a prompt and writes an answer. It gets only its own arguments.
 
 use super::{AgentDefinition, GENERIC, PROGRAM_FIELDS, PROMPT_FIELDS, SystemText};
 
@@ -8,7 +8,7 @@ pub const COMMAND: &AgentDefinition = &AgentDefinition {
     title: "a program",
     fields: &[PROMPT_FIELDS, PROGRAM_FIELDS, &["output"]],
     required: &[("command", "has no command; write command = [\"program\", \"argument\"]")],
-    // Only one that writes our JSON lines may.
+    // Only programs that write our JSON lines may report it.
     reports_cost: false,
     system_text: SystemText::InFront,
     ..GENERIC

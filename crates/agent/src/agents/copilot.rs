@@ -1,5 +1,5 @@
-//! Copilot CLI. It takes no second system text: ours stands in front of the prompt. What needs a permission that
-//! it does not have is denied without a question. The settings of a project count for it only where the person
+//! Copilot CLI. It accepts no second system text, so ours goes in front of the prompt. A tool
+//! without permission is denied without a question. Project settings apply only if the person
 //! trusts the folder in Copilot itself.
 
 use super::*;
@@ -29,12 +29,12 @@ pub const COPILOT: &AgentDefinition = &AgentDefinition {
         package: "@github/copilot",
         variables: &["COPILOT_*", "GH_HOST"],
         nested_variables: &["COPILOT_AGENT_*", "COPILOT_CLI", "COPILOT_SESSION_*"],
-        adapter: Some(("copilot", Reader::Acp)),
+        adapter: Some(("copilot", PromptSyntax::Acp)),
         sign_in: SignInSources {
             variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
             files: &[],
             other_services: &["COPILOT_PROVIDER_BASE_URL"],
-            // It is also there where nobody signed in.
+            // The file also exists when nobody is signed in.
             settings: &[HomeFile::new(("COPILOT_HOME", ""), ".copilot", "config.json")],
             is_in_keychain: true,
             advice: "run `{} login`, or set COPILOT_GITHUB_TOKEN",
@@ -48,11 +48,11 @@ pub const COPILOT: &AgentDefinition = &AgentDefinition {
 
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
     let mut turn = Prepared::new(spec, request)?;
-    // A person's own variable would allow everything.
+    // A variable that the person set could allow everything.
     turn.set_default(spec, "COPILOT_ALLOW_ALL", "false");
     turn.args(["--output-format", "json", "--stream", "on", "--no-color"]);
     turn.args(["--no-auto-update", "--no-ask-user"]);
-    // A rule that denies wins over everything that the person allowed before.
+    // A deny rule overrides everything that the person allowed before.
     turn.args(match spec.permissions {
         Permissions::Read => ["--deny-tool=shell", "--deny-tool=write"].as_slice(),
         Permissions::Edit => &["--allow-tool=write"],

@@ -1,6 +1,7 @@
-//! Gemini CLI. It takes no second system text beside the person's own: `GEMINI_SYSTEM_MD` replaces its prompt, and
-//! `GEMINI.md` belongs to the person or the project. So ours stands in front of the prompt. After a failure it writes
-//! the whole conversation into `TMPDIR`: it gets one of its own, which goes with the turn.
+//! Gemini CLI. It accepts no second system text besides the person's own: `GEMINI_SYSTEM_MD`
+//! replaces its prompt, and `GEMINI.md` belongs to the person or the project. So ours goes in front
+//! of the prompt. After a failure it writes the whole conversation into `TMPDIR`, so it gets its
+//! own temporary folder, which is deleted with the turn.
 
 use std::fs::read_dir;
 use std::path::{Path, PathBuf};
@@ -8,10 +9,10 @@ use std::path::{Path, PathBuf};
 use tertulia_dialect::stream::{TextOrigin, gemini_transcript_text};
 
 use super::*;
-use crate::process::{beginning_of, private_folder};
+use crate::process::{private_folder, read_prefix};
 
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// How many projects' folders, and how many sessions in each, are looked through.
+/// Limit on the projects' folders, and on the sessions in each, that are searched.
 const FOLDERS_MAX: usize = 10_000;
 
 /// Gemini CLI.
@@ -24,14 +25,14 @@ pub const GEMINI: &AgentDefinition = &AgentDefinition {
     window_tokens: 1_000_000,
     reports_cost: false,
     settings: ProjectSettings { folders: &[".agents", ".gemini"], files: &[".env"], skipped: &[] },
-    reader: Reader::Gemini,
+    prompt_syntax: PromptSyntax::Gemini,
     system_text: SystemText::InFront,
     cli: Some(Cli {
         program: "gemini",
         package: "@google/gemini-cli",
         variables: &["GEMINI_*", "GOOGLE_*"],
         nested_variables: &["GEMINI_CLI", "GEMINI_CLI_IDE_*", "GEMINI_CLI_SESSION_ID"],
-        adapter: Some(("gemini", Reader::Acp)),
+        adapter: Some(("gemini", PromptSyntax::Acp)),
         sign_in: SignInSources {
             variables: &["GEMINI_API_KEY"],
             files: &[HomeFile::new(("GEMINI_CLI_HOME", ".gemini"), ".gemini", "oauth_creds.json")],
@@ -54,7 +55,7 @@ pub const GEMINI: &AgentDefinition = &AgentDefinition {
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
     let mut turn = Prepared::new(spec, request)?;
     let folder = private_folder()?;
-    // Its second process would not hear a signal that is sent to the first.
+    // Its second process would not get a signal that is sent to the first.
     turn.set_default(spec, "GEMINI_CLI_NO_RELAUNCH", "true");
     turn.set_default(spec, "TMPDIR", folder.path());
     turn.folder = Some(folder);
@@ -68,8 +69,9 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     Ok(turn)
 }
 
-/// Gives the exact text of an answer. The stream repeats a text after a retry, without a mark; the transcript that the
-/// program writes holds the good text only. What it does not hold stays: it would be another turn's, or session's.
+/// Replaces the text of an answer by the exact one. The stream repeats a text after a retry without
+/// marking it; the program's transcript contains only the good text. A text that the transcript
+/// does not contain stays: the transcript may be of another turn or session.
 fn correct(output: &mut TurnOutput, command: &CommandLine) {
     let Some(final_text) = &mut output.final_text else { return };
     let Some(session) = output.native_session_id.as_deref() else { return };
@@ -84,7 +86,8 @@ fn correct(output: &mut TurnOutput, command: &CommandLine) {
     final_text.origin = TextOrigin::Stated;
 }
 
-/// Where in the pieced text the exact one begins. The session's file may be in any project's folder.
+/// Returns the offset of the exact text in the assembled one. The session's file may be in any
+/// project's folder.
 fn find(command: &CommandLine, session: &str, pieced: &str) -> Option<usize> {
     let home = ["GEMINI_CLI_HOME", "HOME"].iter().find_map(|name| command.environment.get(name))?;
     let beginning = session.get(..session.floor_char_boundary(8))?;
@@ -104,7 +107,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path) -> Option<String> {
-    let bytes = beginning_of(Some(path).filter(|path| path.is_file())?, BYTES_MAX + 1)?;
+    let bytes = read_prefix(Some(path).filter(|path| path.is_file())?, BYTES_MAX + 1)?;
     let is_whole = bytes.len() as u64 <= BYTES_MAX;
     is_whole.then(|| String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -1,10 +1,11 @@
-//! Endpoints that speak Chat Completions: one request, its answer read as it is streamed. ureq blocks, so a thread of its
-//! own talks to the endpoint. The turn never waits for that thread: when it is over, the connections are shut down. Where
-//! it is still looking up a name or connecting, it ends with the time that these may take. Nothing is asked twice, and no
-//! redirect is followed: the key goes where the settings say, and nowhere else.
+//! Endpoints that speak Chat Completions: one request, whose answer is read as it is streamed. ureq
+//! blocks, so a separate thread talks to the endpoint. The turn never waits for that thread: at its
+//! end it shuts the connections down. A thread that still resolves a name or connects ends with the
+//! timeout of that step. No request is retried and no redirect is followed, so the key is sent only
+//! to the configured address.
 
-mod scrub;
-mod wire;
+mod http;
+mod redact_key;
 
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
@@ -12,17 +13,17 @@ use std::time::{Duration, Instant};
 use tertulia_dialect::stream::{AgentStream, Exit, StreamEvent, StreamParser, TurnError};
 
 use super::{AgentDefinition, GENERIC, PROMPT_FIELDS};
-use crate::clock::{self, Clock, Flood, POLL};
-use crate::spec::tell;
+use crate::clock::{self, Clock, OutputLimit, POLL};
+use crate::spec::deliver;
 use crate::{CancelToken, Ended, Endpoint, Job, Listener, TurnReport};
-use scrub::Scrub;
-use wire::{Call, Wire, Word};
+use http::{HttpEvent, HttpExchange, HttpRequest};
+use redact_key::KeyRedactor;
 
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(5);
 const OVER_LIMIT: &str = "it sent more than is kept of an answer, and was ended";
 
-/// An endpoint that speaks Chat Completions.
+/// Any endpoint that speaks Chat Completions.
 pub const OPENAI: &AgentDefinition = &AgentDefinition {
     word: "openai",
     title: "an agent",
@@ -41,16 +42,16 @@ pub const OPENAI: &AgentDefinition = &AgentDefinition {
 pub(crate) fn run(job: Job<'_>, endpoint: &Endpoint, listener: &mut dyn Listener) -> TurnReport {
     let spec = job.spec;
     let parser = StreamParser::with_limits(AgentStream::OpenAiChat, spec.limits);
-    let call = match Call::new(job, endpoint) {
+    let call = match HttpRequest::new(job, endpoint) {
         Ok(call) => call,
         Err(error) => return TurnReport::without_process(parser.failed(error), Ended::ByItself),
     };
     listener.fed();
     let exchange = Exchange {
-        scrub: Scrub::new(call.key.as_deref()),
+        redactor: KeyRedactor::new(call.key.as_deref()),
         parser,
         clock: Clock::start(spec.timeouts),
-        flood: Flood::new(spec.limits),
+        output_limit: OutputLimit::new(spec.limits),
         refusal: None,
         events: Vec::new(),
     };
@@ -59,9 +60,9 @@ pub(crate) fn run(job: Job<'_>, endpoint: &Endpoint, listener: &mut dyn Listener
 
 struct Exchange {
     parser: StreamParser,
-    scrub: Scrub,
+    redactor: KeyRedactor,
     clock: Clock,
-    flood: Flood,
+    output_limit: OutputLimit,
     refusal: Option<RefusalBody>,
     events: Vec<StreamEvent>,
 }
@@ -73,69 +74,74 @@ struct RefusalBody {
 }
 
 enum Stop {
-    /// The endpoint is done, or the connection is; in the second case with what it complained of.
+    /// The endpoint has finished, or the connection broke; then with the error text.
     End(String),
     Failed(TurnError),
     Ended(Ended),
 }
 
 impl Exchange {
-    fn run(mut self, wire: &Wire, cancel: &CancelToken, listener: &mut dyn Listener) -> TurnReport {
+    fn run(
+        mut self,
+        exchange: &HttpExchange,
+        cancel: &CancelToken,
+        listener: &mut dyn Listener,
+    ) -> TurnReport {
         let stop = loop {
-            if let Some(ended) = clock::must_end(cancel, &self.flood, &self.clock) {
+            if let Some(ended) = clock::reason_to_end(cancel, &self.output_limit, &self.clock) {
                 break Stop::Ended(ended);
             }
             if self.refusal.as_ref().is_some_and(RefusalBody::is_enough) {
                 break Stop::End(String::new());
             }
-            let stop = match wire.words.recv_timeout(POLL) {
-                Ok(word) => self.hear(word),
+            let stop = match exchange.events.recv_timeout(POLL) {
+                Ok(event) => self.handle(event),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => Some(Stop::End(String::new())),
             };
-            tell(&mut self.events, listener);
+            deliver(&mut self.events, listener);
             if let Some(stop) = stop {
                 break stop;
             }
         };
-        // The thread ends when its connections do.
-        wire.agent.clone().shutdown();
+        // The thread ends when its connections are closed.
+        exchange.agent.clone().shutdown();
         self.judge(stop, listener)
     }
 
-    fn hear(&mut self, word: Word) -> Option<Stop> {
-        match word {
-            Word::Refused { status } => {
-                self.clock.hear();
+    fn handle(&mut self, event: HttpEvent) -> Option<Stop> {
+        match event {
+            HttpEvent::Refused { status } => {
+                self.clock.note_output();
                 let since = Instant::now();
                 self.refusal = Some(RefusalBody { status, body: Vec::new(), since });
                 None
             }
-            Word::Bytes(bytes) => {
-                self.clock.hear();
-                let bytes = self.scrub.push(bytes);
+            HttpEvent::Bytes(bytes) => {
+                self.clock.note_output();
+                let bytes = self.redactor.push(bytes);
                 if let Some(refusal) = &mut self.refusal {
                     refusal.body.extend_from_slice(&bytes);
                     return None;
                 }
                 self.parser.push(&bytes, &mut self.events);
-                self.flood.note(bytes.len(), &self.events);
+                self.output_limit.note(bytes.len(), &self.events);
                 if self.parser.is_answered() {
-                    self.clock.answer();
+                    self.clock.note_final();
                 }
                 self.parser.is_ended().then(|| Stop::End(String::new()))
             }
-            Word::End => Some(Stop::End(String::new())),
-            Word::Broken(trouble) => Some(Stop::End(self.scrub.text(&trouble))),
-            Word::Failed(mut error) => {
-                error.message = self.scrub.text(&error.message).into();
+            HttpEvent::End => Some(Stop::End(String::new())),
+            HttpEvent::Broken(reason) => Some(Stop::End(self.redactor.text(&reason))),
+            HttpEvent::Failed(mut error) => {
+                error.message = self.redactor.text(&error.message).into();
                 Some(Stop::Failed(error))
             }
         }
     }
 
     fn judge(mut self, stop: Stop, listener: &mut dyn Listener) -> TurnReport {
-        let rest = self.scrub.finish();
+        let rest = self.redactor.finish();
         let mut events = std::mem::take(&mut self.events);
         match &mut self.refusal {
             Some(refusal) => refusal.body.extend_from_slice(&rest),
@@ -146,8 +152,8 @@ impl Exchange {
             (Stop::End(_) | Stop::Failed(_), Some(RefusalBody { status, body, .. })) => {
                 (parser.refused(status, &body, &mut events), Ended::ByItself)
             }
-            (Stop::End(trouble), None) => {
-                (parser.finish(Exit::Code(0), &trouble, &mut events), Ended::ByItself)
+            (Stop::End(reason), None) => {
+                (parser.finish(Exit::Code(0), &reason, &mut events), Ended::ByItself)
             }
             (Stop::Failed(error), None) => (parser.failed(error), Ended::ByItself),
             (Stop::Ended(ended @ Ended::TimedOut(_)), _) if parser.is_answered() => {
@@ -161,7 +167,7 @@ impl Exchange {
                 (parser.failed(error), ended)
             }
         };
-        tell(&mut events, listener);
+        deliver(&mut events, listener);
         TurnReport::without_process(output, ended)
     }
 }

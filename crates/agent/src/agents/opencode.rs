@@ -1,5 +1,6 @@
-//! opencode. It takes no second system text: ours stands in front of the prompt. What it may do is said by
-//! `OPENCODE_PERMISSION`, which wins over its settings. With a title of ours it does not ask a model for one.
+//! opencode. It accepts no second system text, so ours goes in front of the prompt.
+//! `OPENCODE_PERMISSION` sets its permissions and overrides its settings. With a title from us it
+//! does not ask a model for one.
 
 use super::*;
 
@@ -27,7 +28,7 @@ pub const OPENCODE: &AgentDefinition = &AgentDefinition {
             "OPENCODE_TERMINAL",
             "OPENCODE_WORKSPACE_ID",
         ],
-        adapter: Some(("opencode", Reader::Acp)),
+        adapter: Some(("opencode", PromptSyntax::Acp)),
         sign_in: SignInSources {
             variables: &[
                 "OPENCODE_API_KEY",
@@ -68,7 +69,7 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     Ok(turn)
 }
 
-/// A tool that is denied is not offered to the model.
+/// A denied tool is not offered to the model.
 fn permission_rules(permissions: Permissions) -> &'static str {
     match permissions {
         Permissions::Read => {

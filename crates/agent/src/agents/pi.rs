@@ -1,5 +1,6 @@
-//! pi. The system text goes by a file, of any length. What it may do is said by the tools that it is given: it
-//! asks for nothing. A prompt that begins with `/` may be one of the project's templates.
+//! pi. The system text is passed as a file, so it may have any length. The tools that it gets
+//! define its permissions: it never asks. A prompt that begins with `/` may be one of the project's
+//! templates.
 
 use super::*;
 
@@ -9,7 +10,7 @@ pub const PI: &AgentDefinition = &AgentDefinition {
     title: "pi",
     fields: CLI_FIELDS,
     settings: ProjectSettings { folders: &[".agents", ".pi"], files: &[], skipped: &[] },
-    reader: Reader::Commands,
+    prompt_syntax: PromptSyntax::Commands,
     cli: Some(Cli {
         program: "pi",
         package: "@earendil-works/pi-coding-agent",

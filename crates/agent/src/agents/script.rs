@@ -1,5 +1,5 @@
-//! Answers that were written before, for demonstrations and tests: they come as an agent's would. Called
-//! by [`crate::run`]; no process is started.
+//! Prewritten answers for demonstrations and tests, delivered like an agent's. Called by
+//! [`crate::run`]; starts no process.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::{CancelToken, Ended, Job, Listener, ScriptLine, TurnReport, clock};
 
 const TICK: Duration = Duration::from_millis(20);
 
-/// Written answers.
+/// Prewritten answers.
 pub const SCRIPT: &AgentDefinition = &AgentDefinition {
     word: "script",
     title: "written answers",
@@ -44,7 +44,7 @@ fn failed(class: ErrorClass, message: &str, listener: &mut dyn Listener) -> Turn
     clock::not_started(error, Ended::ByItself)
 }
 
-/// Waits; whether it was cancelled meanwhile.
+/// Waits. Returns whether the turn was cancelled meanwhile.
 fn wait(time: Duration, cancel: &CancelToken) -> bool {
     let started = Instant::now();
     while !cancel.is_cancelled() {

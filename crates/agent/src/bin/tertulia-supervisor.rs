@@ -1,5 +1,5 @@
-//! The supervisor of a turn as a program of its own: for programs that use this crate as a library and
-//! cannot call `supervisor_main` in their own `main`, and for the tests of this crate.
+//! The supervisor of a turn as a separate program: for programs that use this crate as a library
+//! and cannot call `supervisor_main` in their own `main`, and for the tests of this crate.
 
 use std::process::ExitCode;
 

@@ -1,20 +1,21 @@
-//! A control group (version 2) for one turn: whoever is started inside cannot leave it by forking, by a session of its
-//! own or by clearing its environment, and all are killed by one word. The group is made below our own, so no more rights
-//! are needed than a service manager or a container gives with a delegated group. [`probe`] says where there are none.
+//! A control group (version 2) for one turn. A process inside cannot leave it by forking, by
+//! starting a session or by clearing its environment, and one write kills all of them. The group is
+//! created below our own, so it needs no more rights than a service manager or a container gives
+//! with a delegated group. [`probe`] checks whether that works.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::beginning_of;
 use super::proc_table::{self, Identity, Row};
+use super::read_prefix;
 use crate::ResourceLimits;
 
 /// Enters the group whose folder is `$1`, before the shell becomes a program.
 pub(super) const ENTER: &str = r#"echo $$ >"$1/cgroup.procs" && shift && exec "$@""#;
 
 const PREFIX: &str = "tertulia-";
-/// A group that holds more is told to hold this many.
+/// Of a larger group this many are reported.
 const MEMBERS_MAX: usize = 65_536;
 const DEPTH_MAX: usize = 8;
 
@@ -24,13 +25,14 @@ pub(super) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Makes a group; `None` where it is not allowed. What an earlier run of ours left behind is taken away first.
+    /// Creates a group; returns `None` if that is not allowed. First removes what an earlier run
+    /// left.
     pub(super) fn create(name: &str) -> Option<Self> {
         let parent = own_folder()?;
         sweep(&parent);
         let group = Self { path: parent.join(format!("{PREFIX}{name}")) };
         std::fs::create_dir(&group.path).ok()?;
-        // Without it (kernels before 5.14) there is no one word.
+        // Without it (kernels before 5.14) the group cannot be killed at once.
         if !group.path.join("cgroup.kill").is_file() {
             group.remove();
             return None;
@@ -46,12 +48,13 @@ impl ControlGroup {
         &self.path
     }
 
-    /// Sets what all in it may use, where it can: the files exist only where the group above hands the controllers on.
+    /// Limits the resources of the group, if possible: the files exist only if the parent group
+    /// delegates the controllers.
     pub(super) fn limit(&self, limits: &ResourceLimits) {
         let files = [
             ("pids.max", limits.processes.to_string()),
             ("memory.max", limits.memory_bytes.to_string()),
-            // All of them, and not the one that happened to ask last.
+            // Kills all of them, not only the one that allocated last.
             ("memory.oom.group", "1".to_owned()),
         ];
         for (name, value) in files {
@@ -80,7 +83,7 @@ impl ControlGroup {
         rows.filter(|row| !row.is_zombie).collect()
     }
 
-    /// Kills all of them, those being forked too. Says how many were seen in it.
+    /// Kills all processes, including those being forked. Returns how many were seen.
     pub(super) fn kill(&self) -> usize {
         let seen = self.members(0).len();
         if let Err(error) = std::fs::write(self.path.join("cgroup.kill"), "1")
@@ -91,7 +94,7 @@ impl ControlGroup {
         seen
     }
 
-    /// Takes it away. The kernel refuses for a moment after the last member's death.
+    /// Removes the group. The kernel refuses for a moment after the last member's death.
     pub(super) fn remove(&self) {
         let until = Instant::now() + Duration::from_secs(1);
         while let Err(error) = remove_tree(&self.path, DEPTH_MAX) {
@@ -108,7 +111,7 @@ pub(super) struct Ability {
     pub(super) has_limits: bool,
 }
 
-/// Whether a group can be made and entered here, and what it can do. Tries it.
+/// Returns what groups can do here; `None` if none can be created and entered. Tries it.
 pub(super) fn probe() -> Option<Ability> {
     let name = format!("{}-probe", proc_table::own_name());
     let group = ControlGroup::create(&name)?;
@@ -136,22 +139,22 @@ fn folder_of(mounts: &str, groups: &str) -> Option<PathBuf> {
         }
         let mut fields = fields.split(' ').skip(3);
         let (root, point) = (fields.next()?, fields.next()?);
-        // A part of the hierarchy may be mounted, as in a container; names with blanks are escaped, and
-        // such a place is not worth the trouble.
+        // Only a part of the hierarchy may be mounted, as in a container. Names with spaces are
+        // escaped; such a mount is not supported.
         let below = Path::new(own).strip_prefix(root).ok()?;
         let folder = Path::new(point).join(below);
         Some(folder).filter(|folder| !folder.to_string_lossy().contains('\\'))
     })
 }
 
-/// The same where ours would be made.
+/// Sweeps the folder where our groups would be created.
 pub(super) fn sweep_own() {
     if let Some(parent) = own_folder() {
         sweep(&parent);
     }
 }
 
-/// Kills and takes away groups whose owner is gone. The name says who that was.
+/// Kills and removes groups whose owner has exited. The name identifies the owner.
 fn sweep(parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
@@ -168,7 +171,7 @@ fn sweep(parent: &Path) {
 }
 
 fn collect(folder: &Path, depth: usize, pids: &mut Vec<u32>) {
-    let list = beginning_of(&folder.join("cgroup.procs"), 16 * MEMBERS_MAX as u64);
+    let list = read_prefix(&folder.join("cgroup.procs"), 16 * MEMBERS_MAX as u64);
     let text = String::from_utf8(list.unwrap_or_default()).unwrap_or_default();
     pids.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
     pids.truncate(MEMBERS_MAX);

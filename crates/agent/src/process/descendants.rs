@@ -1,21 +1,22 @@
-//! The weaker means: descendants are looked for while the program runs, orphans come to us, and a variable marks what got
-//! away. A process belongs to the turn if it is known already, if its parent does, if it is in a session with one that
-//! does, or if it carries the mark. Below a supervisor parents say it all. Without one, what clears its environment,
-//! starts a session and loses its parent between two looks gets out.
+//! The weaker mechanism: scans for descendants while the program runs, adopts orphans, and marks
+//! processes by a variable. A process belongs to the turn if it is already known, if its parent
+//! belongs to it, if it shares a session with a member, or if it has the mark. Below a supervisor
+//! the parents are enough. Without one, a process escapes if it clears its environment, starts a
+//! session and loses its parent between two scans.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::holder::MARK;
-use super::live;
 use super::proc_table::{self, Identity, Row};
+use super::registry;
+use super::scope::MARK;
 use super::supervisor;
 
-/// The time between two looks while the program runs. Each reads a line for every process there is; the
-/// marks, which cost another read each, are only looked at when the turn ends.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Time between two scans while the program runs. A scan reads one line per process on the machine;
+/// the marks need another read each, so they are checked only at the end of the turn.
+const REFRESH_INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub(super) struct Descendants {
@@ -25,53 +26,53 @@ pub(super) struct Descendants {
     is_supervised: bool,
     program: Option<Identity>,
     known: BTreeSet<Identity>,
-    looked: Option<Instant>,
+    refreshed: Option<Instant>,
 }
 
 impl Descendants {
     pub(super) fn new(mark: &str, is_supervised: bool) -> Self {
-        live::sweep();
-        // Orphans of our descendants become our children, not those of the first process. With a supervisor
-        // they are its children, and come to us only if somebody kills it.
+        registry::sweep();
+        // Orphans of our descendants become our children instead of those of process 1. With a
+        // supervisor they become its children, and ours only if it is killed.
         #[cfg(target_os = "linux")]
         if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
             tracing::debug!(%error, "orphans go to the first process");
         }
         let (mark, known) = (mark.into(), BTreeSet::new());
-        Self { mark, main: None, is_supervised, program: None, known, looked: None }
+        Self { mark, main: None, is_supervised, program: None, known, refreshed: None }
     }
 
-    pub(super) fn hold(&mut self, pid: u32) {
-        // Our child is not waited for yet, so its id is its own, even if it is dead.
+    pub(super) fn track(&mut self, pid: u32) {
+        // Our child was not waited for yet, so its id is still its own, even if it is dead.
         self.main = proc_table::row(pid).map(|row| row.identity);
         self.known.extend(self.main);
     }
 
-    pub(super) fn hold_program(&mut self, pid: u32) {
+    pub(super) fn track_program(&mut self, pid: u32) {
         self.program = proc_table::identify(pid);
     }
 
-    pub(super) fn look(&mut self) {
-        // What a supervisor has below it need not be remembered, unless it is killed and its orphans cannot
-        // be told from other children of ours.
+    pub(super) fn refresh(&mut self) {
+        // Processes below a supervisor need not be remembered, unless it is killed and its orphans
+        // cannot be distinguished from our other children.
         if self.is_supervised && supervisor::owns_children() {
             return;
         }
-        if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY) {
-            self.look_now(false);
+        if self.refreshed.is_none_or(|refreshed| refreshed.elapsed() >= REFRESH_INTERVAL) {
+            self.refresh_now(false);
         }
     }
 
-    /// All that live, but for the program itself.
-    pub(super) fn others(&mut self) -> Vec<Identity> {
-        let mut living = self.look_now(true);
+    /// Returns all living processes except the program itself.
+    pub(super) fn other_processes(&mut self) -> Vec<Identity> {
+        let mut living = self.refresh_now(true);
         living.retain(|one| Some(*one) != self.main && Some(*one) != self.program);
         living
     }
 
     pub(super) fn kill(&mut self) -> usize {
-        let mut living = self.look_now(true);
-        // A supervisor goes last, so that no orphan gets past it.
+        let mut living = self.refresh_now(true);
+        // The supervisor is killed last, so that it adopts every orphan.
         living.retain(|identity| !self.is_supervised || Some(*identity) != self.main);
         for identity in &living {
             proc_table::signal(*identity, Signal::KILL);
@@ -87,19 +88,19 @@ impl Descendants {
         }
     }
 
-    /// Finds the living ones, remembers them, and reaps those that died as ours.
-    fn look_now(&mut self, with_marks: bool) -> Vec<Identity> {
+    /// Finds the living processes, remembers them, and reaps dead ones that are our children.
+    fn refresh_now(&mut self, with_marks: bool) -> Vec<Identity> {
         let mut rows = proc_table::rows();
         let own_session = proc_table::row(std::process::id()).map_or(0, |row| row.session);
         let is_main = |row: &Row| Some(row.identity) == self.main && !row.is_zombie;
         let is_supervised = self.is_supervised && rows.iter().any(is_main);
         if self.is_supervised && !is_supervised {
-            // Orphans that are another process every moment may be missing in the table.
+            // Short-lived orphans may be missing in the table.
             let known: BTreeSet<_> = rows.iter().map(|row| row.identity).collect();
             let children = proc_table::own_children().into_iter();
             rows.extend(children.filter(|row| !known.contains(&row.identity)));
-            // The supervisor was killed: its children are ours now. A program that has other children of its
-            // own keeps them; then only those are known that were seen before or carry the mark.
+            // The supervisor was killed, so its children are ours now. If this program has other
+            // children of its own, only processes that were seen before or have the mark count.
             if supervisor::owns_children() {
                 let adopted = rows.iter().filter(|row| is_adopted(row, own_session));
                 self.known.extend(adopted.map(|row| row.identity));
@@ -114,17 +115,18 @@ impl Descendants {
         self.reap();
         let main = self.main;
         self.known.retain(|known| Some(*known) == main || found.contains(known));
-        self.looked = Some(Instant::now());
+        self.refreshed = Some(Instant::now());
         let is_living = |row: &&Row| !row.is_zombie && found.contains(&row.identity);
         rows.iter().filter(is_living).map(|row| row.identity).collect()
     }
 }
 
-/// Whether a child of ours is an orphan of a supervisor that was killed: nobody else's are in other sessions.
+/// Returns whether our child is an orphan of a killed supervisor: only such children are in other
+/// sessions.
 fn is_adopted(row: &Row, own_session: u32) -> bool {
     row.parent == std::process::id()
         && row.session != own_session
-        && !live::is_main(row.identity.pid)
+        && !registry::is_main(row.identity.pid)
 }
 
 fn belonging(
@@ -149,7 +151,7 @@ fn belonging(
         }
     }
     while let Some(member) = open.pop() {
-        // Each list is taken once: whoever comes later finds its people among the found.
+        // Each list is used once: later processes find their parents among those already found.
         let born = children.remove(&member.identity.pid).unwrap_or_default();
         let beside = sessions.remove(&member.session).unwrap_or_default();
         open.extend(born.into_iter().chain(beside).filter(|row| found.insert(row.identity)));

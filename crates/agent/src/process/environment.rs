@@ -1,14 +1,15 @@
-//! The environment of an agent, by a list of what may be in it: what programs need to work at all, what the agent
-//! documents for its own keys and homes, and what the team file adds. Nothing else of ours reaches
-//! it: no password of a store and no key of another service.
+//! The environment of an agent, built from a list of allowed variables: those that every program
+//! needs, those that the agent documents for its keys and folders, and those that the team file
+//! adds. Nothing else of our environment reaches it: no password of a store and no key of another
+//! service.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use crate::agents::{AGENTS, AgentDefinition, Cli};
 
-/// What every program may see. Each name is written out: a variable that only looks like one of them, such as
-/// `LC_SECRET`, is not handed on.
+/// Variables that every program may see. The names are complete, so that a variable with a similar
+/// name, such as `LC_SECRET`, is not passed on.
 const COMMON: &str = "PATH HOME USER LOGNAME SHELL TERM TZ TMPDIR LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE \
     LC_MESSAGES LC_MONETARY LC_NUMERIC LC_TIME LC_ADDRESS LC_IDENTIFICATION LC_MEASUREMENT LC_NAME LC_PAPER \
     LC_TELEPHONE XDG_CACHE_HOME XDG_CONFIG_DIRS XDG_CONFIG_HOME XDG_DATA_DIRS XDG_DATA_HOME XDG_RUNTIME_DIR \
@@ -19,7 +20,7 @@ const COMMON: &str = "PATH HOME USER LOGNAME SHELL TERM TZ TMPDIR LANG LANGUAGE 
 pub(crate) struct Environment(BTreeMap<OsString, OsString>);
 
 impl Environment {
-    pub(crate) fn of_agent(
+    pub(crate) fn for_agent(
         agent: Option<&AgentDefinition>,
         added: &BTreeMap<Box<str>, Box<str>>,
     ) -> Self {
@@ -34,7 +35,7 @@ impl Environment {
         ours: impl IntoIterator<Item = (OsString, OsString)>,
         agent: Option<&AgentDefinition>,
     ) -> Self {
-        // Handed on to another agent, it would take itself for a part of the first one, and wait for it.
+        // With these, another agent would consider itself part of the first one and wait for it.
         let is_nested = |name: &str| {
             let clis = AGENTS.iter().filter_map(|agent| agent.cli.as_ref());
             clis.flat_map(|cli| cli.nested_variables).any(|pattern| fits(name, pattern))
@@ -53,7 +54,8 @@ impl Environment {
         Self(ours.into_iter().filter(|(name, _)| is_allowed(name)).collect())
     }
 
-    /// Sets a variable. A name that cannot be one is left out: the system would refuse the whole.
+    /// Sets a variable. Skips an invalid name, which would make the system refuse the whole
+    /// environment.
     pub(crate) fn set(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
         let (name, value) = (name.as_ref(), value.as_ref());
         let bytes = name.as_encoded_bytes();
@@ -63,7 +65,7 @@ impl Environment {
         }
     }
 
-    /// The value of a variable that is there and not empty.
+    /// Returns the value of a variable that is set and not empty.
     pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }

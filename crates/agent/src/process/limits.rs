@@ -1,5 +1,5 @@
-//! What a turn may use of the machine, and who sees to it: the kernel where the turn's control group has the
-//! files for that, else the supervisor, which measures a few times per second.
+//! The resource limits of a turn. The kernel enforces them if the turn's control group has the
+//! files for that; otherwise the supervisor measures a few times per second.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -15,13 +15,13 @@ pub(crate) fn default_limits() -> ResourceLimits {
     static MEMORY: OnceLock<u64> = OnceLock::new();
     let memory_bytes = *MEMORY.get_or_init(|| {
         let table = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        // Where it is not known, nobody can measure either.
+        // If it is unknown, it cannot be measured either.
         kilobytes(&table, "MemTotal:").map_or(u64::MAX, |kb| (kb * 768).max(MEMORY_BYTES_MIN))
     });
     ResourceLimits { processes: PROCESSES, memory_bytes }
 }
 
-/// The number behind a word, as `/proc` writes it: `Pss:    1234 kB`.
+/// Returns the number after a word, as `/proc` writes it: `Pss:    1234 kB`.
 fn kilobytes(table: &str, word: &str) -> Option<u64> {
     let line = table.lines().find_map(|line| line.strip_prefix(word))?;
     line.split_ascii_whitespace().next()?.parse().ok()
@@ -30,9 +30,9 @@ fn kilobytes(table: &str, word: &str) -> Option<u64> {
 #[derive(Debug)]
 pub(super) struct Meter {
     limits: ResourceLimits,
-    /// Where the kernel counts how often it refused a process.
+    /// File in which the kernel counts refused processes.
     refused: Option<PathBuf>,
-    /// Where it counts how often it killed for want of memory.
+    /// File in which the kernel counts kills for lack of memory.
     killed: Option<PathBuf>,
 }
 
@@ -47,8 +47,8 @@ impl Meter {
         Self { limits, refused, killed }
     }
 
-    /// Looks at the processes of the turn, which are only read where the kernel does not count.
-    pub(super) fn look(&self, below: impl FnOnce() -> Vec<Row>) -> Option<Overuse> {
+    /// Checks the limits. The processes are read only if the kernel does not count.
+    pub(super) fn check(&self, below: impl FnOnce() -> Vec<Row>) -> Option<Overuse> {
         let ResourceLimits { processes, memory_bytes } = self.limits;
         let limit = u64::from(processes);
         if counted(self.refused.as_ref(), "max ") {
@@ -69,7 +69,7 @@ impl Meter {
         if self.killed.is_some() || resident(&rows) <= memory_bytes {
             return None;
         }
-        // Shared pages were counted for every process that has them; this is slower and exact.
+        // Shared pages were counted once per process; this is slower and exact.
         let used = rows.iter().map(proportional).sum();
         let limit = memory_bytes;
         (used > limit).then_some(Overuse { resource: Resource::Memory, used, limit })
@@ -86,7 +86,8 @@ fn resident(rows: &[Row]) -> u64 {
     rows.iter().map(|row| row.resident_pages.saturating_mul(page)).sum()
 }
 
-/// The memory of one process, its part of shared pages included; all of them where that cannot be read.
+/// Returns the memory of one process with its share of shared pages, or with all of them if that
+/// cannot be read.
 fn proportional(row: &Row) -> u64 {
     let table = proc_table::memory_table(row.identity.pid);
     table
@@ -107,10 +108,10 @@ mod tests {
         let own = proc_table::row(std::process::id()).unwrap();
         assert!(own.resident_pages > 0);
         let two = || vec![own, own];
-        let over = meter(1, u64::MAX).look(two).unwrap();
+        let over = meter(1, u64::MAX).check(two).unwrap();
         assert_eq!((over.resource, over.used, over.limit), (Resource::Processes, 2, 1));
-        assert_eq!(meter(2, u64::MAX).look(two), None);
-        let over = meter(2, 4096).look(two).unwrap();
+        assert_eq!(meter(2, u64::MAX).check(two), None);
+        let over = meter(2, 4096).check(two).unwrap();
         assert_eq!((over.resource, over.limit), (Resource::Memory, 4096));
     }
 
@@ -128,14 +129,14 @@ mod tests {
         assert_eq!(std::fs::read_to_string(folder.path().join("pids.max")).unwrap(), "5");
         assert_eq!(std::fs::read_to_string(folder.path().join("memory.max")).unwrap(), "4096");
         let meter = Meter::new(limits, Some(&group));
-        let look = || meter.look(|| unreachable!());
+        let check = || meter.check(|| unreachable!());
         write("pids.events", "max 0\n");
         write("memory.events", "low 0\noom 2\noom_kill 0\n");
-        assert_eq!(look(), None);
+        assert_eq!(check(), None);
         write("memory.events", "low 0\noom 2\noom_kill 1\n");
-        assert_eq!(look().unwrap().resource, Resource::Memory);
+        assert_eq!(check().unwrap().resource, Resource::Memory);
         write("pids.events", "max 3\n");
-        assert_eq!(look().unwrap().resource, Resource::Processes);
+        assert_eq!(check().unwrap().resource, Resource::Processes);
     }
 
     #[test]

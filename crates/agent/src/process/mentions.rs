@@ -1,24 +1,25 @@
-//! Which `@` of a prompt may stay as they are although the agent's program expands them, and which are
-//! left out: the files that a person attached, and words that name no file. Looks at the agent's folder;
-//! what it finds is data, so that a prompt can be made the same once more.
+//! Decides which `@` of a prompt may stay although the agent's program expands them, and which are
+//! removed: files that a person attached, and words that name no file. Checks the agent's folder;
+//! the result is data, so that the same prompt can be built again.
 
 use std::path::{Component, Path};
 
-use super::neutral::{Reader, is_mention, reader_of};
+use super::escape::{PromptSyntax, is_mention, prompt_syntax};
 use crate::AgentSpec;
 
-/// What becomes of the `@` signs of one prompt, by their places in it.
+/// What happens to the `@` signs of one prompt, by their byte offsets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mentions {
     kept: Vec<usize>,
     dropped: Vec<usize>,
 }
 
-/// What a prompt is made of, as far as its `@` signs are concerned.
+/// A prompt, as far as its `@` signs are concerned.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PromptText<'a> {
     pub text: &'a str,
-    /// Where a person's own message begins in it, up to its end; `None` if a person did not write it.
+    /// Offset at which a person's own message begins; it extends to the end. `None` if no person
+    /// wrote it.
     pub person_from: Option<usize>,
     pub names: &'a [&'a str],
 }
@@ -27,13 +28,13 @@ impl Mentions {
     /// No exceptions: every `@` that a program could expand is escaped.
     pub const NONE: Self = Self { kept: Vec::new(), dropped: Vec::new() };
 
-    /// [`Self::NONE`], to be borrowed.
+    /// Returns a reference to [`Self::NONE`].
     pub fn none() -> &'static Self {
         static NONE: Mentions = Mentions::NONE;
         &NONE
     }
 
-    /// Looks at the prompt and at the folder that the agent works in.
+    /// Checks the prompt and the folder that the agent works in.
     ///
     /// - In a person's message `@path` stays if it names a file or folder below the working folder: the
     ///   program attaches it.
@@ -43,38 +44,38 @@ impl Mentions {
     pub fn find(spec: &AgentSpec, prompt: &PromptText<'_>) -> Self {
         let exists = |path: &str| spec.cwd.join(path).symlink_metadata().is_ok();
         let is_inside = |path: &str| is_inside(&spec.cwd, path);
-        Self::among(prompt, reader_of(spec), &exists, &is_inside)
+        Self::find_with(prompt, prompt_syntax(spec), &exists, &is_inside)
     }
 
-    pub(super) fn among(
+    pub(super) fn find_with(
         prompt: &PromptText<'_>,
-        reader: Reader,
+        syntax: PromptSyntax,
         exists: &dyn Fn(&str) -> bool,
         is_inside: &dyn Fn(&str) -> bool,
     ) -> Self {
         let mut found = Self::NONE;
         let text = prompt.text;
-        for (at, _) in text.match_indices('@').filter(|(at, _)| is_mention(text, *at, reader)) {
+        for (at, _) in text.match_indices('@').filter(|(at, _)| is_mention(text, *at, syntax)) {
             let after = text.get(at + 1..).unwrap_or_default();
             let is_start = starts_word(text.get(..at).unwrap_or_default());
             let is_member = |word: &str| is_start && is_name(word, prompt.names);
-            // A program reads on to the next blank.
+            // The program reads up to the next space.
             let names_file = |word: &str| {
                 let first = word.split(' ').next().unwrap_or_default();
-                exists(named(word)) || exists(named(first))
+                exists(path_part(word)) || exists(path_part(first))
             };
             let is_persons = prompt.person_from.is_some_and(|from| at >= from);
             let member = name_at(after, prompt.names).filter(|_| is_start);
-            let word = run_of(after, is_word).filter(|word| !word.starts_with("agent-"));
+            let word = leading_run(after, is_word).filter(|word| !word.starts_with("agent-"));
             let word = member.or(word);
-            let path = run_of(after, is_path).map(|path| path.trim_end_matches('.'));
+            let path = leading_run(after, is_path).map(|path| path.trim_end_matches('.'));
             match (word, path) {
                 (_, Some(path))
                     if is_persons && is_start && !is_member(path) && is_inside(path) =>
                 {
                     found.kept.push(at);
                 }
-                (Some(word), _) if reader == Reader::Claude && !names_file(word) => {
+                (Some(word), _) if syntax == PromptSyntax::Claude && !names_file(word) => {
                     found.kept.push(at);
                 }
                 (Some(word), _) if is_member(word) => found.dropped.push(at),
@@ -92,22 +93,22 @@ impl Mentions {
         self.dropped.binary_search(&at).is_ok()
     }
 
-    pub(crate) fn behind(&self, bytes: usize) -> Self {
-        let moved = |places: &[usize]| places.iter().map(|at| at + bytes).collect();
+    pub(crate) fn shifted_by(&self, bytes: usize) -> Self {
+        let moved = |offsets: &[usize]| offsets.iter().map(|at| at + bytes).collect();
         Self { kept: moved(&self.kept), dropped: moved(&self.dropped) }
     }
 }
 
-/// The letters at the start of a text that may be part of a word or a path, if nothing but punctuation
-/// follows them up to the next blank: a program reads on to that blank.
-fn run_of(text: &str, belongs: fn(char) -> bool) -> Option<&str> {
+/// Returns the leading characters of a text that may be part of a word or a path, if only
+/// punctuation follows up to the next space: the program reads up to that space.
+fn leading_run(text: &str, belongs: fn(char) -> bool) -> Option<&str> {
     let end = text.find(|letter| !belongs(letter)).unwrap_or(text.len());
     let (run, rest) = text.split_at_checked(end).filter(|(run, _)| !run.is_empty())?;
     is_punctuation(rest).then_some(run)
 }
 
-/// The longest of these names that the text begins with, if nothing but punctuation follows it up to the next
-/// blank. Names may have blanks, dots and any letters.
+/// Returns the longest of these names that the text begins with, if only punctuation follows up to
+/// the next space. Names may contain spaces, dots and any letters.
 fn name_at<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
     let begins = |name: &str| {
         let (start, rest) = text.split_at_checked(name.len())?;
@@ -117,7 +118,8 @@ fn name_at<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
 }
 
 fn is_punctuation(text: &str) -> bool {
-    // Up to the first other letter: a text of a megabyte without blanks is not read for every `@` in it.
+    // Stops at the first other character, so that a megabyte without spaces is not read again for
+    // every `@`.
     let mut rest = text.chars().take_while(|letter| !matches!(letter, ' ' | '\t' | '\n' | '\r'));
     rest.all(|letter| ".,:;!?)]}'\"*_>".contains(letter))
 }
@@ -130,8 +132,9 @@ fn is_path(letter: char) -> bool {
     is_word(letter) || letter == '.' || letter == '/'
 }
 
-/// The part of a word that Claude Code takes for a path: up to its last letter, digit or `_`.
-fn named(word: &str) -> &str {
+/// Returns the part of a word that Claude Code reads as a path: up to its last letter, digit or
+/// `_`.
+fn path_part(word: &str) -> &str {
     word.trim_end_matches('-')
 }
 
@@ -143,7 +146,7 @@ fn is_name(word: &str, names: &[&str]) -> bool {
     names.iter().any(|name| name.to_lowercase() == word.to_lowercase())
 }
 
-/// Whether this names something below the folder, without leaving it on the way.
+/// Returns whether the path names something below the folder and does not leave it on the way.
 fn is_inside(folder: &Path, path: &str) -> bool {
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     let whole = folder.join(path);
@@ -157,25 +160,25 @@ fn is_inside(folder: &Path, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::neutral::{apply, edits};
+    use crate::process::escape::{apply, edits};
 
     const NAMES: &[&str] = &["ann", "eva", "codex", "gpt-5.5", "安", "Max the Great"];
 
-    /// What is sent of a text in which a person's message begins at `|`. There are the files `notes.md`,
-    /// `src/a.rs` and `eva`.
-    fn sent(marked: &str, reader: Reader) -> String {
+    /// Returns the text as sent, in which a person's message begins at `|`. The files `notes.md`,
+    /// `src/a.rs` and `eva` exist.
+    fn sent(marked: &str, syntax: PromptSyntax) -> String {
         let text = marked.replace('|', "");
         let prompt = PromptText { text: &text, person_from: marked.find('|'), names: NAMES };
         let exists = |path: &str| ["notes.md", "src/a.rs", "src", "eva"].contains(&path);
-        let mentions = Mentions::among(&prompt, reader, &exists, &exists);
-        apply(&text, &edits(&text, reader, &mentions)).into_owned()
+        let mentions = Mentions::find_with(&prompt, syntax, &exists, &exists);
+        apply(&text, &edits(&text, syntax, &mentions)).into_owned()
     }
 
     #[test]
     fn a_file_in_a_persons_message_is_attached_by_the_agents_own_syntax() {
-        for reader in [Reader::Claude, Reader::Gemini] {
+        for syntax in [PromptSyntax::Claude, PromptSyntax::Gemini] {
             assert_eq!(
-                sent("|read @notes.md, then @src/a.rs.", reader),
+                sent("|read @notes.md, then @src/a.rs.", syntax),
                 "read @notes.md, then @src/a.rs."
             );
         }
@@ -183,17 +186,17 @@ mod tests {
 
     #[test]
     fn a_file_in_any_other_text_is_not_read() {
-        for reader in [Reader::Claude, Reader::Gemini] {
-            assert_eq!(sent("read @notes.md", reader), r"read \@notes.md");
-            assert_eq!(sent("@notes.md\n|read @src/a.rs", reader), "\\@notes.md\nread @src/a.rs");
+        for syntax in [PromptSyntax::Claude, PromptSyntax::Gemini] {
+            assert_eq!(sent("read @notes.md", syntax), r"read \@notes.md");
+            assert_eq!(sent("@notes.md\n|read @src/a.rs", syntax), "\\@notes.md\nread @src/a.rs");
         }
     }
 
     #[test]
     fn a_person_attaches_only_what_is_there_and_can_be_named_plainly() {
-        for reader in [Reader::Claude, Reader::Gemini] {
+        for syntax in [PromptSyntax::Claude, PromptSyntax::Gemini] {
             assert_eq!(
-                sent("|@gone.md @src/a.rs,@notes.md", reader),
+                sent("|@gone.md @src/a.rs,@notes.md", syntax),
                 r"\@gone.md \@src/a.rs,@notes.md"
             );
         }
@@ -201,31 +204,31 @@ mod tests {
 
     #[test]
     fn a_members_name_is_never_escaped() {
-        assert_eq!(sent("@codex, agree? (@ann)", Reader::Claude), "@codex, agree? (@ann)");
-        // A file has the name, or the program looks for similar ones.
-        assert_eq!(sent("@eva, agree?", Reader::Claude), "eva, agree?");
+        assert_eq!(sent("@codex, agree? (@ann)", PromptSyntax::Claude), "@codex, agree? (@ann)");
+        // A file has this name, or the program looks for similar ones.
+        assert_eq!(sent("@eva, agree?", PromptSyntax::Claude), "eva, agree?");
         assert_eq!(
-            sent("@codex, agree? (@Ann) **@eva**", Reader::Gemini),
+            sent("@codex, agree? (@Ann) **@eva**", PromptSyntax::Gemini),
             "codex, agree? (Ann) **eva**"
         );
         let strange = "@gpt-5.5: ask @安, or @Max the Great.";
-        assert_eq!(sent(strange, Reader::Claude), strange);
-        assert_eq!(sent(strange, Reader::Gemini), "gpt-5.5: ask 安, or Max the Great.");
+        assert_eq!(sent(strange, PromptSyntax::Claude), strange);
+        assert_eq!(sent(strange, PromptSyntax::Gemini), "gpt-5.5: ask 安, or Max the Great.");
     }
 
     #[test]
     fn a_decorator_stays_code_for_claude() {
-        assert_eq!(sent("@dataclass\nclass A:", Reader::Claude), "@dataclass\nclass A:");
-        assert_eq!(sent("@app.route(\"/\")", Reader::Claude), "\\@app.route(\"/\")");
+        assert_eq!(sent("@dataclass\nclass A:", PromptSyntax::Claude), "@dataclass\nclass A:");
+        assert_eq!(sent("@app.route(\"/\")", PromptSyntax::Claude), "\\@app.route(\"/\")");
         assert_eq!(
-            sent("@agent-x and @server:thing", Reader::Claude),
+            sent("@agent-x and @server:thing", PromptSyntax::Claude),
             r"\@agent-x and \@server:thing"
         );
     }
 
     #[test]
     fn a_name_inside_an_address_is_no_member() {
-        assert_eq!(sent("me@codex.org me@codex", Reader::Gemini), r"me\@codex.org me\@codex");
+        assert_eq!(sent("me@codex.org me@codex", PromptSyntax::Gemini), r"me\@codex.org me\@codex");
     }
 
     #[test]

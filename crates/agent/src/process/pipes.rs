@@ -1,6 +1,6 @@
-//! The three pipes of a program, each served by a thread of its own, so that none waits for another: the
-//! prompt goes in at once, output comes out in chunks with back-pressure, of stderr only the end is kept.
-//! Used by [`super::run`], `acp` and `probe`. It knows no protocol.
+//! The three pipes of a program, each on its own thread so that none blocks another: the prompt is
+//! written at once, output arrives in chunks with back-pressure, and only the end of stderr is
+//! kept. Used by [`super::run`], `acp` and `probe`. Knows no protocol.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -9,16 +9,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 const CHUNK_BYTES: usize = 64 * 1024;
-/// How many chunks may wait; then the program waits.
+/// How many chunks may wait; after that the program has to wait.
 const CHUNKS_MAX: usize = 8;
-/// How often the process is looked at once its output has ended and only its exit is awaited.
+/// Poll interval after the output has ended, while the program has not exited.
 const POLL_AT_END: Duration = Duration::from_millis(4);
 const TAIL_BYTES: usize = 64 * 1024;
-/// How long its end is waited for. Only a process that got out of the weaker containment takes so long.
+/// Time to wait for the end of stderr. Only a process that escaped the weaker containment takes
+/// this long.
 const TAIL_WAIT: Duration = Duration::from_millis(500);
 
-/// Writes bytes and closes the pipe. A program that does not read, or closes its end, is no failure here:
-/// how it ends says what became of the turn.
+/// Writes bytes and closes the pipe. A program that does not read, or closes its end, is not an
+/// error here: its exit decides.
 pub(crate) fn feed(pipe: impl Write + Send + 'static, bytes: Vec<u8>) {
     spawn("agent stdin", move || {
         let mut pipe = pipe;
@@ -36,7 +37,8 @@ pub(crate) fn read(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// The next chunk, if one comes in time. Where the pipe has ended, a moment passes: how the process ends says more.
+/// Returns the next chunk, if one arrives in time. After the end of the pipe it waits a moment: the
+/// exit of the process decides.
 pub(crate) fn next(chunks: Option<&Receiver<Vec<u8>>>, wait: Duration) -> Option<Vec<u8>> {
     match chunks.map_or(Err(RecvTimeoutError::Disconnected), |it| it.recv_timeout(wait)) {
         Ok(chunk) => Some(chunk),
@@ -48,7 +50,7 @@ pub(crate) fn next(chunks: Option<&Receiver<Vec<u8>>>, wait: Duration) -> Option
     }
 }
 
-/// Reads to the end, or until whoever takes the chunks wants no more.
+/// Reads to the end, or until the callback returns `false`.
 pub(crate) fn read_all(
     mut pipe: impl Read,
     chunk_bytes: usize,
@@ -72,7 +74,7 @@ pub(crate) struct Tail(Arc<(Mutex<Kept>, Condvar)>);
 #[derive(Debug, Default)]
 struct Kept {
     bytes: VecDeque<u8>,
-    /// Somebody reads the pipe, and it has not ended.
+    /// The pipe is being read and has not ended.
     is_open: bool,
 }
 
@@ -89,7 +91,7 @@ pub(crate) fn tail(pipe: impl Read + Send + 'static) -> Tail {
     tail
 }
 
-/// Says that the pipe has ended when it goes, however that comes to be.
+/// Marks the pipe as ended when dropped.
 struct TailReader(Tail);
 
 impl Drop for TailReader {
@@ -111,8 +113,8 @@ impl Tail {
         kept.drain(..excess);
     }
 
-    /// What is kept, as text. To be asked when the program has ended: waits a moment for the pipe's end,
-    /// since the program may be gone before its last words are read.
+    /// Returns the kept bytes as text. To be called after the program has exited; waits a moment
+    /// for the end of the pipe, because the last output may not be read yet.
     pub(crate) fn text(&self) -> String {
         let waiting = self.0.1.wait_timeout_while(self.kept(), TAIL_WAIT, |kept| kept.is_open);
         let (kept, _) = waiting.unwrap_or_else(PoisonError::into_inner);
@@ -121,7 +123,7 @@ impl Tail {
     }
 }
 
-/// Where no thread can be had, the pipe is closed, and the program sees it.
+/// If no thread can be created, the pipe is closed, and the program notices.
 pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
     if let Err(error) = std::thread::Builder::new().name(name.to_owned()).spawn(work) {
         tracing::warn!(%error, name, "no thread for a pipe");
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_does_not_listen_stops_the_reader() {
+    fn a_listener_that_is_gone_stops_the_reader() {
         let endless = std::io::repeat(b'y');
         let (sender, receiver) = sync_channel(1);
         let take = move |chunk: &[u8]| sender.send(chunk.to_vec()).is_ok();

@@ -1,20 +1,20 @@
-//! The system's table of processes, as `/proc` shows it, and signals that reach the process that was meant. A process is
-//! named by its id and the time of its start, since ids come back.
+//! The process table, as `/proc` shows it, and signals that reach the intended process. A process
+//! is identified by its id and its start time, because ids are reused.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use rustix::process::{Pid, Signal};
 
-use super::beginning_of;
+use super::read_prefix;
 
-/// Much more than any line of `/proc/<pid>/stat` has.
+/// Much more than any line of `/proc/<pid>/stat`.
 const STAT_BYTES_MAX: u64 = 8 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Identity {
     pub(super) pid: u32,
-    /// In ticks since the machine started.
+    /// In ticks since boot.
     pub(super) started: u64,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Row {
     pub(super) session: u32,
     pub(super) is_zombie: bool,
     pub(super) is_stopped: bool,
-    /// How much of it is in memory; pages that it shares with others included.
+    /// Resident memory, including shared pages.
     pub(super) resident_pages: u64,
 }
 
@@ -34,10 +34,11 @@ pub(super) fn row(pid: u32) -> Option<Row> {
 }
 
 fn read(pid: u32, name: &str, bytes_max: u64) -> Option<Vec<u8>> {
-    beginning_of(Path::new(&format!("/proc/{pid}/{name}")), bytes_max)
+    read_prefix(Path::new(&format!("/proc/{pid}/{name}")), bytes_max)
 }
 
-/// The name stands in brackets and may hold anything, brackets and blanks too: the last one ends it.
+/// The name is in parentheses and may contain anything, including parentheses and spaces: the last
+/// one ends it.
 fn parse_row(pid: u32, stat: &str) -> Option<Row> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();
@@ -58,7 +59,7 @@ pub(super) fn rows() -> Vec<Row> {
     names.filter_map(|name| row(name.to_str()?.parse().ok()?)).collect()
 }
 
-/// The living descendants of a process, by parents only.
+/// Returns the living descendants of a process, by parents only.
 pub(super) fn rows_below(pid: u32) -> Vec<Row> {
     let mut children: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
     for row in rows() {
@@ -67,7 +68,8 @@ pub(super) fn rows_below(pid: u32) -> Vec<Row> {
     let mut open = vec![pid];
     let mut below = Vec::new();
     while let Some(parent) = open.pop() {
-        // A list is taken once, so that a table that changed while it was read leads to no circle.
+        // Each list is used once, so that a table that changed while it was read causes no endless
+        // loop.
         let born = children.remove(&parent).unwrap_or_default();
         open.extend(born.iter().map(|row| row.identity.pid));
         below.extend(born);
@@ -76,8 +78,8 @@ pub(super) fn rows_below(pid: u32) -> Vec<Row> {
     below
 }
 
-/// The children of our own process, by the short list that the kernel keeps: much quicker than the whole table,
-/// for orphans that are another process every moment. Empty where the kernel has no such list.
+/// Returns the children of our own process from the kernel's list: much faster than the whole
+/// table, for short-lived orphans. Empty if the kernel has no such list.
 pub(super) fn own_children() -> Vec<Row> {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return Vec::new() };
     let lists = threads
@@ -93,12 +95,12 @@ pub(super) fn memory_table(pid: u32) -> Option<String> {
     String::from_utf8(read(pid, "smaps_rollup", STAT_BYTES_MAX)?).ok()
 }
 
-/// Names a process that lives.
+/// Identifies a living process.
 pub(super) fn identify(pid: u32) -> Option<Identity> {
     row(pid).filter(|row| !row.is_zombie).map(|row| row.identity)
 }
 
-/// The namespace of process ids, the id, and the time of its start: no other process has it while this machine runs.
+/// Returns the namespace of process ids, the id and the start time: unique while this machine runs.
 pub(super) fn own_name() -> String {
     let started = row(std::process::id()).map_or(0, |row| row.identity.started);
     format!("{}-{}-{started}", own_namespace(), std::process::id())
@@ -109,7 +111,8 @@ pub(super) fn own_namespace() -> u64 {
     std::fs::metadata("/proc/self/ns/pid").map_or(0, |metadata| metadata.ino())
 }
 
-/// Whether a name begins with an [`own_name`] of a process that is gone. Of other namespaces nothing is known.
+/// Returns whether a name begins with an [`own_name`] of a process that has exited. Nothing is
+/// known about other namespaces.
 pub(super) fn is_orphaned(name: &str) -> bool {
     let mut fields = name.split(['-', '/']).map(str::parse::<u64>);
     let (Some(Ok(namespace)), Some(Ok(pid)), Some(Ok(started))) =
@@ -122,7 +125,7 @@ pub(super) fn is_orphaned(name: &str) -> bool {
 }
 
 pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
-    /// An environment may have megabytes; this much is looked through.
+    /// An environment may have megabytes; this much is searched.
     const BYTES_MAX: u64 = 4 * 1024 * 1024;
     let bytes = read(pid, "environ", BYTES_MAX)?;
     let mut entries = bytes.split(|byte| *byte == 0);
@@ -138,10 +141,11 @@ pub(super) fn signal(identity: Identity, signal: Signal) {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
-        // The handle is taken first and the name checked then: what it holds cannot be exchanged.
+        // The handle is opened before the identity is checked, so the process cannot be exchanged
+        // in between.
         if let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) {
             if identify(identity.pid) == Some(identity) {
-                // It fails only where the process is gone, or is not ours to end.
+                // Fails only if the process has exited or belongs to somebody else.
                 let _ = pidfd_send_signal(handle, signal);
             }
             return;
@@ -158,7 +162,7 @@ pub(super) fn resume_if_stopped(pid: u32) {
     }
 }
 
-/// Takes the exit status of a child of ours that nobody waits for.
+/// Reaps a child of ours that nobody waits for.
 pub(super) fn reap(identity: Identity) {
     let own = std::process::id();
     let is_ours = |row: &Row| row.identity == identity && row.is_zombie && row.parent == own;
@@ -175,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_brackets_and_blanks_does_not_move_the_fields() {
+    fn a_name_with_brackets_and_spaces_does_not_move_the_fields() {
         let stat = "42 (a) S 1 (b) R 7 42 43 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2";
         let row = parse_row(42, stat).unwrap();
         assert_eq!((row.parent, row.session), (7, 43));

@@ -1,13 +1,14 @@
-//! Finds the program of an agent: a path as it stands, a name in `PATH`; and whether what its `#!` line names
-//! exists too. Used wherever an agent is started or looked for. A folder of `PATH` that is relative, or leads
-//! into the project where the agent works, is not searched: a project must not bring its own `claude`.
+//! Finds the program of an agent: a path as given, a name in `PATH`; and checks that the
+//! interpreter of its `#!` line exists. Used wherever an agent is started or located. Folders of
+//! `PATH` that are relative, or inside the project where the agent works, are not searched: a
+//! project must not provide its own `claude`.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::beginning_of;
 use super::environment::Environment;
+use super::read_prefix;
 use super::start::StartError;
 use crate::agents::{AGENTS, AgentDefinition};
 
@@ -16,7 +17,7 @@ const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The kernel reads no more of the line.
 const LINE_BYTES_MAX: usize = 256;
 
-/// Finds a program. One with a `/` in its name is a path, relative to the agent's folder.
+/// Finds a program. A name with a `/` is a path, relative to the agent's folder.
 pub(crate) fn resolve(
     name: &str,
     environment: &Environment,
@@ -54,7 +55,8 @@ fn searched_by(environment: &Environment) -> &OsStr {
     environment.get("PATH").unwrap_or(OsStr::new(PATH_DEFAULT))
 }
 
-/// Looks in the folders of a `PATH`. Gives the first that can be executed, and the first that cannot.
+/// Searches the folders of a `PATH`. Returns the first executable file and the first that is not
+/// executable.
 fn search(name: &str, path: &OsStr, not_in: Option<&Path>) -> (Option<PathBuf>, Option<PathBuf>) {
     let mut refused = None;
     if name.is_empty() || name.contains(['/', '\0']) {
@@ -65,7 +67,8 @@ fn search(name: &str, path: &OsStr, not_in: Option<&Path>) -> (Option<PathBuf>, 
         let is_own = own.as_ref().is_some_and(|own| {
             folder.starts_with(own) || folder.canonicalize().is_ok_and(|real| real.starts_with(own))
         });
-        // Everything lies in the root: an agent that works there brings nothing that is not there.
+        // Everything is below the root folder, so for an agent that works there nothing is
+        // excluded.
         let is_root = own.as_ref().is_some_and(|own| own.parent().is_none());
         if !folder.is_absolute() || (is_own && !is_root) {
             continue;
@@ -81,8 +84,9 @@ fn search(name: &str, path: &OsStr, not_in: Option<&Path>) -> (Option<PathBuf>, 
     (None, refused)
 }
 
-/// The project that a folder belongs to, links followed: its repository, or the folder. A repository that holds
-/// the home, as some have for their settings, is none.
+/// Returns the project that a folder belongs to, with links resolved: its repository, or the folder
+/// itself. A repository that contains the home folder, as some people have for their settings, does
+/// not count.
 fn project_of(cwd: &Path) -> PathBuf {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     let home = std::env::var_os("HOME").map(PathBuf::from);
@@ -111,8 +115,9 @@ fn is_executable(path: &Path) -> bool {
         && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// Refuses a script whose `#!` line names a program that does not exist: the system would say "No such file or
-/// directory" of a file that does. What cannot be read, and what is no script, is left to the system.
+/// Rejects a script whose `#!` line names a program that does not exist, for which the system would
+/// report "No such file or directory". Files that cannot be read or are not scripts are left to the
+/// system.
 fn check_interpreter(path: &Path, environment: &Environment) -> Result<(), StartError> {
     let Some(line) = first_line(path) else { return Ok(()) };
     let missing = |interpreter: &str, hint: &'static str| StartError::NoInterpreter {
@@ -140,7 +145,7 @@ fn check_interpreter(path: &Path, environment: &Environment) -> Result<(), Start
 }
 
 fn first_line(path: &Path) -> Option<String> {
-    let start = beginning_of(path, LINE_BYTES_MAX as u64)?;
+    let start = read_prefix(path, LINE_BYTES_MAX as u64)?;
     let line = start.strip_prefix(b"#!")?;
     let line = line.split(|byte| *byte == b'\n').next()?;
     String::from_utf8(line.to_vec()).ok()
@@ -220,7 +225,7 @@ mod tests {
         assert!(matches!(error, StartError::NoFile { .. }));
     }
 
-    /// What is said of a script that begins with this line.
+    /// Returns the error for a script that begins with this line.
     fn said(line: &str) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("script");

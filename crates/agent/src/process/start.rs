@@ -1,5 +1,5 @@
-//! Starts a program so that nothing of it can stay behind. [`Running::end`] is called at each end, good or bad; one that
-//! is dropped ends everything at once, without the polite word.
+//! Starts a program so that none of its processes can stay behind. [`Running::end`] is called at
+//! every end of a turn; dropping a `Running` kills everything at once, without SIGTERM.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
@@ -13,23 +13,23 @@ use tertulia_dialect::stream::{ErrorClass, Exit, TurnError};
 use tertulia_session::ARGUMENT_BYTES_MAX;
 
 use super::environment::Environment;
-use super::holder::Holder;
-use super::neutral::sent_prompt;
+use super::escape::sent_prompt;
+use super::scope::ProcessScope;
 use super::supervisor::{Link, Pipes};
 use super::{proc_table, program};
 use crate::{AgentSpec, Containment, Overuse, ResourceLimits, TurnRequest};
 
-/// The largest pipe that Linux gives to everybody.
+/// The largest pipe that Linux allows every user.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
 const POLL_FIRST: Duration = Duration::from_millis(2);
 const POLL_LAST: Duration = Duration::from_millis(50);
-/// How long the helpers of an agent that ended may take to end too, before they count as left behind.
+/// Time the helpers of an agent that exited may take to exit too, before they count as orphans.
 const SETTLE: Duration = Duration::from_millis(150);
 const KILL_WAIT: Duration = Duration::from_secs(2);
 
-/// What is started: an absolute program, its arguments, its whole environment and its folder.
+/// What to start: an absolute program, its arguments, its complete environment and its folder.
 #[derive(Clone, Debug)]
 pub(crate) struct CommandLine {
     pub(crate) program: PathBuf,
@@ -52,7 +52,7 @@ pub(crate) enum StartError {
     #[error("the folder {} does not exist; create it, or correct `cwd`", cwd.display())]
     NoFolder { cwd: PathBuf },
     #[error(
-        "argument {index} of {} has {length} bytes, and the system takes {ARGUMENT_BYTES_MAX}; shorten it",
+        "argument {index} of {} has {length} bytes, and the system accepts {ARGUMENT_BYTES_MAX}; shorten it",
         program.display()
     )]
     LongArgument { program: PathBuf, index: usize, length: usize },
@@ -60,16 +60,16 @@ pub(crate) enum StartError {
     ZeroByte { program: PathBuf, index: usize },
     #[error("{message}")]
     NotAllowed { message: Box<str> },
-    #[error("{what}: {source}; check the free space and permissions of the temporary folder")]
-    Files { what: &'static str, source: std::io::Error },
-    #[error("everything is being ended, and nothing is started any more; ask again in a new run")]
+    #[error("{action}: {source}; check the free space and permissions of the temporary folder")]
+    Files { action: &'static str, source: std::io::Error },
+    #[error("the program is stopping and starts nothing more; ask again in a new run")]
     Ending,
     #[error("{} could not be started: {source}; run it manually to see why", program.display())]
     Spawn { program: PathBuf, source: std::io::Error },
 }
 
 impl StartError {
-    /// Whether there is no such program. Else it is there and cannot be used.
+    /// Returns whether the program does not exist; otherwise it exists and cannot be used.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::Missing { .. } | Self::NoFile { .. })
     }
@@ -77,7 +77,7 @@ impl StartError {
 
 impl From<StartError> for TurnError {
     fn from(error: StartError) -> Self {
-        // What the machine refuses for want of memory or processes is no one's setting.
+        // A lack of memory or processes is not caused by a setting.
         let class = match &error {
             StartError::Spawn { source, .. } if source.kind() == std::io::ErrorKind::WouldBlock => {
                 ErrorClass::Crash
@@ -91,7 +91,7 @@ impl From<StartError> for TurnError {
 
 impl CommandLine {
     pub(crate) fn new(program: PathBuf, environment: Environment, spec: &AgentSpec) -> Self {
-        // The program is looked for from where we are, and started from where it works.
+        // The program is located from our folder and started in its own.
         let cwd = std::path::absolute(&spec.cwd).unwrap_or_else(|_| spec.cwd.clone());
         let args = spec.args.iter().map(|arg| OsString::from(&**arg)).collect();
         Self { program, args, environment, cwd, limits: spec.resources }
@@ -115,13 +115,14 @@ impl CommandLine {
     }
 }
 
-/// How an agent that is a program is started: what all have in common. The rest of the command line is made by its own
-/// file in `agents`; what was seen of the programs is in docs/agents.md.
+/// A prepared turn of an agent that is a program, with what all agents have in common. The agent's
+/// own file in `agents` adds the rest of the command line; docs/agents.md has the observations
+/// about the programs.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) command: CommandLine,
     pub(crate) prompt: String,
-    /// What is deleted when the turn has ended.
+    /// Deleted when the turn has ended.
     pub(crate) folder: Option<TempDir>,
     pub(crate) profile: Option<NamedTempFile>,
 }
@@ -132,7 +133,7 @@ impl Prepared {
             return Err(StartError::NoFolder { cwd: spec.cwd.clone() });
         }
         let agent = spec.kind.definition();
-        let environment = Environment::of_agent(Some(agent), &spec.env);
+        let environment = Environment::for_agent(Some(agent), &spec.env);
         let default = agent.cli.as_ref().map_or("", |cli| cli.program);
         let name = spec.program.as_deref().unwrap_or(default);
         let program = program::resolve(name, &environment, &spec.cwd)?;
@@ -151,7 +152,7 @@ impl Prepared {
         }
     }
 
-    /// Sets a variable of ours, unless the team file says otherwise.
+    /// Sets a variable, unless the team file sets it.
     pub(crate) fn set_default(&mut self, spec: &AgentSpec, name: &str, value: impl AsRef<OsStr>) {
         if !spec.env.contains_key(name) {
             self.command.environment.set(name, value);
@@ -167,26 +168,26 @@ impl Prepared {
         let folder = private_folder()?;
         let path = folder.path().join("system.md");
         let written = std::fs::write(&path, system);
-        written.map_err(|source| StartError::Files { what: "the system text", source })?;
+        written.map_err(|source| StartError::Files { action: "the system text", source })?;
         self.args([option.as_ref(), path.as_os_str()]);
         self.folder = Some(folder);
         Ok(())
     }
 }
 
-pub(crate) fn headed(system: Option<&str>, prompt: &str) -> String {
+pub(crate) fn with_system_text(system: Option<&str>, prompt: &str) -> String {
     match system.filter(|system| !system.is_empty()) {
         Some(system) => format!("{system}\n\n{prompt}"),
         None => prompt.to_owned(),
     }
 }
 
-/// A folder of the turn's own, which nobody else may read.
+/// Creates a folder for the turn that nobody else may read.
 pub(crate) fn private_folder() -> Result<TempDir, StartError> {
     let owner_only = std::fs::Permissions::from_mode(0o700);
     let made = tempfile::Builder::new().prefix("tertulia-").permissions(owner_only).tempdir();
-    let what = "no folder could be made for the turn";
-    made.map_err(|source| StartError::Files { what, source })
+    let action = "no folder could be made for the turn";
+    made.map_err(|source| StartError::Files { action, source })
 }
 
 #[derive(Debug)]
@@ -197,48 +198,49 @@ pub(crate) struct Running {
     child: Child,
     link: Option<Link>,
     exit: Option<Exit>,
-    holder: Holder,
-    left_behind: Option<usize>,
+    scope: ProcessScope,
+    orphans_killed: Option<usize>,
 }
 
-/// Starts a program in the strongest containment that this machine allows, or in the one that a test asks for.
+/// Starts a program in the strongest containment that this machine allows, or in the one that a
+/// test requests.
 pub(crate) fn start(
     command: &CommandLine,
     turn: &str,
     forced: Option<Containment>,
 ) -> Result<Running, StartError> {
     command.check()?;
-    let holder = Holder::new(turn, &command.limits, forced);
-    let spawned = match holder.supervise(&command.program, &command.args, command.limits) {
-        Some(line) => spawn_supervised(command, &holder, line),
-        None => spawn_alone(command, &holder),
+    let scope = ProcessScope::new(turn, &command.limits, forced);
+    let spawned = match scope.supervise(&command.program, &command.args, command.limits) {
+        Some(line) => spawn_supervised(command, &scope, line),
+        None => spawn_alone(command, &scope),
     };
-    let (child, pipes, link) = spawned.inspect_err(|_| holder.release())?;
+    let (child, pipes, link) = spawned.inspect_err(|_| scope.release())?;
     let (stdin, stdout, stderr) = pipes;
     if let Some(stdout) = &stdout {
         widen(stdout);
     }
     tracing::debug!(program = %command.program.display(), pid = child.id(), turn, "started");
-    Ok(Running { stdin, stdout, stderr, child, link, exit: None, holder, left_behind: None })
+    Ok(Running { stdin, stdout, stderr, child, link, exit: None, scope, orphans_killed: None })
 }
 
 type Spawned =
     (Child, (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>), Option<Link>);
 
-fn spawn_alone(command: &CommandLine, holder: &Holder) -> Result<Spawned, StartError> {
-    let mut line = holder.wrap(&command.program, &command.args);
+fn spawn_alone(command: &CommandLine, scope: &ProcessScope) -> Result<Spawned, StartError> {
+    let mut line = scope.wrap(&command.program, &command.args);
     set_surroundings(&mut line, command);
-    let (name, value) = holder.mark();
+    let (name, value) = scope.mark();
     line.env(name, value);
     line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = spawn(command, holder, line, None)?;
+    let mut child = spawn(command, scope, line, None)?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     Ok((child, pipes, None))
 }
 
 fn spawn_supervised(
     command: &CommandLine,
-    holder: &Holder,
+    scope: &ProcessScope,
     mut line: Command,
 ) -> Result<Spawned, StartError> {
     let opened = Link::open();
@@ -246,18 +248,18 @@ fn spawn_supervised(
     let (link, Pipes { stdin, stdout, stderr }, theirs) = opened.map_err(refused)?;
     set_surroundings(&mut line, command);
     line.stdin(Stdio::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
-    let child = spawn(command, holder, line, link.handle())?;
+    let child = spawn(command, scope, line, link.handle())?;
     Ok((child, (Some(stdin), Some(stdout), Some(stderr)), Some(link)))
 }
 
-/// Starts what was made ready. The command goes with it, and so do our copies of its descriptors.
+/// Starts the prepared command and drops it, together with our copies of its descriptors.
 fn spawn(
     command: &CommandLine,
-    holder: &Holder,
+    scope: &ProcessScope,
     mut line: Command,
     link: Option<UnixStream>,
 ) -> Result<Child, StartError> {
-    let spawned = holder.spawn(&mut line, link).ok_or(StartError::Ending)?;
+    let spawned = scope.spawn(&mut line, link).ok_or(StartError::Ending)?;
     spawned.map_err(|source| StartError::Spawn { program: command.program.clone(), source })
 }
 
@@ -266,8 +268,8 @@ fn set_surroundings(line: &mut Command, command: &CommandLine) {
     line.current_dir(&command.cwd);
 }
 
-/// Gives the pipe as much room as one may have. Gemini ends without waiting until its last lines are
-/// read, behind the echo of the prompt; what does not fit into the pipe by then is lost.
+/// Makes the pipe as large as possible. Gemini exits without waiting until its last lines are read,
+/// after echoing the prompt; whatever does not fit into the pipe is lost.
 fn widen(stdout: &ChildStdout) {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::pipe::fcntl_setpipe_size(stdout, PIPE_BYTES) {
@@ -279,38 +281,39 @@ fn widen(stdout: &ChildStdout) {
 
 impl Running {
     pub(crate) fn containment(&self) -> Containment {
-        self.holder.containment()
+        self.scope.containment()
     }
 
-    /// How the program itself ended, if it has. To be asked several times a second: where descendants
-    /// are only looked for, this is when it is done.
+    /// Returns how the program exited, if it has. To be called several times a second: this also
+    /// scans for descendants.
     pub(crate) fn poll(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
-            self.holder.means().look();
-            self.exit = self.heard_exit();
+            self.scope.mechanism().refresh();
+            self.exit = self.reported_exit();
         }
         self.exit
     }
 
-    /// How the program ended, as its supervisor says, or as we see where it has none or none any more.
-    fn heard_exit(&mut self) -> Option<Exit> {
+    /// Returns the exit as its supervisor reports it, or as we see it without a supervisor.
+    fn reported_exit(&mut self) -> Option<Exit> {
         if let Some(link) = &mut self.link {
             // An agent may stop its supervisor, which then could not end it.
             proc_table::resume_if_stopped(self.child.id());
             let known = link.agent;
-            link.hear();
+            link.receive();
             if let Some(pid) = link.agent.filter(|_| known.is_none()) {
-                self.holder.means().hold_program(pid);
+                self.scope.mechanism().track_program(pid);
             }
             if link.exit.is_some() || !link.is_closed {
                 return link.exit;
             }
         }
         match self.child.try_wait() {
-            // A supervisor that was told to end everything, and left no word of the program, has killed it.
+            // A supervisor that was asked to end everything and reported no exit has killed the
+            // program.
             Ok(Some(status)) if self.link.is_some() && status.success() => Some(Exit::Signal(9)),
             Ok(status) => status.map(exit_of),
-            // Somebody else waited for it: it is gone, and how is not known.
+            // Somebody else waited for it: it has exited, and its status is unknown.
             Err(_) => Some(Exit::Signal(0)),
         }
     }
@@ -319,41 +322,41 @@ impl Running {
         self.link.as_ref().and_then(|link| link.overuse)
     }
 
-    /// Ends all that is left: a polite word, and after `grace` the end. Gives how many processes were
-    /// left behind by the program itself. A second call gives the same again.
+    /// Ends everything that is left: SIGTERM, and after `grace` SIGKILL. Returns how many processes
+    /// the program left behind. Further calls return the same.
     pub(crate) fn end(&mut self, grace: Duration) -> usize {
-        if let Some(count) = self.left_behind {
+        if let Some(count) = self.orphans_killed {
             return count;
         }
         self.stdin = None;
-        let mut left_behind = 0;
+        let mut orphans_killed = 0;
         let is_gone = self.poll().is_some();
         if is_gone && !self.wait_until_empty(SETTLE) {
-            left_behind = self.holder.means().others().len();
+            orphans_killed = self.scope.mechanism().other_processes().len();
         }
-        if (!is_gone || left_behind > 0) && !grace.is_zero() {
+        if (!is_gone || orphans_killed > 0) && !grace.is_zero() {
             let program = match &self.link {
-                // Not to the supervisor; what is below it is known without its number.
+                // Not to the supervisor; the processes below it are known without its id.
                 Some(link) => link.agent,
                 None => Some(self.child.id()),
             };
-            self.holder.terminate(program);
+            self.scope.terminate(program);
             self.wait_until_empty(grace);
             if !is_gone && self.exit.is_some() {
-                left_behind = self.holder.means().others().len();
+                orphans_killed = self.scope.mechanism().other_processes().len();
             }
         }
         self.kill();
-        self.holder.release();
-        self.left_behind = Some(left_behind);
-        left_behind
+        self.scope.release();
+        self.orphans_killed = Some(orphans_killed);
+        orphans_killed
     }
 
     fn wait_until_empty(&mut self, time: Duration) -> bool {
         let until = Instant::now() + time;
         let mut pause = POLL_FIRST;
         loop {
-            if self.poll().is_some() && self.holder.means().others().is_empty() {
+            if self.poll().is_some() && self.scope.mechanism().other_processes().is_empty() {
                 return true;
             }
             if Instant::now() >= until {
@@ -377,10 +380,10 @@ impl Running {
         }
         let until = Instant::now() + KILL_WAIT;
         loop {
-            // Again and again: what is being killed may start another one.
-            self.holder.means().kill();
+            // Repeated, because a process that is being killed may start another one.
+            self.scope.mechanism().kill();
             if self.exit.is_none() || self.link.is_some() {
-                // It fails only where the process is gone already.
+                // Fails only if the process has already exited.
                 let _ = self.child.kill();
             }
             if self.wait_until_empty(2 * POLL_LAST) {

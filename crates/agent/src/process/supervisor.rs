@@ -1,11 +1,12 @@
-//! The supervisor of a turn: a small process between us and the agent. All orphans of the turn become its children, so
-//! whatever has it as an ancestor belongs to the turn. It ends everything below it when we ask for that, and also when we
-//! are killed: then the socket between us closes. The program is our own executable with a hidden first argument, so a
-//! program has to offer it by [`supervisor_main`] or name another one by [`set_supervisor`]. Linux only: elsewhere orphans
+//! The supervisor of a turn: a small process between us and the agent. It adopts all orphans of the
+//! turn, so every process below it belongs to the turn. It kills everything below it when we ask
+//! for that, and also when we are killed, because then the socket between us closes. The program is
+//! our own executable with a hidden first argument, so a program has to offer it with
+//! [`supervisor_main`] or name another one with [`set_supervisor`]. Linux only: elsewhere orphans
 //! cannot be adopted.
 
-mod keeper;
 mod link;
+mod run;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use std::sync::OnceLock;
 pub(super) use link::{Link, Pipes};
 
 use super::control_group::ENTER;
-use super::holder::MARK;
+use super::scope::MARK;
 use crate::ResourceLimits;
 
 const WORD: &str = "--tertulia-supervisor";
@@ -28,19 +29,20 @@ struct Program {
     owns_children: bool,
 }
 
-/// To be called first in `main`, before anything else runs or is opened. If this process was started to
-/// supervise a turn, it does that and gives the exit code to return. Else it gives `None`, and from then on
-/// turns of this process are supervised by its own program. Descriptors that this process inherited are closed
-/// when it starts another program.
+/// Must be called first in `main`, before anything else runs or is opened. If this process was
+/// started to supervise a turn, does that and returns the exit code. Otherwise returns `None`, and
+/// from then on turns of this process are supervised by its own program. Descriptors that this
+/// process inherited are closed when it starts another program.
 ///
-/// A program that calls it starts no processes in other sessions by other means: if somebody kills the
-/// supervisor of a turn, all children in other sessions are taken for orphans of that turn and ended.
+/// A program that calls this must not start processes in other sessions by other means: if the
+/// supervisor of a turn is killed, all children in other sessions count as orphans of that turn and
+/// are killed.
 pub fn supervisor_main() -> Option<ExitCode> {
     close_inherited_on_exec();
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|word| word == WORD) {
         let arguments: Vec<OsString> = arguments.collect();
-        return Some(keeper::run(&arguments));
+        return Some(run::run(&arguments));
     }
     if let Some(path) = own_program() {
         // A program that was named before stays.
@@ -49,11 +51,11 @@ pub fn supervisor_main() -> Option<ExitCode> {
     None
 }
 
-/// Names the program that supervises turns, for a process that cannot call [`supervisor_main`] in its own
-/// `main`, such as a host that loads this crate as a library. The program has to call it; this crate has one
-/// that does nothing else, `tertulia-supervisor`. The first name counts.
+/// Sets the program that supervises turns, for a process that cannot call [`supervisor_main`] in
+/// its own `main`, such as a host that loads this crate as a library. The program has to call it;
+/// this crate has one that does nothing else, `tertulia-supervisor`. The first call counts.
 pub fn set_supervisor(path: &Path) {
-    // It is started from the folders of the agents.
+    // It is started from the agents' folders.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let _ = PROGRAM.set(Program { path, owns_children: false });
 }
@@ -62,12 +64,13 @@ pub(super) fn program() -> Option<&'static Path> {
     PROGRAM.get().map(|program| &*program.path).filter(|_| cfg!(target_os = "linux"))
 }
 
-/// Whether all children of ours that are in other sessions belong to turns.
+/// Returns whether all our children in other sessions belong to turns.
 pub(super) fn owns_children() -> bool {
     PROGRAM.get().is_some_and(|program| program.owns_children)
 }
 
-/// Our own executable. The link in `/proc` leads to it even after an update has replaced the file.
+/// Returns our own executable. The link in `/proc` works even after an update has replaced the
+/// file.
 fn own_program() -> Option<PathBuf> {
     let link = Path::new("/proc/self/exe");
     if cfg!(target_os = "linux") && link.exists() {
@@ -76,24 +79,25 @@ fn own_program() -> Option<PathBuf> {
     std::env::current_exe().ok()
 }
 
-/// Marks every descriptor behind the three streams. To be called before anything is opened.
+/// Marks every descriptor except the three standard streams. Must be called before anything is
+/// opened.
 fn close_inherited_on_exec() {
     use nix::fcntl::{FcntlArg, FdFlag, fcntl};
     let folder = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    // The list is complete before it is used: reading it takes a descriptor too.
+    // The list is complete before it is used, because reading it needs a descriptor too.
     let numbers: Vec<i32> = numbers.filter(|number| *number > 2).collect();
     for number in numbers {
-        // It fails only for the descriptor of the list itself, which is closed.
+        // Fails only for the descriptor of the list itself, which is closed.
         let _ = fcntl(number, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC));
     }
 }
 
-/// The orders of a supervisor, as its command line. Its environment and folder are those of the agent, but
-/// for the mark: only the agent carries it.
+/// The command line of a supervisor. Its environment and folder are those of the agent, except for
+/// the mark, which only the agent has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct SupervisorArgs {
     pub(super) mark: OsString,
     pub(super) group: Option<PathBuf>,
     pub(super) limits: ResourceLimits,
@@ -101,7 +105,7 @@ pub(super) struct Order {
     pub(super) args: Vec<OsString>,
 }
 
-impl Order {
+impl SupervisorArgs {
     pub(super) fn to_arguments(&self) -> Vec<OsString> {
         let group = self.group.as_deref().map_or(OsStr::new(""), |group| group.as_os_str());
         let mut arguments = vec![WORD.into(), self.mark.clone(), group.to_owned()];
@@ -126,10 +130,11 @@ impl Order {
         })
     }
 
-    /// In a process group of its own, so that a signal to its group does not reach the supervisor.
+    /// Starts the agent in its own process group, so that a signal to its group does not reach the
+    /// supervisor.
     fn command(&self) -> Command {
         let mut command = match &self.group {
-            // The shell enters the group before it becomes the program: nothing is started outside.
+            // The shell enters the group before it becomes the program, so nothing starts outside.
             Some(group) => {
                 let mut command = Command::new("/bin/sh");
                 command.args(["-c", ENTER, "sh"]).arg(group).arg(&self.program);
@@ -149,24 +154,24 @@ mod tests {
 
     #[test]
     fn an_order_survives_the_command_line() {
-        let order = Order {
+        let args = SupervisorArgs {
             mark: "1-2-3-0/turn".into(),
             group: Some("/sys/fs/cgroup/tertulia-1".into()),
             limits: ResourceLimits { processes: 7, memory_bytes: 1 << 40 },
             program: "/bin/echo".into(),
             args: vec!["".into(), "--tertulia-supervisor".into(), "a b".into()],
         };
-        for order in [order.clone(), Order { group: None, args: Vec::new(), ..order }] {
-            let arguments = order.to_arguments();
+        for args in [args.clone(), SupervisorArgs { group: None, args: Vec::new(), ..args }] {
+            let arguments = args.to_arguments();
             assert_eq!(arguments.first().unwrap(), WORD);
-            assert_eq!(Order::parse(arguments.get(1..).unwrap()), Some(order));
+            assert_eq!(SupervisorArgs::parse(arguments.get(1..).unwrap()), Some(args));
         }
     }
 
     #[test]
     fn an_order_that_is_cut_is_none() {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
-        assert_eq!(Order::parse(&words("mark group 1 2")), None);
-        assert_eq!(Order::parse(&words("mark group many 2 /bin/echo")), None);
+        assert_eq!(SupervisorArgs::parse(&words("mark group 1 2")), None);
+        assert_eq!(SupervisorArgs::parse(&words("mark group many 2 /bin/echo")), None);
     }
 }

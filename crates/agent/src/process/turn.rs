@@ -1,5 +1,6 @@
-//! One turn of a program, from its start to the moment when nothing of it is left. `dialect` reads what is said,
-//! and judges it by how the program ended; here is added what only this crate knows: that we ended it, and why.
+//! One turn of a program, from its start until none of its processes is left. `dialect` parses the
+//! output and judges it by the exit; this file adds what only this crate knows: that we ended the
+//! program, and why.
 
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -11,23 +12,24 @@ use tertulia_dialect::stream::{
 use super::pipes;
 use super::start::{CommandLine, Prepared, Running, StartError, start};
 use crate::agents::AgentDefinition;
-use crate::clock::{self, Clock, Flood, not_started};
+use crate::clock::{self, Clock, OutputLimit, not_started};
 use crate::{
     AgentKind, AgentSpec, CancelToken, Ended, Job, Listener, Timeout, Timeouts, TurnReport,
     TurnRequest,
 };
 
-/// How long the rest of the output is read once all processes are dead. Only one that got out of the
-/// weaker containment can hold the pipe open so long.
+/// Time to read remaining output after all processes are dead. Only a process that escaped the
+/// weaker containment can keep the pipe open this long.
 const DRAIN: Duration = Duration::from_secs(1);
-/// The largest number of unreadable or forbidden lines that are reported as events. All are counted.
+/// The largest number of unreadable or forbidden lines that are reported as events. All are
+/// counted.
 const NOISE_MAX: usize = 1000;
 
 pub(crate) fn run(job: Job<'_>, listener: &mut dyn Listener) -> TurnReport {
     if job.cancel.is_cancelled() {
         return clock::cancelled(&job.spec.timeouts);
     }
-    let turn = start_and_attend(job, listener);
+    let turn = start_and_run(job, listener);
     turn.unwrap_or_else(|error| not_started(error.into(), Ended::ByItself))
 }
 
@@ -51,73 +53,73 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     }
 }
 
-fn start_and_attend(job: Job<'_>, listener: &mut dyn Listener) -> Result<TurnReport, StartError> {
+fn start_and_run(job: Job<'_>, listener: &mut dyn Listener) -> Result<TurnReport, StartError> {
     let Job { spec, request, .. } = job;
     let Prepared { command, prompt, folder, profile } = prepare(spec, request)?;
     let mut running = start(&command, request.turn, job.forced)?;
     let clock = Clock::start(spec.timeouts);
-    // Claude gives up if nothing arrives within three seconds: the prompt goes in before anything else.
+    // Claude gives up if no input arrives within three seconds, so the prompt is written first.
     if let Some(stdin) = running.stdin.take() {
         pipes::feed(stdin, prompt.into_bytes());
     }
     let stderr = running.stderr.take().map(pipes::tail).unwrap_or_default();
     let chunks = running.stdout.take().map(pipes::read);
     listener.fed();
-    let mut hearing = Hearing::new(spec, listener);
+    let mut reader = OutputReader::new(spec, listener);
 
-    let ended = attend(&mut running, chunks.as_ref(), clock, job.cancel, &mut hearing);
-    // Asked before we end it: what it does and says after that is its reaction to us, as an agent whose tool we
-    // ended takes that for a result and goes on to an answer.
+    let ended = run_until_exit(&mut running, chunks.as_ref(), clock, job.cancel, &mut reader);
+    // Evaluated before we end it: what it does afterwards is its reaction to us. For example, an
+    // agent whose tool we killed may take that as a result and continue to an answer.
     let exit = running.poll();
-    let has_succeeded = hearing.has_succeeded == Some(true);
-    let left_behind = running.end(spec.timeouts.grace);
+    let has_succeeded = reader.has_succeeded == Some(true);
+    let orphans_killed = running.end(spec.timeouts.grace);
     if let Some(chunks) = chunks {
-        drain(&chunks, &mut hearing);
+        drain(&chunks, &mut reader);
     }
     let exit = verdict_exit(ended, exit, has_succeeded);
-    let output = hearing.finish(exit, &stderr.text(), &command);
+    let output = reader.finish(exit, &stderr.text(), &command);
     let output = explain(output, ended, exit, &spec.timeouts, &spec.kind);
     drop((folder, profile));
-    Ok(TurnReport { output, ended, containment: running.containment(), left_behind })
+    Ok(TurnReport { output, ended, containment: running.containment(), orphans_killed })
 }
 
-fn attend(
+fn run_until_exit(
     running: &mut Running,
     chunks: Option<&Receiver<Vec<u8>>>,
     mut clock: Clock,
     cancel: &CancelToken,
-    hearing: &mut Hearing<'_>,
+    reader: &mut OutputReader<'_>,
 ) -> Ended {
     loop {
         if let Some(chunk) = pipes::next(chunks, clock::POLL) {
-            hearing.hear(&chunk);
-            clock.hear();
+            reader.read(&chunk);
+            clock.note_output();
         }
-        if hearing.has_succeeded.is_some() {
-            clock.answer();
+        if reader.has_succeeded.is_some() {
+            clock.note_final();
         }
         if running.poll().is_some() {
             return running.overuse().map_or(Ended::ByItself, Ended::OverResources);
         }
-        if let Some(ended) = clock::must_end(cancel, &hearing.flood, &clock) {
+        if let Some(ended) = clock::reason_to_end(cancel, &reader.output_limit, &clock) {
             return ended;
         }
     }
 }
 
-/// Reads what the dead had written. What is over the limit is left where it is.
-fn drain(chunks: &Receiver<Vec<u8>>, hearing: &mut Hearing<'_>) {
+/// Reads the remaining output of the dead processes. Output over the limit is not read.
+fn drain(chunks: &Receiver<Vec<u8>>, reader: &mut OutputReader<'_>) {
     let until = Instant::now() + DRAIN;
-    while !hearing.flood.is_over()
+    while !reader.output_limit.is_over()
         && let Ok(chunk) = chunks.recv_timeout(until.saturating_duration_since(Instant::now()))
     {
-        hearing.hear(&chunk);
+        reader.read(&chunk);
     }
 }
 
-/// The exit that the verdict is made by. A program that we ended did not end as it would have: one that
-/// had said before that it succeeded is taken at its word, any other one was ended by a signal, even if it
-/// answers that with success and 0.
+/// Returns the exit by which the turn is judged. A program that we ended did not exit on its own
+/// terms: if it had reported success before, that counts; otherwise it was ended by a signal, even
+/// if it reacts to that with success and exit code 0.
 fn verdict_exit(ended: Ended, exit: Option<Exit>, has_succeeded: bool) -> Exit {
     const TERMINATED: Exit = Exit::Signal(15);
     match ended {
@@ -138,7 +140,7 @@ fn explain(
     let Some(error) = output.error.take() else { return output };
     let said = match ended {
         Ended::ByItself => by_itself(error, exit, &output),
-        // It said why it failed, and only its end was late.
+        // It reported why it failed, and only its exit was late.
         Ended::TimedOut(Timeout::AfterFinal) => error,
         // Only the Agent Client Protocol asks.
         Ended::NeedsPerson => error,
@@ -173,8 +175,9 @@ fn by_itself(mut error: TurnError, exit: Exit, output: &TurnOutput) -> TurnError
     error
 }
 
-/// A time that was up. A turn that was retrying when it was ended failed for the reason of its last warning. Silence of
-/// an agent that asks a service is the service's; a program of one's own ran into a limit that was set for it.
+/// Returns the error of a timeout. A turn that was retrying failed for the reason of its last
+/// warning. Silence of an agent that uses a service is the service's failure; a user's own program
+/// ran into a limit that was set for it.
 fn timed_out(error: &TurnError, mut time_up: TurnError, kind: &AgentKind) -> TurnError {
     if error.class != ErrorClass::Crash {
         let message = format!("{}; before that: {}", time_up.message, error.message);
@@ -186,26 +189,26 @@ fn timed_out(error: &TurnError, mut time_up: TurnError, kind: &AgentKind) -> Tur
     time_up
 }
 
-/// Reads what one agent says: bytes go to the parser, events to the listener in their order.
-struct Hearing<'a> {
+/// Reads the output of one agent: bytes go to the parser, events to the listener in order.
+struct OutputReader<'a> {
     parser: StreamParser,
     listener: &'a mut dyn Listener,
-    flood: Flood,
-    /// Corrects the final text, which is held back until the end then.
+    output_limit: OutputLimit,
+    /// Corrects the final text, which is then held back until the end.
     correct: Option<fn(&mut TurnOutput, &CommandLine)>,
     is_held_back: bool,
     events: Vec<StreamEvent>,
     noise: usize,
-    /// Whether the turn succeeded, once the final event came.
+    /// Whether the turn succeeded; set by the final event.
     has_succeeded: Option<bool>,
 }
 
-impl<'a> Hearing<'a> {
+impl<'a> OutputReader<'a> {
     fn new(spec: &AgentSpec, listener: &'a mut dyn Listener) -> Self {
         Self {
             parser: StreamParser::with_limits(spec.kind.stream(), spec.limits),
             listener,
-            flood: Flood::new(spec.limits),
+            output_limit: OutputLimit::new(spec.limits),
             correct: spec.kind.definition().cli.as_ref().and_then(|cli| cli.correct),
             is_held_back: false,
             events: Vec::new(),
@@ -214,17 +217,17 @@ impl<'a> Hearing<'a> {
         }
     }
 
-    fn hear(&mut self, bytes: &[u8]) {
+    fn read(&mut self, bytes: &[u8]) {
         self.parser.push(bytes, &mut self.events);
-        self.flood.note(bytes.len(), &self.events);
-        self.tell();
+        self.output_limit.note(bytes.len(), &self.events);
+        self.deliver();
     }
 
-    /// Ends the reading. A final text that was held back is reported last, with its correction.
+    /// Ends the reading. A final text that was held back is reported last, after its correction.
     fn finish(mut self, exit: Exit, stderr: &str, command: &CommandLine) -> TurnOutput {
         let parser = std::mem::replace(&mut self.parser, StreamParser::new(AgentStream::Text));
         let mut output = parser.finish(exit, stderr, &mut self.events);
-        self.tell();
+        self.deliver();
         if let Some(correct) = self.correct.filter(|_| self.is_held_back) {
             correct(&mut output, command);
             if let Some(text) = &output.final_text {
@@ -235,7 +238,7 @@ impl<'a> Hearing<'a> {
         output
     }
 
-    fn tell(&mut self) {
+    fn deliver(&mut self) {
         for event in std::mem::take(&mut self.events) {
             match &event {
                 StreamEvent::FinalText { .. } => {

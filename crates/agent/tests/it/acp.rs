@@ -1,4 +1,4 @@
-//! Turns of an agent that speaks the Agent Client Protocol, played by a shell: what it is told, what is
+//! Turns of an agent that speaks the Agent Client Protocol, played by a shell: what it is received, what is
 //! believed, who is asked, and how every kind of trouble ends.
 
 use std::time::Duration;
@@ -11,27 +11,27 @@ use tertulia_dialect::stream::{ErrorClass, StreamEvent, ViolationKind};
 use tertulia_session::json::Json;
 
 use crate::fake_acp::{agent, rude_agent};
+use crate::fake_agent::{FakeAgent, is_alive, with_growing_time};
 use crate::recorder::{Recorder, error_of, text_of};
-use crate::stage::{Stage, is_alive, with_growing_time};
 
-fn spec_of(stage: &Stage) -> AgentSpec {
-    stage.spec(AgentKind::Acp)
+fn spec_of(fake_agent: &FakeAgent) -> AgentSpec {
+    fake_agent.spec(AgentKind::Acp)
 }
 
-/// The same for an agent that ends by itself once it was told, and takes its time.
-fn patient_spec_of(stage: &Stage) -> AgentSpec {
-    let mut spec = spec_of(stage);
+/// The same for an agent that ends by itself once it was received, and takes its time.
+fn patient_spec_of(fake_agent: &FakeAgent) -> AgentSpec {
+    let mut spec = spec_of(fake_agent);
     spec.timeouts.grace = Duration::from_secs(10);
     spec
 }
 
-fn play(stage: &Stage, recorder: &mut Recorder) -> TurnReport {
-    recorder.run(&spec_of(stage), &CancelToken::new())
+fn play(fake_agent: &FakeAgent, recorder: &mut Recorder) -> TurnReport {
+    recorder.run(&spec_of(fake_agent), &CancelToken::new())
 }
 
 #[test]
-fn an_agent_is_greeted_asked_and_heard() {
-    let stage = agent(
+fn an_agent_is_initialised_prompted_and_read() {
+    let fake_agent = agent(
         r#"
 update '{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Hm."}}'
 chunk 'Hel'; chunk 'lo.'
@@ -39,35 +39,35 @@ say '{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn","usage":{"inputTo
 hear"#,
     );
     let mut recorder = Recorder::default();
-    let report = play(&stage, &mut recorder);
+    let report = play(&fake_agent, &mut recorder);
     assert_eq!(text_of(&report), "Hello.");
-    assert_eq!((report.ended, report.left_behind), (Ended::ByItself, 0));
+    assert_eq!((report.ended, report.orphans_killed), (Ended::ByItself, 0));
     assert_eq!(recorder.text(), "Hello.");
     assert!(recorder.is_fed);
     assert!(recorder.events.contains(&StreamEvent::Thinking { text: "Hm.".to_owned() }));
     assert_eq!(report.output.usage.unwrap().output, Some(2));
     assert_eq!(report.output.native_session_id.as_deref(), Some("s-1"));
-    let cwd = spec_of(&stage).cwd;
-    let told = stage.note("told");
-    let told: Vec<&str> = told.lines().collect();
-    assert_eq!(told.len(), 3, "and then its stdin was closed");
-    assert!(told[0].contains(r#""method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false}"#));
+    let cwd = spec_of(&fake_agent).cwd;
+    let received = fake_agent.note("received");
+    let received: Vec<&str> = received.lines().collect();
+    assert_eq!(received.len(), 3, "and then its stdin was closed");
+    assert!(received[0].contains(r#""method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false}"#));
     assert_eq!(
-        told[1],
+        received[1],
         format!(
             r#"{{"jsonrpc":"2.0","id":2,"method":"session/new","params":{{"cwd":"{}","mcpServers":[]}}}}"#,
             cwd.display()
         )
     );
     assert_eq!(
-        told[2],
+        received[2],
         r#"{"jsonrpc":"2.0","id":4,"method":"session/prompt","params":{"sessionId":"s-1","prompt":[{"type":"text","text":"<instructions>\nBe brief.\n</instructions>\n\nWhat is it?"}]}}"#
     );
 }
 
 #[test]
 fn a_long_prompt_arrives_byte_for_byte() {
-    let stage = agent("chunk 'Read.'; stop end_turn; hear");
+    let fake_agent = agent("chunk 'Read.'; stop end_turn; hear");
     let prompt = "é \"quoted\" \\ \u{2028} [NEXT: x]\n\t".repeat(10_000);
     let request = TurnRequest {
         turn: "t",
@@ -77,78 +77,79 @@ fn a_long_prompt_arrives_byte_for_byte() {
         system: None,
         body: None,
     };
-    let report = run(&spec_of(&stage), &request, &CancelToken::new(), &mut Recorder::default());
+    let report =
+        run(&spec_of(&fake_agent), &request, &CancelToken::new(), &mut Recorder::default());
     assert_eq!(text_of(&report), "Read.");
-    let told = stage.note("told");
-    let line = told.lines().nth(2).unwrap();
+    let received = fake_agent.note("received");
+    let line = received.lines().nth(2).unwrap();
     assert!(line.contains(Json::text(&prompt).as_str()));
 }
 
 #[test]
 fn a_model_is_asked_for_before_the_prompt() {
-    let stage = agent(
+    let fake_agent = agent(
         r#"
 say '{"jsonrpc":"2.0","id":3,"result":{}}'
 hear; chunk 'Yes.'; stop end_turn"#,
     );
-    let mut spec = spec_of(&stage);
+    let mut spec = spec_of(&fake_agent);
     spec.model = Some("m-9".into());
     let report = Recorder::default().run(&spec, &CancelToken::new());
     assert_eq!(text_of(&report), "Yes.");
     assert_eq!(report.output.model.as_deref(), Some("m-9"));
-    let told = stage.note("told");
+    let received = fake_agent.note("received");
     assert!(
-        told.lines().nth(2).unwrap().contains(
+        received.lines().nth(2).unwrap().contains(
             r#""method":"session/set_model","params":{"sessionId":"s-1","modelId":"m-9"}"#
         )
     );
 
-    let stage =
+    let fake_agent =
         agent(r#"say '{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"no m-9"}}'; hear"#);
-    spec.args = spec_of(&stage).args;
-    spec.env = spec_of(&stage).env;
+    spec.args = spec_of(&fake_agent).args;
+    spec.env = spec_of(&fake_agent).env;
     let report = Recorder::default().run(&spec, &CancelToken::new());
     assert_eq!(error_of(&report), (ErrorClass::Setup, "no m-9"));
 }
 
 #[test]
 fn what_is_not_offered_is_answered_so() {
-    let stage = agent(
+    let fake_agent = agent(
         r#"
 say '{"jsonrpc":"2.0","id":77,"method":"fs/read_text_file","params":{"sessionId":"s-1","path":"/etc/passwd"}}'
 hear; chunk 'Then not.'; stop end_turn; hear"#,
     );
-    assert_eq!(text_of(&play(&stage, &mut Recorder::default())), "Then not.");
-    let told = stage.note("told");
-    let last = told.lines().last().unwrap();
+    assert_eq!(text_of(&play(&fake_agent, &mut Recorder::default())), "Then not.");
+    let received = fake_agent.note("received");
+    let last = received.lines().last().unwrap();
     assert!(last.starts_with(r#"{"jsonrpc":"2.0","id":77,"error":{"code":-32601,"#), "{last}");
 }
 
 /// Lets an agent ask, and gives what it was answered.
 fn asked(permissions: Permissions, answer: PermissionAnswer) -> (TurnReport, Recorder, String) {
-    let stage = agent("may; hear; chunk 'Done.'; stop end_turn; hear");
-    let mut spec = spec_of(&stage);
+    let fake_agent = agent("may; hear; chunk 'Done.'; stop end_turn; hear");
+    let mut spec = spec_of(&fake_agent);
     spec.permissions = permissions;
     let mut recorder = Recorder { answer, ..Recorder::default() };
     let report = recorder.run(&spec, &CancelToken::new());
-    let told = stage.note("told");
-    (report, recorder, told.lines().nth(3).unwrap().to_owned())
+    let received = fake_agent.note("received");
+    (report, recorder, received.lines().nth(3).unwrap().to_owned())
 }
 
 #[test]
 fn with_full_permissions_the_first_choice_that_allows_is_taken() {
-    let (report, recorder, told) = asked(Permissions::Full, PermissionAnswer::EndTurn);
+    let (report, recorder, received) = asked(Permissions::Full, PermissionAnswer::EndTurn);
     assert_eq!(text_of(&report), "Done.");
     assert_eq!(recorder.asked, []);
     assert_eq!(
-        told,
+        received,
         r#"{"jsonrpc":"2.0","id":"p-1","result":{"outcome":{"outcome":"selected","optionId":"always"}}}"#
     );
 }
 
 #[test]
 fn otherwise_the_person_is_asked() {
-    let (report, recorder, told) =
+    let (report, recorder, received) =
         asked(Permissions::Edit, PermissionAnswer::Choose("once".into()));
     assert_eq!(text_of(&report), "Done.");
     let [request] = &recorder.asked[..] else { panic!("{:?}", recorder.asked) };
@@ -156,40 +157,40 @@ fn otherwise_the_person_is_asked() {
     assert_eq!(request.input.as_ref().unwrap().as_str(), r#"{"command":"rm -r build"}"#);
     let choices: Vec<_> = request.choices.iter().map(|it| (&*it.id, it.allows)).collect();
     assert_eq!(choices, [("always", true), ("once", true), ("no", false)]);
-    assert!(told.contains(r#""optionId":"once""#), "{told}");
+    assert!(received.contains(r#""optionId":"once""#), "{received}");
     assert_eq!(report.output.denied_tools, []);
 
-    let (report, _, told) = asked(Permissions::Read, PermissionAnswer::Deny);
+    let (report, _, received) = asked(Permissions::Read, PermissionAnswer::Deny);
     assert_eq!(text_of(&report), "Done.");
-    assert!(told.contains(r#""optionId":"no""#), "{told}");
+    assert!(received.contains(r#""optionId":"no""#), "{received}");
     assert_eq!(report.output.denied_tools.len(), 1);
 
-    let (.., told) = asked(Permissions::Read, PermissionAnswer::Choose("made up".into()));
-    assert!(told.contains(r#""optionId":"no""#), "{told}");
+    let (.., received) = asked(Permissions::Read, PermissionAnswer::Choose("made up".into()));
+    assert!(received.contains(r#""optionId":"no""#), "{received}");
 }
 
 #[test]
 fn where_nobody_can_answer_the_turn_ends_and_says_so() {
-    let stage = agent("trap '' TERM; chunk 'I will.'; may; hear; hear; stop cancelled; hear");
+    let fake_agent = agent("trap '' TERM; chunk 'I will.'; may; hear; hear; stop cancelled; hear");
     let mut recorder = Recorder { answer: PermissionAnswer::EndTurn, ..Recorder::default() };
-    let report = recorder.run(&patient_spec_of(&stage), &CancelToken::new());
+    let report = recorder.run(&patient_spec_of(&fake_agent), &CancelToken::new());
     assert_eq!(report.ended, Ended::NeedsPerson);
     let (class, message) = error_of(&report);
     assert_eq!(class, ErrorClass::Refused);
     assert!(message.contains("the agent asks for permission: "), "{message}");
     assert!(message.contains("rm -r build"), "{message}");
     assert_eq!(report.output.partial_text.as_deref(), Some("I will."));
-    let told = stage.note("told");
-    let told: Vec<&str> = told.lines().skip(3).collect();
-    assert!(told[0].contains(r#"{"outcome":"cancelled"}"#), "{told:?}");
-    assert!(told[1].contains(r#""method":"session/cancel""#), "{told:?}");
+    let received = fake_agent.note("received");
+    let received: Vec<&str> = received.lines().skip(3).collect();
+    assert!(received[0].contains(r#"{"outcome":"cancelled"}"#), "{received:?}");
+    assert!(received[1].contains(r#""method":"session/cancel""#), "{received:?}");
 }
 
 #[test]
 fn the_clocks_stand_still_while_a_person_is_asked() {
     with_growing_time(|time| {
-        let stage = agent("may; hear; chunk 'Done.'; stop end_turn; hear");
-        let mut spec = spec_of(&stage);
+        let fake_agent = agent("may; hear; chunk 'Done.'; stop end_turn; hear");
+        let mut spec = spec_of(&fake_agent);
         spec.timeouts.total = time;
         spec.timeouts.silence = time;
         let answer = PermissionAnswer::Choose("once".into());
@@ -210,8 +211,8 @@ fn every_stop_reason_has_its_class() {
         ("cancelled", ErrorClass::Crash),
         ("tired", ErrorClass::Crash),
     ] {
-        let stage = agent(&format!("chunk 'So far.'; stop {reason}; hear"));
-        let report = play(&stage, &mut Recorder::default());
+        let fake_agent = agent(&format!("chunk 'So far.'; stop {reason}; hear"));
+        let report = play(&fake_agent, &mut Recorder::default());
         let (found, message) = error_of(&report);
         assert_eq!(found, class, "{message}");
         assert!(message.contains(reason), "{message}");
@@ -223,11 +224,11 @@ fn every_stop_reason_has_its_class() {
 
 #[test]
 fn only_what_is_said_between_the_prompt_and_its_answer_counts() {
-    let stage = rude_agent(
+    let fake_agent = rude_agent(
         r#"chunk 'Too early.'; greet; hear; chunk 'Now.'; stop end_turn; chunk 'Too late.'; stop end_turn; hear"#,
     );
     let mut recorder = Recorder::default();
-    let report = play(&stage, &mut recorder);
+    let report = play(&fake_agent, &mut recorder);
     assert_eq!(text_of(&report), "Now.");
     assert_eq!(recorder.text(), "Now.");
     let violations: Vec<_> = recorder
@@ -254,8 +255,9 @@ fn an_error_has_the_class_of_its_code_or_words() {
         (r#"{"code":-32603,"message":"Prompt is too long"}"#, ErrorClass::Overflow),
         (r#"{"code":-32603,"message":"oh"}"#, ErrorClass::Crash),
     ] {
-        let stage = agent(&format!(r#"say '{{"jsonrpc":"2.0","id":4,"error":{error}}}'; hear"#));
-        let report = play(&stage, &mut Recorder::default());
+        let fake_agent =
+            agent(&format!(r#"say '{{"jsonrpc":"2.0","id":4,"error":{error}}}'; hear"#));
+        let report = play(&fake_agent, &mut Recorder::default());
         assert_eq!(error_of(&report).0, class, "{error}");
     }
 }
@@ -268,17 +270,17 @@ fn an_agent_that_ends_before_it_answers_leaves_its_last_words() {
     assert!(message.contains("exit code 3") && message.contains("no such option"), "{message}");
     assert_eq!(report.ended, Ended::ByItself);
 
-    let stage = agent("chunk 'Half'; echo 'out of luck' >&2; exit 3");
-    let report = play(&stage, &mut Recorder::default());
+    let fake_agent = agent("chunk 'Half'; echo 'out of luck' >&2; exit 3");
+    let report = play(&fake_agent, &mut Recorder::default());
     let (class, message) = error_of(&report);
     assert_eq!(class, ErrorClass::Crash);
     assert!(message.contains("out of luck"), "{message}");
     assert_eq!(report.output.partial_text.as_deref(), Some("Half"));
 
-    let stage = rude_agent("echo 'Error: Not logged in' >&2; exit 1");
-    assert_eq!(error_of(&play(&stage, &mut Recorder::default())).0, ErrorClass::Auth);
+    let fake_agent = rude_agent("echo 'Error: Not logged in' >&2; exit 1");
+    assert_eq!(error_of(&play(&fake_agent, &mut Recorder::default())).0, ErrorClass::Auth);
 
-    let mut spec = spec_of(&stage);
+    let mut spec = spec_of(&fake_agent);
     spec.program = Some("/no/such/agent".into());
     let report = Recorder::default().run(&spec, &CancelToken::new());
     assert_eq!(error_of(&report).0, ErrorClass::Setup);
@@ -289,9 +291,9 @@ fn an_agent_that_ends_before_it_answers_leaves_its_last_words() {
 
 #[test]
 fn another_version_of_the_protocol_is_setup() {
-    let stage =
+    let fake_agent =
         rude_agent(r#"hear; say '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}'; hear"#);
-    let report = play(&stage, &mut Recorder::default());
+    let report = play(&fake_agent, &mut Recorder::default());
     let (class, message) = error_of(&report);
     assert_eq!(class, ErrorClass::Setup);
     assert!(message.contains("version 2"), "{message}");
@@ -299,25 +301,25 @@ fn another_version_of_the_protocol_is_setup() {
 
 #[test]
 fn a_cancelled_agent_is_told_and_its_processes_are_ended() {
-    let stage = agent(
+    let fake_agent = agent(
         r#"trap '' TERM; sleep 300 & echo $! >"$OUT/pid"; chunk 'Half'; hear; stop cancelled"#,
     );
     let cancel = CancelToken::new();
     let mut recorder = Recorder { cancel_on_text: Some(cancel.clone()), ..Recorder::default() };
-    let report = recorder.run(&patient_spec_of(&stage), &cancel);
+    let report = recorder.run(&patient_spec_of(&fake_agent), &cancel);
     assert_eq!(report.ended, Ended::Cancelled);
     assert_eq!(report.output.final_text, None);
     assert_eq!(report.output.partial_text.as_deref(), Some("Half"));
-    assert!(stage.note("told").lines().last().unwrap().contains("session/cancel"));
-    assert!(!is_alive(&stage.note("pid")));
+    assert!(fake_agent.note("received").lines().last().unwrap().contains("session/cancel"));
+    assert!(!is_alive(&fake_agent.note("pid")));
 }
 
 #[test]
 fn an_agent_that_is_deaf_to_a_cancel_is_ended_all_the_same() {
-    let stage = agent(r#"trap '' TERM; chunk 'Half'; while :; do sleep 1; done"#);
+    let fake_agent = agent(r#"trap '' TERM; chunk 'Half'; while :; do sleep 1; done"#);
     let cancel = CancelToken::new();
     let mut recorder = Recorder { cancel_on_text: Some(cancel.clone()), ..Recorder::default() };
-    let report = recorder.run(&spec_of(&stage), &cancel);
+    let report = recorder.run(&spec_of(&fake_agent), &cancel);
     assert_eq!(report.ended, Ended::Cancelled);
     assert_eq!(error_of(&report).0, ErrorClass::Cancelled);
 }
@@ -351,9 +353,9 @@ fn each_time_that_is_up_ends_the_turn() {
 
 #[test]
 fn an_agent_that_floods_us_with_requests_and_reads_nothing_is_ended() {
-    let stage = rude_agent(
+    let fake_agent = rude_agent(
         r#"while :; do say '{"jsonrpc":"2.0","id":5,"method":"terminal/create","params":{}}'; done"#,
     );
-    let report = play(&stage, &mut Recorder::default());
+    let report = play(&fake_agent, &mut Recorder::default());
     assert_eq!(report.ended, Ended::OverLimit);
 }

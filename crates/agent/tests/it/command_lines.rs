@@ -5,7 +5,7 @@ use tertulia_agent::{
     AgentKind, AgentSpec, CancelToken, CommandOutput, Permissions, TurnRequest, agents, run,
 };
 
-use crate::stage::{Ear, Stage, request};
+use crate::fake_agent::{FakeAgent, RecordingListener, request};
 
 /// Notes what it was given.
 const SCRIBE: &str = r#"
@@ -20,18 +20,18 @@ while [ $# -gt 0 ]; do
 done
 "#;
 
-fn note_args(stage: &Stage, spec: &AgentSpec, request: &TurnRequest<'_>) -> Vec<String> {
-    run(spec, request, &CancelToken::new(), &mut Ear::default());
-    stage.note("args").lines().map(str::to_owned).collect()
+fn note_args(fake_agent: &FakeAgent, spec: &AgentSpec, request: &TurnRequest<'_>) -> Vec<String> {
+    run(spec, request, &CancelToken::new(), &mut RecordingListener::default());
+    fake_agent.note("args").lines().map(str::to_owned).collect()
 }
 
 fn check(kind: &AgentKind, permissions: Permissions, model: Option<&str>, expected: &str) {
-    let stage = Stage::new(SCRIBE);
-    let mut spec = stage.spec(kind.clone());
+    let fake_agent = FakeAgent::new(SCRIBE);
+    let mut spec = fake_agent.spec(kind.clone());
     spec.permissions = permissions;
     spec.model = model.map(Into::into);
     spec.env.insert("IS_SANDBOX".into(), "1".into());
-    assert_eq!(note_args(&stage, &spec, &request("go")).join(" "), expected);
+    assert_eq!(note_args(&fake_agent, &spec, &request("go")).join(" "), expected);
 }
 
 #[test]
@@ -104,82 +104,87 @@ fn a_command_has_its_own_arguments_only() {
 
 #[test]
 fn claude_s_system_text_comes_in_a_file_that_nobody_else_reads_and_that_goes_with_the_turn() {
-    let stage = Stage::new(SCRIBE);
-    let spec = stage.spec(AgentKind::Cli(agents::CLAUDE));
+    let fake_agent = FakeAgent::new(SCRIBE);
+    let spec = fake_agent.spec(AgentKind::Cli(agents::CLAUDE));
     let system = "You are Max.\n@notes.md \"é\"\n".repeat(10_000);
     let request = TurnRequest { system: Some(&system), ..request("read @a.txt, ann@b.org") };
-    let args = note_args(&stage, &spec, &request);
+    let args = note_args(&fake_agent, &spec, &request);
     let at = args.iter().position(|arg| arg == "--append-system-prompt-file").unwrap();
-    assert_eq!(stage.note("system"), system);
-    assert_eq!(stage.note("prompt"), r"read \@a.txt, ann@b.org");
-    assert!(stage.note("mode").starts_with("drwx------"), "{}", stage.note("mode"));
+    assert_eq!(fake_agent.note("system"), system);
+    assert_eq!(fake_agent.note("prompt"), r"read \@a.txt, ann@b.org");
+    assert!(fake_agent.note("mode").starts_with("drwx------"), "{}", fake_agent.note("mode"));
     assert!(!std::path::Path::new(&args[at + 1]).exists());
 }
 
 #[test]
 fn a_prompt_is_no_command_of_claude_s_or_gemini_s() {
     for kind in [AgentKind::Cli(agents::CLAUDE), AgentKind::Cli(agents::GEMINI)] {
-        let stage = Stage::new(SCRIBE);
-        note_args(&stage, &stage.spec(kind), &request("/compact @b"));
-        assert_eq!(stage.note("prompt"), r"\/compact \@b");
+        let fake_agent = FakeAgent::new(SCRIBE);
+        note_args(&fake_agent, &fake_agent.spec(kind), &request("/compact @b"));
+        assert_eq!(fake_agent.note("prompt"), r"\/compact \@b");
     }
-    let stage = Stage::new(SCRIBE);
-    note_args(&stage, &stage.spec(AgentKind::Cli(agents::CODEX)), &request("/compact @b"));
-    assert_eq!(stage.note("prompt"), "/compact @b");
+    let fake_agent = FakeAgent::new(SCRIBE);
+    note_args(
+        &fake_agent,
+        &fake_agent.spec(AgentKind::Cli(agents::CODEX)),
+        &request("/compact @b"),
+    );
+    assert_eq!(fake_agent.note("prompt"), "/compact @b");
 }
 
 #[test]
 fn codex_s_system_text_is_an_argument_while_it_is_short() {
-    let stage = Stage::new(SCRIBE);
-    let spec = stage.spec(AgentKind::Cli(agents::CODEX));
+    let fake_agent = FakeAgent::new(SCRIBE);
+    let spec = fake_agent.spec(AgentKind::Cli(agents::CODEX));
     let request = TurnRequest { system: Some("You are \"Max\".\nBe\tbrief."), ..request("go") };
-    let args = note_args(&stage, &spec, &request);
+    let args = note_args(&fake_agent, &spec, &request);
     let expected = r#"developer_instructions="You are \"Max\".\nBe\tbrief.""#;
     assert_eq!(args.iter().filter(|arg| *arg == expected).count(), 1);
-    assert_eq!(stage.note("prompt"), "go");
+    assert_eq!(fake_agent.note("prompt"), "go");
 }
 
 #[test]
 fn codex_s_long_system_text_is_a_profile_that_goes_with_the_turn() {
-    let stage = Stage::new(SCRIBE);
-    let mut spec = stage.spec(AgentKind::Cli(agents::CODEX));
+    let fake_agent = FakeAgent::new(SCRIBE);
+    let mut spec = fake_agent.spec(AgentKind::Cli(agents::CODEX));
     let home = tempfile::tempdir().unwrap();
     spec.env.insert("CODEX_HOME".into(), home.path().to_str().unwrap().into());
     let system = "Be brief.\n".repeat(20_000);
     let request = TurnRequest { system: Some(&system), ..request("go") };
-    let args = note_args(&stage, &spec, &request);
+    let args = note_args(&fake_agent, &spec, &request);
     assert!(args.iter().all(|arg| arg.len() < 200));
     let setting = format!("developer_instructions=\"{}\"\n", system.replace('\n', "\\n"));
-    assert_eq!(stage.note("profile"), setting);
-    assert_eq!(stage.note("prompt"), "go");
+    assert_eq!(fake_agent.note("profile"), setting);
+    assert_eq!(fake_agent.note("prompt"), "go");
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn codex_s_long_system_text_stands_in_front_of_the_prompt_where_no_profile_can_be() {
+fn codex_s_long_system_text_comes_before_the_prompt_where_no_profile_can_be_written() {
     let system = "Be brief.\n".repeat(20_000);
     let request = TurnRequest { system: Some(&system), ..request("go") };
     let home = tempfile::tempdir().unwrap();
     for (folder, arg) in
         [("/nowhere", None), (home.path().to_str().unwrap(), Some("--profile=mine"))]
     {
-        let stage = Stage::new(SCRIBE);
-        let mut spec = stage.spec(AgentKind::Cli(agents::CODEX));
+        let fake_agent = FakeAgent::new(SCRIBE);
+        let mut spec = fake_agent.spec(AgentKind::Cli(agents::CODEX));
         spec.env.insert("CODEX_HOME".into(), folder.into());
         spec.args.extend(arg.map(Into::into));
-        note_args(&stage, &spec, &request);
-        assert_eq!(stage.note("prompt"), format!("{system}\n\ngo"));
+        note_args(&fake_agent, &spec, &request);
+        assert_eq!(fake_agent.note("prompt"), format!("{system}\n\ngo"));
     }
 }
 
 #[test]
-fn gemini_s_system_text_stands_in_front_of_the_prompt_and_its_folder_goes_with_the_turn() {
-    let stage = Stage::new(&format!("echo x >\"$TMPDIR/gemini-client-error-1.json\"\n{SCRIBE}"));
-    let spec = stage.spec(AgentKind::Cli(agents::GEMINI));
+fn gemini_s_system_text_comes_before_the_prompt_and_its_folder_is_removed_after_the_turn() {
+    let fake_agent =
+        FakeAgent::new(&format!("echo x >\"$TMPDIR/gemini-client-error-1.json\"\n{SCRIBE}"));
+    let spec = fake_agent.spec(AgentKind::Cli(agents::GEMINI));
     let request = TurnRequest { system: Some("You are Eva."), ..request("hi") };
-    note_args(&stage, &spec, &request);
-    assert_eq!(stage.note("prompt"), "You are Eva.\n\nhi");
-    let folder = stage.note("tmpdir");
+    note_args(&fake_agent, &spec, &request);
+    assert_eq!(fake_agent.note("prompt"), "You are Eva.\n\nhi");
+    let folder = fake_agent.note("tmpdir");
     assert!(folder.contains("tertulia-"), "{folder}");
     assert!(!std::path::Path::new(folder.trim()).exists());
 }
@@ -192,9 +197,9 @@ fn no_argument_is_a_message() {
         AgentKind::Cli(agents::CODEX),
         AgentKind::Cli(agents::GEMINI),
     ] {
-        let stage = Stage::new(SCRIBE);
-        let args = note_args(&stage, &stage.spec(kind), &request(flag));
+        let fake_agent = FakeAgent::new(SCRIBE);
+        let args = note_args(&fake_agent, &fake_agent.spec(kind), &request(flag));
         assert!(!args.iter().any(|arg| arg.contains(flag)));
-        assert_eq!(stage.note("prompt"), flag);
+        assert_eq!(fake_agent.note("prompt"), flag);
     }
 }

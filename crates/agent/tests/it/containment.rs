@@ -6,10 +6,10 @@ use tertulia_agent::{
     AgentKind, AgentSpec, CancelToken, CommandOutput, Containment, Ended, TurnReport, agents,
 };
 
-use crate::stage::{self, CONTAINMENTS, Stage, await_that, is_alive};
+use crate::fake_agent::{self, CONTAINMENTS, FakeAgent, await_that, is_alive};
 
-/// Children in a session of their own, forked twice, deaf to politeness. They hold the pipes open.
-const STRAYS: &str = r#"
+/// Children in a session of their own, forked twice, unresponsive to politeness. They track the pipes open.
+const ORPHANS: &str = r#"
 setsid sh -c 'trap "" TERM HUP; echo $$ >"$OUT/session"; while :; do sleep 1; done' &
 ( ( setsid nohup sh -c 'echo $$ >"$OUT/orphan"; exec sleep 300' & ) & )
 ( sh -c 'echo $$ >"$OUT/plain"; exec sleep 300' & )
@@ -17,23 +17,28 @@ while ! [ -s "$OUT/session" ] || ! [ -s "$OUT/orphan" ] || ! [ -s "$OUT/plain" ]
 "#;
 const NAMES: [&str; 3] = ["session", "orphan", "plain"];
 
-fn text(stage: &Stage) -> AgentSpec {
-    stage.spec(AgentKind::Command(CommandOutput::Text))
+fn text(fake_agent: &FakeAgent) -> AgentSpec {
+    fake_agent.spec(AgentKind::Command(CommandOutput::Text))
 }
 
-fn assert_all_gone(stage: &Stage) {
+fn assert_all_gone(fake_agent: &FakeAgent) {
     for name in NAMES {
-        let pid = stage.note(name);
+        let pid = fake_agent.note(name);
         assert!(!is_alive(&pid), "{name} lives on as {pid}");
     }
 }
 
 /// Cancels once the script wrote this note.
-fn play_until(note: &str, stage: &Stage, spec: &AgentSpec, containment: Containment) -> TurnReport {
+fn play_until(
+    note: &str,
+    fake_agent: &FakeAgent,
+    spec: &AgentSpec,
+    containment: Containment,
+) -> TurnReport {
     let cancel = CancelToken::new();
     std::thread::scope(|scope| {
-        let turn = scope.spawn(|| stage::play_held_by(containment, spec, &cancel));
-        stage.await_note(note);
+        let turn = scope.spawn(|| fake_agent::run_contained(containment, spec, &cancel));
+        fake_agent.await_note(note);
         cancel.cancel();
         turn.join().unwrap()
     })
@@ -42,44 +47,47 @@ fn play_until(note: &str, stage: &Stage, spec: &AgentSpec, containment: Containm
 #[test]
 fn what_an_agent_leaves_behind_at_a_good_end_is_ended_and_counted() {
     for containment in CONTAINMENTS {
-        let stage = Stage::new(&format!("{STRAYS}\necho done"));
-        let report = stage::play_held_by(containment, &text(&stage), &CancelToken::new());
-        assert_eq!(stage::answer(&report), "done\n");
+        let fake_agent = FakeAgent::new(&format!("{ORPHANS}\necho done"));
+        let report =
+            fake_agent::run_contained(containment, &text(&fake_agent), &CancelToken::new());
+        assert_eq!(fake_agent::answer(&report), "done\n");
         assert_eq!(report.ended, Ended::ByItself);
-        assert!(report.left_behind >= 3, "{report:?}");
-        assert_all_gone(&stage);
+        assert!(report.orphans_killed >= 3, "{report:?}");
+        assert_all_gone(&fake_agent);
     }
 }
 
 #[test]
 fn a_cancel_ends_the_whole_tree() {
     for containment in CONTAINMENTS {
-        let stage = Stage::new(&format!("{STRAYS}\necho part\necho >\"$OUT/ready\"\nsleep 300"));
-        let report = play_until("ready", &stage, &text(&stage), containment);
+        let fake_agent =
+            FakeAgent::new(&format!("{ORPHANS}\necho part\necho >\"$OUT/ready\"\nsleep 300"));
+        let report = play_until("ready", &fake_agent, &text(&fake_agent), containment);
         assert_eq!(report.ended, Ended::Cancelled);
-        assert_eq!(stage::failure(&report), ("cancelled", "it was cancelled"));
+        assert_eq!(fake_agent::failure(&report), ("cancelled", "it was cancelled"));
         assert_eq!(report.output.partial_text.as_deref(), Some("part\n"));
-        assert_all_gone(&stage);
+        assert_all_gone(&fake_agent);
     }
 }
 
 #[test]
 fn who_is_left_when_the_program_hears_the_polite_word_is_counted() {
-    let deaf = "trap \"\" TERM HUP; echo $$ >\"$OUT/deaf\"; while :; do sleep 0.05; done";
+    let unresponsive =
+        "trap \"\" TERM HUP; echo $$ >\"$OUT/unresponsive\"; while :; do sleep 0.05; done";
     let check = |containment, main: &str, is_deaf: bool| {
         let trap = if is_deaf { "trap '' TERM\n" } else { "" };
-        let stage = Stage::new(&format!("{trap}setsid sh -c '{deaf}' &\n{main}"));
-        let mut spec = text(&stage);
+        let fake_agent = FakeAgent::new(&format!("{trap}setsid sh -c '{unresponsive}' &\n{main}"));
+        let mut spec = text(&fake_agent);
         if !is_deaf {
             spec.timeouts.grace = Duration::from_secs(10);
         }
-        let report = play_until("deaf", &stage, &spec, containment);
-        // One that had to be killed itself has left nobody behind. The deaf one may have a child.
+        let report = play_until("unresponsive", &fake_agent, &spec, containment);
+        // One that had to be killed itself has left nobody behind. The unresponsive one may have a child.
         let count = if is_deaf { 0..=0 } else { 1..=2 };
-        assert!(count.contains(&report.left_behind), "{report:?}");
-        assert!(!is_alive(&stage.note("deaf")));
+        assert!(count.contains(&report.orphans_killed), "{report:?}");
+        assert!(!is_alive(&fake_agent.note("unresponsive")));
     };
-    // All at once: those that are polite wait for the deaf one as long as they may.
+    // All at once: those that are polite wait for the unresponsive one as long as they may.
     std::thread::scope(|scope| {
         for containment in CONTAINMENTS {
             scope.spawn(move || check(containment, "exec sleep 300", false));
@@ -90,40 +98,40 @@ fn who_is_left_when_the_program_hears_the_polite_word_is_counted() {
 
 #[test]
 fn a_turn_that_was_cancelled_before_it_began_starts_nothing() {
-    let stage = Stage::new("echo >\"$OUT/started\"; echo done");
+    let fake_agent = FakeAgent::new("echo >\"$OUT/started\"; echo done");
     let cancel = CancelToken::new();
     cancel.cancel();
-    let report = stage::play_held_by(Containment::Descendants, &text(&stage), &cancel);
+    let report = fake_agent::run_contained(Containment::Descendants, &text(&fake_agent), &cancel);
     assert_eq!((report.ended, report.containment), (Ended::Cancelled, Containment::None));
-    assert!(!stage.out("started").exists());
+    assert!(!fake_agent.out("started").exists());
 }
 
 #[test]
 fn an_agent_that_is_deaf_to_the_polite_word_is_killed() {
     for containment in CONTAINMENTS {
-        let stage = Stage::new(
+        let fake_agent = FakeAgent::new(
             "trap '' TERM INT HUP\necho $$ >\"$OUT/pid\"\necho >\"$OUT/ready\"\n\
              while :; do sleep 0.1; done",
         );
-        let report = play_until("ready", &stage, &text(&stage), containment);
+        let report = play_until("ready", &fake_agent, &text(&fake_agent), containment);
         assert_eq!(report.ended, Ended::Cancelled);
-        assert!(!is_alive(&stage.note("pid")));
+        assert!(!is_alive(&fake_agent.note("pid")));
     }
 }
 
 #[test]
 fn an_agent_that_hears_the_polite_word_may_tidy_up() {
     for containment in CONTAINMENTS {
-        let stage = Stage::new(
+        let fake_agent = FakeAgent::new(
             "trap 'echo tidy >\"$OUT/tidy\"; exit 0' TERM\necho >\"$OUT/ready\"\n\
              while :; do sleep 0.05; done",
         );
-        let mut spec = text(&stage);
+        let mut spec = text(&fake_agent);
         spec.timeouts.grace = Duration::from_secs(20);
-        let report = play_until("ready", &stage, &spec, containment);
-        assert_eq!(stage.note("tidy"), "tidy\n");
+        let report = play_until("ready", &fake_agent, &spec, containment);
+        assert_eq!(fake_agent.note("tidy"), "tidy\n");
         // It ended with 0, and yet it did not answer.
-        assert_eq!(stage::failure(&report), ("cancelled", "it was cancelled"));
+        assert_eq!(fake_agent::failure(&report), ("cancelled", "it was cancelled"));
     }
 }
 
@@ -133,15 +141,15 @@ fn what_an_agent_answers_to_a_cancel_is_no_answer() {
     let start = r#"{"type":"system","subtype":"init","session_id":"s-1","model":"m-1"}"#;
     let result = r#"{"type":"result","subtype":"success","is_error":false,"result":"Slept.","session_id":"s-1"}"#;
     for containment in CONTAINMENTS {
-        let stage = Stage::new(&format!(
+        let fake_agent = FakeAgent::new(&format!(
             "echo '{start}'\nanswer() {{ echo '{result}'; exit 0; }}\ntrap answer TERM\n\
              echo >\"$OUT/ready\"\nwhile :; do sleep 0.05; done",
         ));
-        let mut spec = stage.spec(AgentKind::Cli(agents::CLAUDE));
+        let mut spec = fake_agent.spec(AgentKind::Cli(agents::CLAUDE));
         spec.timeouts.grace = Duration::from_secs(20);
-        let report = play_until("ready", &stage, &spec, containment);
+        let report = play_until("ready", &fake_agent, &spec, containment);
         assert_eq!(report.ended, Ended::Cancelled);
-        assert_eq!(stage::failure(&report), ("cancelled", "it was cancelled"));
+        assert_eq!(fake_agent::failure(&report), ("cancelled", "it was cancelled"));
         assert_eq!(report.output.final_text, None);
     }
 }
@@ -151,38 +159,43 @@ fn a_control_group_holds_what_clears_its_environment() {
     if tertulia_agent::containment() != Containment::ControlGroup {
         return tertulia_test_needs::skip(tertulia_test_needs::Need::ControlGroups);
     }
-    let stage = Stage::new(
+    let fake_agent = FakeAgent::new(
         "env -i OUT=\"$OUT\" setsid sh -c '( sh -c '\\''echo $$ >\"$OUT/bare\"; \
          exec sleep 300'\\'' & )'\nwhile ! [ -s \"$OUT/bare\" ]; do sleep 0.01; done\necho done",
     );
-    let report = stage::play(&text(&stage), "go");
+    let report = fake_agent::play(&text(&fake_agent), "go");
     assert_eq!(report.containment, Containment::ControlGroup);
-    assert_eq!(report.left_behind, 1);
-    assert!(!is_alive(&stage.note("bare")));
+    assert_eq!(report.orphans_killed, 1);
+    assert!(!is_alive(&fake_agent.note("bare")));
 }
 
 #[test]
 fn the_mark_finds_what_left_its_parents_before_anybody_looked() {
-    let stage = Stage::new(
+    let fake_agent = FakeAgent::new(
         "( setsid sh -c '( sh -c \"echo \\$\\$ >$OUT/orphan; exec sleep 300\" & )' & )\n\
          while ! [ -s \"$OUT/orphan\" ]; do sleep 0.01; done\necho done",
     );
-    let report = stage::play_held_by(Containment::Descendants, &text(&stage), &CancelToken::new());
-    assert_eq!(stage::answer(&report), "done\n");
+    let report = fake_agent::run_contained(
+        Containment::Descendants,
+        &text(&fake_agent),
+        &CancelToken::new(),
+    );
+    assert_eq!(fake_agent::answer(&report), "done\n");
     assert_eq!(report.containment, Containment::Descendants);
-    assert!(!is_alive(&stage.note("orphan")));
+    assert!(!is_alive(&fake_agent.note("orphan")));
 }
 
 #[test]
 fn fifty_grandchildren_go_with_their_turn() {
     for containment in CONTAINMENTS {
-        let stage = Stage::new(
+        let fake_agent = FakeAgent::new(
             "i=0\nwhile [ $i -lt 50 ]; do ( setsid sleep 300 & echo $! >>\"$OUT/pids\" ); \
              i=$((i+1)); done\necho done",
         );
-        let report = stage::play_held_by(containment, &text(&stage), &CancelToken::new());
-        assert_eq!(report.left_behind, 50);
-        let pids = stage.note("pids");
+        let report =
+            fake_agent::run_contained(containment, &text(&fake_agent), &CancelToken::new());
+        assert_eq!(report.orphans_killed, 50);
+        let pids = fake_agent.note("pids");
         assert_eq!(pids.lines().count(), 50);
         assert_eq!(pids.lines().filter(|pid| is_alive(pid)).count(), 0);
     }
@@ -191,29 +204,29 @@ fn fifty_grandchildren_go_with_their_turn() {
 #[test]
 fn two_turns_at_once_do_not_end_each_other() {
     for containment in CONTAINMENTS {
-        let slow = Stage::new(
+        let slow = FakeAgent::new(
             "( setsid sleep 300 & echo $! >\"$OUT/child\" )\n\
              while ! [ -e \"$OUT/go\" ]; do sleep 0.01; done\n\
              kill -0 \"$(cat \"$OUT/child\")\" && echo alive",
         );
-        let quick = Stage::new("( setsid sleep 300 & )\necho done");
+        let quick = FakeAgent::new("( setsid sleep 300 & )\necho done");
         std::thread::scope(|scope| {
             let spec = text(&slow);
-            let turn =
-                scope.spawn(move || stage::play_held_by(containment, &spec, &CancelToken::new()));
+            let turn = scope
+                .spawn(move || fake_agent::run_contained(containment, &spec, &CancelToken::new()));
             slow.await_note("child");
             let cancel = CancelToken::new();
-            let report = stage::play_held_by(containment, &text(&quick), &cancel);
-            assert_eq!((stage::answer(&report), report.left_behind), ("done\n", 1));
+            let report = fake_agent::run_contained(containment, &text(&quick), &cancel);
+            assert_eq!((fake_agent::answer(&report), report.orphans_killed), ("done\n", 1));
             std::fs::write(slow.out("go"), "").unwrap();
-            assert_eq!(stage::answer(&turn.join().unwrap()), "alive\n");
+            assert_eq!(fake_agent::answer(&turn.join().unwrap()), "alive\n");
         });
     }
 }
 
 #[test]
 fn no_group_is_left_behind() {
-    if !stage::is_in_own_process(
+    if !fake_agent::is_in_own_process(
         "containment::no_group_is_left_behind",
         &[("PATH", "/usr/local/bin:/usr/bin:/bin")],
     ) {
@@ -229,9 +242,9 @@ fn no_group_is_left_behind() {
             .filter(|it| it.as_ref().unwrap().file_name().to_string_lossy().contains(&own))
             .count()
     };
-    let stage = Stage::new(&format!("{STRAYS}\necho done"));
+    let fake_agent = FakeAgent::new(&format!("{ORPHANS}\necho done"));
     for _ in 0..3 {
-        stage::play(&text(&stage), "go");
+        fake_agent::play(&text(&fake_agent), "go");
         await_that(|| count() == 0);
     }
 }
@@ -242,26 +255,27 @@ fn what_a_killed_run_of_ours_left_behind_is_ended_by_the_next() {
     const FORCED: &str = "STAGE_CONTAINMENT";
     let test = "containment::what_a_killed_run_of_ours_left_behind_is_ended_by_the_next";
     if let Ok(out) = std::env::var(FOLDER) {
-        let stage =
-            Stage::new("( setsid sh -c 'echo $$ >\"$OUT/stray\"; exec sleep 300' & ); sleep 300");
-        let mut spec = text(&stage);
+        let fake_agent = FakeAgent::new(
+            "( setsid sh -c 'echo $$ >\"$OUT/stray\"; exec sleep 300' & ); sleep 300",
+        );
+        let mut spec = text(&fake_agent);
         spec.env.insert("OUT".into(), out.into());
         let number: usize = std::env::var(FORCED).unwrap().parse().unwrap();
-        stage::play_held_by(CONTAINMENTS[number], &spec, &CancelToken::new());
+        fake_agent::run_contained(CONTAINMENTS[number], &spec, &CancelToken::new());
         return;
     }
     for (number, containment) in CONTAINMENTS.into_iter().enumerate() {
-        let stage = Stage::new("echo done");
+        let fake_agent = FakeAgent::new("echo done");
         let mut inner = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", test])
-            .env(FOLDER, stage.out("").as_os_str())
+            .env(FOLDER, fake_agent.out("").as_os_str())
             .env(FORCED, number.to_string())
             .spawn()
             .unwrap();
-        let stray = stage.await_note("stray");
+        let stray = fake_agent.await_note("stray");
         inner.kill().unwrap();
         inner.wait().unwrap();
-        stage::play_held_by(containment, &text(&stage), &CancelToken::new());
+        fake_agent::run_contained(containment, &text(&fake_agent), &CancelToken::new());
         await_that(|| !is_alive(&stray));
     }
 }
@@ -271,7 +285,7 @@ fn leaving(test: &str, part: impl Fn(Containment)) {
     const FORCED: &str = "STAGE_CONTAINMENT";
     let path = ("PATH", "/usr/local/bin:/usr/bin:/bin");
     for number in ["0", "1", "2"] {
-        if stage::is_in_own_process(test, &[path, (FORCED, number)]) {
+        if fake_agent::is_in_own_process(test, &[path, (FORCED, number)]) {
             let number: usize = std::env::var(FORCED).unwrap().parse().unwrap();
             return part(CONTAINMENTS[number]);
         }
@@ -280,36 +294,38 @@ fn leaving(test: &str, part: impl Fn(Containment)) {
 
 #[test]
 fn who_leaves_the_process_ends_all_turns_at_once() {
-    /// What agents have that are ended in good order.
+    /// What agents have that are ended in good args.
     const GRACE: Duration = Duration::from_secs(60);
     let test = "containment::who_leaves_the_process_ends_all_turns_at_once";
     leaving(test, |containment| {
         let script = format!(
-            "trap '' TERM INT HUP\n{STRAYS}\necho $$ >\"$OUT/main\"\nwhile :; do sleep 0.05; done"
+            "trap '' TERM INT HUP\n{ORPHANS}\necho $$ >\"$OUT/main\"\nwhile :; do sleep 0.05; done"
         );
-        let stages = [Stage::new(&script), Stage::new(&script)];
+        let stages = [FakeAgent::new(&script), FakeAgent::new(&script)];
         std::thread::scope(|scope| {
-            let turns = stages.each_ref().map(|stage| {
-                let mut spec = text(stage);
+            let turns = stages.each_ref().map(|fake_agent| {
+                let mut spec = text(fake_agent);
                 spec.timeouts.grace = GRACE;
-                scope.spawn(move || stage::play_held_by(containment, &spec, &CancelToken::new()))
+                scope.spawn(move || {
+                    fake_agent::run_contained(containment, &spec, &CancelToken::new())
+                })
             });
-            let mains = stages.each_ref().map(|stage| stage.await_note("main"));
+            let mains = stages.each_ref().map(|fake_agent| fake_agent.await_note("main"));
             let since = Instant::now();
             tertulia_agent::end_all_now();
             let time = since.elapsed();
             // Those that were killed need a moment on a busy machine; the others would never go.
-            let pids = stages.iter().flat_map(|stage| NAMES.map(|name| stage.note(name)));
+            let pids = stages.iter().flat_map(|fake_agent| NAMES.map(|name| fake_agent.note(name)));
             for pid in pids.chain(mains) {
                 await_that(|| !is_alive(&pid));
             }
             assert!(time < GRACE, "the agents were given time: {time:?}");
             for turn in turns {
-                assert_eq!(stage::failure(&turn.join().unwrap()).0, "crash");
+                assert_eq!(fake_agent::failure(&turn.join().unwrap()).0, "crash");
             }
         });
-        let report = stage::play_held_by(containment, &text(&stages[0]), &CancelToken::new());
-        assert_eq!(stage::failure(&report).0, "cancelled");
+        let report = fake_agent::run_contained(containment, &text(&stages[0]), &CancelToken::new());
+        assert_eq!(fake_agent::failure(&report).0, "cancelled");
         assert_eq!(report.containment, Containment::None);
         // A second time there is nothing to do.
         tertulia_agent::end_all_now();
@@ -320,8 +336,8 @@ fn who_leaves_the_process_ends_all_turns_at_once() {
 fn who_leaves_while_turns_are_being_started_leaves_nothing() {
     let test = "containment::who_leaves_while_turns_are_being_started_leaves_nothing";
     leaving(test, |containment| {
-        let stage = Stage::new("( setsid sleep 300 & )\nsleep 300");
-        let out = stage.spec(AgentKind::Acp).env["OUT"].clone();
+        let fake_agent = FakeAgent::new("( setsid sleep 300 & )\nsleep 300");
+        let out = fake_agent.spec(AgentKind::Acp).env["OUT"].clone();
         let living = || {
             let processes = std::fs::read_dir("/proc").unwrap().flatten();
             let pids = processes.filter_map(|entry| entry.file_name().into_string().ok());
@@ -333,8 +349,10 @@ fn who_leaves_while_turns_are_being_started_leaves_nothing() {
         };
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                let spec = text(&stage);
-                scope.spawn(move || stage::play_held_by(containment, &spec, &CancelToken::new()));
+                let spec = text(&fake_agent);
+                scope.spawn(move || {
+                    fake_agent::run_contained(containment, &spec, &CancelToken::new())
+                });
             }
             await_that(|| living() > 0);
             tertulia_agent::end_all_now();

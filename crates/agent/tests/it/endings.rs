@@ -4,30 +4,30 @@ use std::time::Duration;
 
 use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Ended, Timeout, agents};
 
-use crate::stage::{Stage, answer, failure, play};
+use crate::fake_agent::{FakeAgent, answer, failure, play};
 
 const CLAUDE_START: &str = r#"{"type":"system","subtype":"init","session_id":"s-1","model":"m-1"}"#;
 const CLAUDE_RESULT: &str = r#"{"type":"result","subtype":"success","is_error":false,"result":"Hello.","session_id":"s-1"}"#;
 
-fn text(script: &str) -> (Stage, AgentSpec) {
-    let stage = Stage::new(script);
-    let spec = stage.spec(AgentKind::Command(CommandOutput::Text));
-    (stage, spec)
+fn text(script: &str) -> (FakeAgent, AgentSpec) {
+    let fake_agent = FakeAgent::new(script);
+    let spec = fake_agent.spec(AgentKind::Command(CommandOutput::Text));
+    (fake_agent, spec)
 }
 
-fn jsonl(script: &str) -> (Stage, AgentSpec) {
-    let stage = Stage::new(script);
-    let spec = stage.spec(AgentKind::Command(CommandOutput::Jsonl));
-    (stage, spec)
+fn jsonl(script: &str) -> (FakeAgent, AgentSpec) {
+    let fake_agent = FakeAgent::new(script);
+    let spec = fake_agent.spec(AgentKind::Command(CommandOutput::Jsonl));
+    (fake_agent, spec)
 }
 
-fn claude(script: &str) -> (Stage, AgentSpec) {
-    let stage = Stage::new(script);
-    let spec = stage.spec(AgentKind::Cli(agents::CLAUDE));
-    (stage, spec)
+fn claude(script: &str) -> (FakeAgent, AgentSpec) {
+    let fake_agent = FakeAgent::new(script);
+    let spec = fake_agent.spec(AgentKind::Cli(agents::CLAUDE));
+    (fake_agent, spec)
 }
 
-fn check(played: &(Stage, AgentSpec), class: &str, words: &str) {
+fn check(played: &(FakeAgent, AgentSpec), class: &str, words: &str) {
     let report = play(&played.1, "go");
     let (found, message) = failure(&report);
     assert_eq!(found, class, "{message}");
@@ -36,7 +36,7 @@ fn check(played: &(Stage, AgentSpec), class: &str, words: &str) {
 }
 
 #[test]
-fn an_agent_that_was_killed_is_told_apart() {
+fn an_agent_that_was_killed_is_distinguished() {
     check(&text("echo part; kill -9 $$"), "crash", "ended by signal 9; it was killed");
     check(&text("exit 137"), "crash", "exit code 137; it was killed");
     check(&claude(&format!("echo '{CLAUDE_START}'; kill -9 $$")), "crash", "without a final event");
@@ -50,8 +50,8 @@ fn half_a_line_at_the_end_is_not_an_answer() {
 
 #[test]
 fn garbage_is_not_an_answer() {
-    let (stage, spec) = jsonl(r#"head -c 100000 /dev/urandom; echo; echo '[1]'; echo 'null'"#);
-    check(&(stage, spec), "crash", "lines that could not be read: ");
+    let (fake_agent, spec) = jsonl(r#"head -c 100000 /dev/urandom; echo; echo '[1]'; echo 'null'"#);
+    check(&(fake_agent, spec), "crash", "lines that could not be read: ");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn success_is_not_believed_if_the_exit_says_otherwise() {
 }
 
 #[test]
-fn stderr_tells_why() {
+fn stderr_gives_the_reason() {
     check(&claude("echo 'Error: Invalid API key' >&2; exit 1"), "auth", "Invalid API key");
 }
 
@@ -165,6 +165,6 @@ fn the_output_s_end_is_not_waited_for_once_the_agent_is_gone() {
     let (_stage, spec) =
         claude(&format!("echo '{CLAUDE_START}'; echo '{CLAUDE_RESULT}'; sleep 300 &"));
     let report = play(&spec, "go");
-    assert_eq!((answer(&report), report.left_behind), ("Hello.", 1));
+    assert_eq!((answer(&report), report.orphans_killed), ("Hello.", 1));
     assert_eq!(report.ended, Ended::ByItself);
 }

@@ -2,7 +2,7 @@
 
 use tertulia_agent::{AgentKind, CancelToken, CommandOutput, agents, run};
 
-use crate::stage::{Ear, Stage, is_in_own_process, request};
+use crate::fake_agent::{FakeAgent, RecordingListener, is_in_own_process, request};
 
 const OURS: [(&str, &str); 16] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
@@ -24,11 +24,17 @@ const OURS: [(&str, &str); 16] = [
 ];
 
 fn check(kind: AgentKind, expected: &str) {
-    let stage = Stage::new("env | sed -n 's/^\\([A-Za-z_]*\\)=.*/\\1/p' | sort >\"$OUT/names\"");
-    run(&stage.spec(kind), &request("go"), &CancelToken::new(), &mut Ear::default());
+    let fake_agent =
+        FakeAgent::new("env | sed -n 's/^\\([A-Za-z_]*\\)=.*/\\1/p' | sort >\"$OUT/names\"");
+    run(
+        &fake_agent.spec(kind),
+        &request("go"),
+        &CancelToken::new(),
+        &mut RecordingListener::default(),
+    );
     // What a shell sets for itself.
     let own = ["_", "SHLVL", "OLDPWD"];
-    let names = stage.note("names");
+    let names = fake_agent.note("names");
     let names: Vec<_> = names.lines().filter(|name| !own.contains(name)).collect();
     assert_eq!(names.join(" "), expected);
 }
@@ -61,25 +67,25 @@ fn a_secret_of_ours_reaches_no_agent_and_each_sees_its_own_key() {
 
 #[test]
 fn the_team_file_adds_and_overrides() {
-    let stage = Stage::new(
+    let fake_agent = FakeAgent::new(
         "printf '%s %s' \"$CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC\" \"$MINE\" >\"$OUT/values\"",
     );
-    let mut spec = stage.spec(AgentKind::Cli(agents::CLAUDE));
+    let mut spec = fake_agent.spec(AgentKind::Cli(agents::CLAUDE));
     spec.env.insert("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".into(), "0".into());
     spec.env.insert("MINE".into(), "a b\n$(x)".into());
-    run(&spec, &request("go"), &CancelToken::new(), &mut Ear::default());
-    assert_eq!(stage.note("values"), "0 a b\n$(x)");
+    run(&spec, &request("go"), &CancelToken::new(), &mut RecordingListener::default());
+    assert_eq!(fake_agent.note("values"), "0 a b\n$(x)");
 }
 
 #[test]
 fn no_file_that_we_opened_reaches_an_agent() {
-    let stage = Stage::new("ls -l /proc/$$/fd >\"$OUT/files\"");
-    std::fs::write(stage.out("secret-file"), "").unwrap();
-    let open = || std::fs::File::open(stage.out("secret-file")).unwrap();
+    let fake_agent = FakeAgent::new("ls -l /proc/$$/fd >\"$OUT/files\"");
+    std::fs::write(fake_agent.out("secret-file"), "").unwrap();
+    let open = || std::fs::File::open(fake_agent.out("secret-file")).unwrap();
     let _open: Vec<_> = (0..20).map(|_| open()).collect();
-    let spec = stage.spec(AgentKind::Command(CommandOutput::Text));
-    run(&spec, &request("go"), &CancelToken::new(), &mut Ear::default());
-    let files = stage.note("files");
+    let spec = fake_agent.spec(AgentKind::Command(CommandOutput::Text));
+    run(&spec, &request("go"), &CancelToken::new(), &mut RecordingListener::default());
+    let files = fake_agent.note("files");
     assert!(files.contains("pipe:"), "{files}");
     assert!(!files.contains("secret-file"), "{files}");
 }

@@ -1,12 +1,12 @@
 //! An agent of the Agent Client Protocol, played by a shell. It answers the first two requests, notes all
-//! that it is told in `$OUT/told`, and then does what the test says.
+//! that it is received in `$OUT/received`, and then does what the test says.
 
-use crate::stage::Stage;
+use crate::fake_agent::FakeAgent;
 
 /// What every script begins with. `hear` takes the next line, `say` a whole message, `update` an update of
 /// the session, `chunk` a piece of text, `stop` a stop reason.
 const FIRST: &str = r#"
-hear() { IFS= read -r line || exit 0; printf '%s\n' "$line" >>"$OUT/told"; }
+hear() { IFS= read -r line || exit 0; printf '%s\n' "$line" >>"$OUT/received"; }
 say() { printf '%s\n' "$1"; }
 update() { say '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":'"$1"'}}'; }
 chunk() { update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}'; }
@@ -18,12 +18,12 @@ greet() {
 }
 "#;
 
-/// A stage with an agent that greets and takes the prompt before it does this.
-pub(crate) fn agent(rest: &str) -> Stage {
-    Stage::new(&format!("{FIRST}greet\nhear\n{rest}\n"))
+/// Returns a fake agent with an agent that greets and takes the prompt before it does this.
+pub(crate) fn agent(rest: &str) -> FakeAgent {
+    FakeAgent::new(&format!("{FIRST}greet\nhear\n{rest}\n"))
 }
 
-/// A stage with an agent that does only this.
-pub(crate) fn rude_agent(all: &str) -> Stage {
-    Stage::new(&format!("{FIRST}{all}\n"))
+/// Returns a fake agent with an agent that does only this.
+pub(crate) fn rude_agent(all: &str) -> FakeAgent {
+    FakeAgent::new(&format!("{FIRST}{all}\n"))
 }

@@ -53,13 +53,13 @@ impl FakeEndpoint {
         self.asked.recv_timeout(PATIENCE).unwrap();
     }
 
-    /// What it was sent, when it is done.
+    /// Returns what it was sent, when it is done.
     pub(crate) fn seen(self) -> Seen {
         self.thread.join().unwrap()
     }
 }
 
-/// A reply of this status with this body.
+/// Returns a reply of this status with this body.
 pub(crate) fn reply(status: &str, kind: &str, body: &str) -> Vec<Step> {
     let length = body.len();
     vec![Step::Send(
@@ -70,7 +70,7 @@ pub(crate) fn reply(status: &str, kind: &str, body: &str) -> Vec<Step> {
     )]
 }
 
-/// The head of a stream; what follows is its body, up to the end of the connection.
+/// Returns the head of a stream; what follows is its body, up to the end of the connection.
 pub(crate) fn stream(steps: Vec<Step>) -> Vec<Step> {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     std::iter::once(Step::Send(head.into())).chain(steps).collect()

@@ -3,7 +3,7 @@
 use tertulia_agent::{AgentKind, CancelToken, TurnReport, agents, run};
 use tertulia_dialect::stream::TextOrigin;
 
-use crate::stage::{Ear, Stage, answer, request};
+use crate::fake_agent::{FakeAgent, RecordingListener, answer, request};
 
 /// Plays a run whose stream gives these pieces and whose transcript, if any, holds this text.
 fn play(pieces: &[&str], transcript: Option<(&str, &str)>) -> (TurnReport, String) {
@@ -16,7 +16,7 @@ fn play(pieces: &[&str], transcript: Option<(&str, &str)>) -> (TurnReport, Strin
         ));
     }
     script.push_str("echo '{\"type\":\"result\",\"status\":\"success\",\"stats\":{}}'\n");
-    let stage = Stage::new(&script);
+    let fake_agent = FakeAgent::new(&script);
     let home = tempfile::tempdir().unwrap();
     if let Some((session, text)) = transcript {
         let folder = home.path().join(".gemini/tmp/some-project/chats");
@@ -28,17 +28,17 @@ fn play(pieces: &[&str], transcript: Option<(&str, &str)>) -> (TurnReport, Strin
         );
         std::fs::write(folder.join("session-2026-11-16T00-00-12345678.jsonl"), lines).unwrap();
     }
-    let mut spec = stage.spec(AgentKind::Cli(agents::GEMINI));
+    let mut spec = fake_agent.spec(AgentKind::Cli(agents::GEMINI));
     spec.env.insert("HOME".into(), home.path().to_str().unwrap().into());
-    let mut ear = Ear::default();
-    let report = run(&spec, &request("go"), &CancelToken::new(), &mut ear);
-    let told = ear.final_text().unwrap().to_owned();
-    (report, told)
+    let mut listener = RecordingListener::default();
+    let report = run(&spec, &request("go"), &CancelToken::new(), &mut listener);
+    let received = listener.final_text().unwrap().to_owned();
+    (report, received)
 }
 
 fn check(pieces: &[&str], transcript: Option<(&str, &str)>, expected: &str, origin: TextOrigin) {
-    let (report, told) = play(pieces, transcript);
-    assert_eq!((answer(&report), told.as_str()), (expected, expected));
+    let (report, received) = play(pieces, transcript);
+    assert_eq!((answer(&report), received.as_str()), (expected, expected));
     assert_eq!(report.output.final_text.unwrap().origin, origin);
 }
 

@@ -9,9 +9,9 @@ use tertulia_agent::{
 };
 use tertulia_dialect::stream::{ErrorClass, StreamEvent};
 
+use crate::fake_agent::is_in_own_process;
 use crate::fake_endpoint::{FakeEndpoint, Seen, Step, reply, stream};
 use crate::recorder::{Recorder, error_of, spec, text_of};
-use crate::stage::is_in_own_process;
 
 /// A variable that cargo sets for every test, long enough for a key.
 const KEY_VARIABLE: &str = "CARGO_PKG_DESCRIPTION";
@@ -32,7 +32,7 @@ fn turn(steps: Vec<Step>) -> (TurnReport, Recorder, Seen) {
     let fake = FakeEndpoint::start(steps);
     let mut recorder = Recorder::default();
     let report = recorder.run(&spec(endpoint(&fake.base_url)), &CancelToken::new());
-    assert_eq!((report.containment, report.left_behind), (Containment::None, 0));
+    assert_eq!((report.containment, report.orphans_killed), (Containment::None, 0));
     (report, recorder, fake.seen())
 }
 
@@ -57,7 +57,7 @@ fn send(line: &str) -> Step {
 }
 
 #[test]
-fn a_streamed_answer_is_told_piece_by_piece_and_counted() {
+fn a_streamed_answer_is_reported_piece_by_piece_and_counted() {
     let (report, recorder, seen) = turn(stream(vec![
         send(": warming up\n\n"),
         send(
@@ -212,10 +212,10 @@ fn the_key_is_in_no_error_and_no_event() {
         send(&format!("{second}\n\n")),
         send(&format!("data: {{\"error\":\"no {key}\"}}\n\n")),
     ]));
-    for told in [format!("{:?}", recorder.events), format!("{streamed:?}")] {
-        assert!(!told.contains(&key), "{told}");
+    for received in [format!("{:?}", recorder.events), format!("{streamed:?}")] {
+        assert!(!received.contains(&key), "{received}");
         let bytes = format!("{:?}", key.as_bytes());
-        assert!(!told.contains(bytes.trim_matches(['[', ']'])), "{told}");
+        assert!(!received.contains(bytes.trim_matches(['[', ']'])), "{received}");
     }
     assert!(error_of(&streamed).1.contains("[key]"));
 }
@@ -356,7 +356,7 @@ fn a_line_without_end_is_drained_and_not_kept() {
         .events
         .iter()
         .filter_map(|event| match event {
-            StreamEvent::Oversize { length, head } if head.len() <= 256 => Some(*length),
+            StreamEvent::Oversize { length, prefix } if prefix.len() <= 256 => Some(*length),
             _ => None,
         })
         .collect();

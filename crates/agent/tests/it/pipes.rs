@@ -1,4 +1,4 @@
-//! Prompts arrive whole, output comes in any pieces, and neither a flood nor a deaf agent does harm.
+//! Prompts arrive whole, output comes in any pieces, and neither a output_limit nor a unresponsive agent does harm.
 
 use std::time::Duration;
 
@@ -7,23 +7,25 @@ use tertulia_agent::{
 };
 use tertulia_dialect::stream::StreamEvent;
 
-use crate::stage::{Ear, Stage, answer, failure, is_in_own_process, play, request};
+use crate::fake_agent::{
+    FakeAgent, RecordingListener, answer, failure, is_in_own_process, play, request,
+};
 
 const PATH: (&str, &str) = ("PATH", "/usr/local/bin:/usr/bin:/bin");
 
-fn text(script: &str) -> (Stage, AgentSpec) {
-    let stage = Stage::new(script);
-    let spec = stage.spec(AgentKind::Command(CommandOutput::Text));
-    (stage, spec)
+fn text(script: &str) -> (FakeAgent, AgentSpec) {
+    let fake_agent = FakeAgent::new(script);
+    let spec = fake_agent.spec(AgentKind::Command(CommandOutput::Text));
+    (fake_agent, spec)
 }
 
 #[test]
 fn a_prompt_of_700_kb_arrives_byte_for_byte() {
     let line = "é – \u{2028} @a /b \\ \" $(x) `y` %s\r\n\t\u{1b}[0m\n";
     let prompt = line.repeat(700_000 / line.len() + 1);
-    let (stage, spec) = text("cat >\"$OUT/prompt\"; echo ok");
+    let (fake_agent, spec) = text("cat >\"$OUT/prompt\"; echo ok");
     assert_eq!(answer(&play(&spec, &prompt)), "ok\n");
-    assert_eq!(stage.note("prompt"), prompt);
+    assert_eq!(fake_agent.note("prompt"), prompt);
 }
 
 #[test]
@@ -56,10 +58,10 @@ fn an_agent_that_never_reads_and_never_answers_is_ended() {
 fn characters_may_be_cut_between_two_pieces() {
     let (_stage, spec) =
         text(r"printf 'a\303'; sleep 0.2; printf '\251b\360\237'; sleep 0.2; printf '\230\200'");
-    let mut ear = Ear::default();
-    let report = run(&spec, &request("go"), &CancelToken::new(), &mut ear);
+    let mut listener = RecordingListener::default();
+    let report = run(&spec, &request("go"), &CancelToken::new(), &mut listener);
     assert_eq!(answer(&report), "aéb😀");
-    let pieces: String = ear
+    let pieces: String = listener
         .events
         .iter()
         .filter_map(|event| match event {
@@ -68,7 +70,7 @@ fn characters_may_be_cut_between_two_pieces() {
         })
         .collect();
     assert_eq!(pieces, "aéb😀");
-    assert_eq!((ear.fed, ear.final_text()), (1, Some("aéb😀")));
+    assert_eq!((listener.fed, listener.final_text()), (1, Some("aéb😀")));
 }
 
 #[test]
@@ -78,7 +80,7 @@ fn a_flood_ends_at_the_limit_and_takes_no_memory() {
     }
     let (_stage, mut spec) = text("head -c 1000000000 /dev/zero | tr '\\0' y");
     spec.limits.text_bytes_max = 8 * 1024 * 1024;
-    let report = run(&spec, &request("go"), &CancelToken::new(), &mut Deaf);
+    let report = run(&spec, &request("go"), &CancelToken::new(), &mut EventsOnly);
     assert_eq!(report.ended, Ended::OverLimit);
     assert_eq!(failure(&report).0, "limit");
     assert!(report.output.partial_text.unwrap().len() <= 8 * 1024 * 1024);
@@ -90,15 +92,15 @@ fn a_flood_of_garbage_and_of_complaints_ends_too() {
     if !is_in_own_process("pipes::a_flood_of_garbage_and_of_complaints_ends_too", &[PATH]) {
         return;
     }
-    let stage = Stage::new("yes 'not json' >&2 & yes '{\"type\":'");
-    let mut spec = stage.spec(AgentKind::Cli(agents::CODEX));
+    let fake_agent = FakeAgent::new("yes 'not json' >&2 & yes '{\"type\":'");
+    let mut spec = fake_agent.spec(AgentKind::Cli(agents::CODEX));
     spec.limits.text_bytes_max = 1024 * 1024;
-    let mut ear = Ear::default();
-    let report = run(&spec, &request("go"), &CancelToken::new(), &mut ear);
+    let mut listener = RecordingListener::default();
+    let report = run(&spec, &request("go"), &CancelToken::new(), &mut listener);
     assert_eq!(report.ended, Ended::OverLimit);
     assert_eq!(failure(&report).0, "limit");
     assert!(report.output.lines.unparsed > 100_000);
-    assert!(ear.events.len() <= 1000, "{}", ear.events.len());
+    assert!(listener.events.len() <= 1000, "{}", listener.events.len());
     assert!(peak_memory_kb() < 128 * 1024, "{} kB", peak_memory_kb());
 }
 
@@ -126,9 +128,9 @@ fn a_slow_listener_slows_the_agent_down_and_loses_nothing() {
 }
 
 /// Keeps nothing.
-struct Deaf;
+struct EventsOnly;
 
-impl tertulia_agent::Listener for Deaf {
+impl tertulia_agent::Listener for EventsOnly {
     fn event(&mut self, _event: StreamEvent) {}
 
     fn permit(

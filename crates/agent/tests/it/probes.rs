@@ -1,10 +1,10 @@
 //! What is found on a machine.
 
-use tertulia_agent::{SignIn, agents, probe};
+use tertulia_agent::{AuthState, agents, probe};
 
-use crate::stage::{executable, is_in_own_process};
+use crate::fake_agent::{executable, is_in_own_process};
 
-/// A folder with programs that play installed agents.
+/// Returns a folder with programs that play installed agents.
 fn programs(scripts: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, script) in scripts {
@@ -28,21 +28,21 @@ fn an_installed_agent_says_its_version_and_whether_it_is_signed_in() {
     let found = probe(agents::CLAUDE, None).unwrap();
     assert!(found.path.as_ref().unwrap().ends_with("claude"));
     assert_eq!(found.version.as_deref(), Some("2.1.325"));
-    assert_eq!(found.sign_in, SignIn::Yes("ANTHROPIC_API_KEY is set".into()));
+    assert_eq!(found.sign_in, AuthState::Yes("ANTHROPIC_API_KEY is set".into()));
     assert_eq!(found.advice, None);
 
     let missing = probe(agents::CODEX, None).unwrap();
     assert_eq!((missing.path, missing.version), (None, None));
-    assert!(matches!(missing.sign_in, SignIn::No(_)));
+    assert!(matches!(missing.sign_in, AuthState::No(_)));
     assert!(missing.advice.unwrap().contains("npm install -g @openai/codex"));
 }
 
 #[test]
 fn a_program_that_hangs_or_floods_has_no_version() {
-    let flood =
+    let output_limit =
         programs(&[("bot", "#!/bin/sh\nexec yes\n"), ("mute", "#!/bin/sh\nexec >&-; exit 1\n")]);
     for name in ["bot", "mute"] {
-        let path = flood.path().join(name);
+        let path = output_limit.path().join(name);
         let found = probe(agents::GEMINI, path.to_str()).unwrap();
         assert_eq!(found.path, Some(path));
         assert_eq!(found.version, None);

@@ -67,7 +67,7 @@ impl Recorder {
         run(spec, &request, cancel, self)
     }
 
-    /// The pieces of text, joined.
+    /// Returns the pieces of text, joined.
     pub(crate) fn text(&self) -> String {
         let pieces = self.events.iter().filter_map(|event| match event {
             StreamEvent::TextDelta { text } => Some(text.as_str()),
@@ -99,14 +99,14 @@ pub(crate) fn spec(kind: AgentKind) -> AgentSpec {
     }
 }
 
-/// The text of a turn that must have succeeded.
+/// Returns the text of a turn that must have succeeded.
 #[track_caller]
 pub(crate) fn text_of(report: &TurnReport) -> &str {
     assert_eq!(report.output.error, None);
     &report.output.final_text.as_ref().unwrap().text
 }
 
-/// The class and message of a turn that must have failed.
+/// Returns the class and message of a turn that must have failed.
 #[track_caller]
 pub(crate) fn error_of(report: &TurnReport) -> (ErrorClass, &str) {
     let error = report.output.error.as_ref().expect("a turn that failed");

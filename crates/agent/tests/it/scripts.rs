@@ -8,7 +8,7 @@ use tertulia_agent::{
 };
 use tertulia_dialect::stream::StreamEvent;
 
-use crate::stage::{Ear, Stage, answer, failure, play, request};
+use crate::fake_agent::{FakeAgent, RecordingListener, answer, failure, play, request};
 
 fn line(text: &str, delay: Duration) -> ScriptLine {
     ScriptLine { text: text.into(), delay }
@@ -16,17 +16,17 @@ fn line(text: &str, delay: Duration) -> ScriptLine {
 
 #[test]
 fn each_turn_has_its_answer_and_the_last_one_stays() {
-    let stage = Stage::new("");
+    let fake_agent = FakeAgent::new("");
     let lines = ["one", "two"].map(|text| line(text, Duration::ZERO));
-    let spec = stage.spec(AgentKind::Script(lines.to_vec()));
+    let spec = fake_agent.spec(AgentKind::Script(lines.to_vec()));
     for (number, expected) in [(0, "one"), (1, "two"), (2, "two"), (99, "two")] {
         let request = TurnRequest { number, ..request("go") };
-        let mut ear = Ear::default();
-        let report = run(&spec, &request, &CancelToken::new(), &mut ear);
+        let mut listener = RecordingListener::default();
+        let report = run(&spec, &request, &CancelToken::new(), &mut listener);
         assert_eq!(answer(&report), expected);
         assert_eq!((report.containment, report.ended), (Containment::None, Ended::ByItself));
         assert!(matches!(
-            &ear.events[..],
+            &listener.events[..],
             [
                 StreamEvent::Started { .. },
                 StreamEvent::TextDelta { text },
@@ -53,8 +53,8 @@ impl Listener for CancelsAtStart {
 
 #[test]
 fn a_delay_ends_when_the_turn_is_cancelled() {
-    let stage = Stage::new("");
-    let spec = stage.spec(AgentKind::Script(vec![line("late", Duration::from_secs(3600))]));
+    let fake_agent = FakeAgent::new("");
+    let spec = fake_agent.spec(AgentKind::Script(vec![line("late", Duration::from_secs(3600))]));
     let cancel = CancelToken::new();
     let report = run(&spec, &request("go"), &cancel.clone(), &mut CancelsAtStart(cancel));
     assert_eq!(report.ended, Ended::Cancelled);
@@ -63,9 +63,9 @@ fn a_delay_ends_when_the_turn_is_cancelled() {
 
 #[test]
 fn a_script_without_answers_is_a_matter_of_setup() {
-    let stage = Stage::new("");
-    let report = play(&stage.spec(AgentKind::Script(Vec::new())), "go");
+    let fake_agent = FakeAgent::new("");
+    let report = play(&fake_agent.spec(AgentKind::Script(Vec::new())), "go");
     assert_eq!(failure(&report), ("setup", "the script has no answers; write one"));
     let empty = vec![line(" \n", Duration::ZERO)];
-    assert_eq!(failure(&play(&stage.spec(AgentKind::Script(empty)), "go")).0, "empty");
+    assert_eq!(failure(&play(&fake_agent.spec(AgentKind::Script(empty)), "go")).0, "empty");
 }

@@ -6,10 +6,10 @@ use tertulia_agent::{
     AgentKind, AgentSpec, CommandOutput, Containment, Ended, Permissions, agents,
 };
 
-use crate::stage::{Stage, answer, executable, failure, play};
+use crate::fake_agent::{FakeAgent, answer, executable, failure, play};
 
-fn text(stage: &Stage) -> AgentSpec {
-    stage.spec(AgentKind::Command(CommandOutput::Text))
+fn text(fake_agent: &FakeAgent) -> AgentSpec {
+    fake_agent.spec(AgentKind::Command(CommandOutput::Text))
 }
 
 fn check(spec: &AgentSpec, words: &[&str]) {
@@ -20,13 +20,13 @@ fn check(spec: &AgentSpec, words: &[&str]) {
         assert!(message.contains(word), "{message}");
     }
     assert_eq!(report.containment, Containment::None);
-    assert_eq!((report.ended, report.left_behind), (Ended::ByItself, 0));
+    assert_eq!((report.ended, report.orphans_killed), (Ended::ByItself, 0));
 }
 
 #[test]
 fn a_program_that_is_not_there() {
-    let stage = Stage::new("");
-    let mut spec = stage.spec(AgentKind::Cli(agents::CLAUDE));
+    let fake_agent = FakeAgent::new("");
+    let mut spec = fake_agent.spec(AgentKind::Cli(agents::CLAUDE));
     spec.program = None;
     spec.env.insert("PATH".into(), "/nowhere/bin:/nowhere/sbin".into());
     check(&spec, &["\"claude\"", "/nowhere/bin:/nowhere/sbin", "install Claude Code (npm"]);
@@ -36,8 +36,8 @@ fn a_program_that_is_not_there() {
 
 #[test]
 fn a_file_that_is_not_executable() {
-    let stage = Stage::new("");
-    let mut spec = text(&stage);
+    let fake_agent = FakeAgent::new("");
+    let mut spec = text(&fake_agent);
     let path = spec.cwd.join("bot");
     std::fs::write(&path, "#!/bin/sh\necho hi\n").unwrap();
     spec.program = Some("./bot".into());
@@ -49,8 +49,8 @@ fn a_file_that_is_not_executable() {
 
 #[test]
 fn a_script_whose_interpreter_is_missing() {
-    let stage = Stage::new("");
-    let mut spec = text(&stage);
+    let fake_agent = FakeAgent::new("");
+    let mut spec = text(&fake_agent);
     let path = spec.cwd.join("bot");
     executable(&path, "#!/nowhere/interpreter\n");
     spec.program = Some("./bot".into());
@@ -60,16 +60,16 @@ fn a_script_whose_interpreter_is_missing() {
 
 #[test]
 fn a_folder_that_is_not_there() {
-    let stage = Stage::new("echo hi");
-    let mut spec = text(&stage);
+    let fake_agent = FakeAgent::new("echo hi");
+    let mut spec = text(&fake_agent);
     spec.cwd.push("missing");
     check(&spec, &["work/missing does not exist", "correct `cwd`"]);
 }
 
 #[test]
 fn the_folder_is_where_the_agent_works() {
-    let stage = Stage::new("pwd; echo \"$PWD\"");
-    let spec = text(&stage);
+    let fake_agent = FakeAgent::new("pwd; echo \"$PWD\"");
+    let spec = text(&fake_agent);
     let folder = spec.cwd.canonicalize().unwrap();
     let report = play(&spec, "go");
     assert_eq!(answer(&report), format!("{0}\n{0}\n", folder.display()));
@@ -77,42 +77,42 @@ fn the_folder_is_where_the_agent_works() {
 
 #[test]
 fn a_command_without_a_program() {
-    let stage = Stage::new("");
-    let mut spec = text(&stage);
+    let fake_agent = FakeAgent::new("");
+    let mut spec = text(&fake_agent);
     spec.program = None;
     check(&spec, &["no program is named", "set `command`"]);
 }
 
 #[test]
 fn an_argument_beyond_the_limit_is_refused_and_one_at_the_limit_arrives() {
-    let stage = Stage::new("printf %s \"$1\" >\"$OUT/arg\"; echo ok");
-    let mut spec = text(&stage);
+    let fake_agent = FakeAgent::new("printf %s \"$1\" >\"$OUT/arg\"; echo ok");
+    let mut spec = text(&fake_agent);
     spec.args.push("x".repeat(131_072).into());
     check(&spec, &["argument 1 of", "131072 bytes", "131071"]);
     let arg = "x".repeat(131_071);
     spec.args.pop();
     spec.args.push(arg.as_str().into());
     assert_eq!(answer(&play(&spec, "go")), "ok\n");
-    assert_eq!(stage.note("arg"), arg);
+    assert_eq!(fake_agent.note("arg"), arg);
 }
 
 #[test]
 fn a_zero_byte_in_an_argument_is_refused() {
-    let stage = Stage::new("");
-    let mut spec = text(&stage);
+    let fake_agent = FakeAgent::new("");
+    let mut spec = text(&fake_agent);
     spec.args.push("a\0b".into());
     check(&spec, &["NUL byte"]);
 }
 
 #[test]
 fn a_model_that_looks_like_a_flag_is_refused() {
-    let stage = Stage::new("");
+    let fake_agent = FakeAgent::new("");
     for kind in [
         AgentKind::Cli(agents::CLAUDE),
         AgentKind::Cli(agents::CODEX),
         AgentKind::Cli(agents::GEMINI),
     ] {
-        let mut spec = stage.spec(kind);
+        let mut spec = fake_agent.spec(kind);
         spec.model = Some("--dangerously-skip-permissions".into());
         check(&spec, &["is not the name of a model"]);
     }
@@ -120,8 +120,8 @@ fn a_model_that_looks_like_a_flag_is_refused() {
 
 #[test]
 fn claude_with_full_permissions_as_root_says_what_to_do() {
-    let stage = Stage::new("exit 1");
-    let mut spec = stage.spec(AgentKind::Cli(agents::CLAUDE));
+    let fake_agent = FakeAgent::new("exit 1");
+    let mut spec = fake_agent.spec(AgentKind::Cli(agents::CLAUDE));
     spec.permissions = Permissions::Full;
     if rustix::process::geteuid().is_root() {
         check(&spec, &["as root", "IS_SANDBOX", "permissions = \"edit\""]);

@@ -27,7 +27,7 @@ fn an_answer_arrives_byte_for_byte() {
     assert_eq!(outcome.pieces().concat(), ANSWER);
     assert_eq!(outcome.only_request().user, "Show me the code.\n  And no more.");
     assert!(outcome.report.output.native_session_id.is_some(), "{:#?}", outcome.report);
-    assert_eq!(outcome.report.left_behind, 0, "{:#?}", outcome.report);
+    assert_eq!(outcome.report.orphans_killed, 0, "{:#?}", outcome.report);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn who_may_do_everything_is_not_asked_about() {
 }
 
 #[test]
-fn a_key_that_is_refused_is_told_as_such() {
+fn a_key_that_is_refused_is_reported_as_such() {
     let outcome = trial([Step::Status(401)]).run("Hello?");
     assert_eq!(outcome.class(), ErrorClass::Auth, "{:#?}", outcome.report);
 }

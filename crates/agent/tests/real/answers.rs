@@ -33,7 +33,7 @@ fn an_answer_arrives_byte_for_byte(program: Program) {
     assert_eq!(outcome.text(), ANSWER);
     assert_eq!(outcome.pieces().concat(), ANSWER);
     assert_eq!(outcome.only_request().user, "Show me the code.");
-    assert_eq!(outcome.report.left_behind, 0, "{:#?}", outcome.report);
+    assert_eq!(outcome.report.orphans_killed, 0, "{:#?}", outcome.report);
 }
 
 fn markers_arrive_untouched(program: Program) {
@@ -65,7 +65,7 @@ fn the_system_text_arrives_in_the_request(program: Program) {
 fn a_long_prompt_arrives_byte_for_byte(program: Program) {
     let line = "    let x = \"長い文 🙂\"; // {\"a\": [1, 2]}\t<b>&amp;\\n\n";
     let mut prompt = line.repeat(700 * 1024 / line.len());
-    prompt.push_str("the end, with blanks   \n");
+    prompt.push_str("the end, with whitespace   \n");
     match program {
         // They drop what is blank at its end, pi also at its start.
         Program::Copilot => prompt.truncate(prompt.trim_end().len()),
@@ -93,7 +93,7 @@ fn a_path_after_an_at_sign_is_not_replaced_by_the_file(program: Program) {
 }
 
 fn a_prompt_that_looks_like_a_command_is_none(program: Program) {
-    // What the programs trim is more than blanks.
+    // The programs trim more than whitespace.
     for prompt in ["/context of what?", "\u{feff} /context of what?"] {
         let outcome = Trial::new(program, [Step::text("It is a path.")]).run(prompt);
         assert_eq!(outcome.text(), "It is a path.");

@@ -16,7 +16,7 @@ crate::for_each_program![
     what_a_tool_put_into_the_background_ends_with_the_turn,
 ];
 
-/// The means by which processes are held here: the strongest one, and the one that works everywhere.
+/// The mechanism by which processes are held here: the strongest one, and the one that works everywhere.
 fn each_containment(check: impl Fn(Containment)) {
     check(Containment::Descendants);
     let strongest = tertulia_agent::containment();

@@ -41,7 +41,7 @@ fn ask(models: &FakeModels, content: &str) -> TurnReport {
 #[test]
 fn an_endpoint_is_asked_and_answers_byte_for_byte() {
     let text = "fn f() {\n    \"漢字 🙂\"\n}";
-    let models = FakeModels::start(Script::of([Step::text(text)])).unwrap();
+    let models = FakeModels::start(Script::new([Step::text(text)])).unwrap();
     let report = ask(&models, "Show me.");
     assert_eq!(report.output.final_text.unwrap().text, text);
     let asked = models.asked();
@@ -60,7 +60,7 @@ fn an_endpoint_s_failures_have_their_classes() {
         (Step::Empty, ErrorClass::Empty),
     ];
     for (step, class) in cases {
-        let models = FakeModels::start(Script::of([step.clone()])).unwrap();
+        let models = FakeModels::start(Script::new([step.clone()])).unwrap();
         let error = ask(&models, "Are you there?").output.error;
         assert_eq!(error.as_ref().map(|error| error.class), Some(class), "{step:?}: {error:?}");
     }

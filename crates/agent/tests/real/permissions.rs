@@ -8,7 +8,7 @@ use crate::program::Program;
 use crate::trial::{Outcome, Trial};
 
 crate::for_each_program![
-    who_may_only_read_cannot_write_and_it_is_told,
+    who_may_only_read_cannot_write_and_it_is_reported,
     who_may_do_everything_writes,
 ];
 
@@ -24,7 +24,7 @@ fn write(program: Program, permissions: Permissions) -> (Trial, Outcome) {
     (trial, outcome)
 }
 
-fn who_may_only_read_cannot_write_and_it_is_told(program: Program) {
+fn who_may_only_read_cannot_write_and_it_is_reported(program: Program) {
     let (trial, outcome) = write(program, Permissions::Read);
     assert!(!trial.work().join("written.txt").exists());
     let failed =

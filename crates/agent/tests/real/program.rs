@@ -38,7 +38,7 @@ fn write_gemini_settings(home: &Path, attempts: u32) {
 }
 
 impl Program {
-    /// How it is started, with this home and this folder to work in.
+    /// Returns how it is started, with this home and this folder to work in.
     pub(crate) fn spec(self, url: &str, home: &Path, cwd: &Path) -> AgentSpec {
         let home_text = home.to_str().expect("a path in UTF-8");
         let mut env = BTreeMap::new();
@@ -120,7 +120,7 @@ impl Program {
         }
     }
 
-    /// Whether it shows an answer piece by piece.
+    /// Returns whether it shows an answer piece by piece.
     pub(crate) fn streams(self) -> bool {
         !matches!(self, Self::Codex | Self::OpenCode)
     }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-/// The processes that know this home or were given this word, each as its id and command line.
+/// Returns the processes that know this home or were given this word, each as its id and command line.
 pub(crate) fn processes_of(home: &Path, word: &str) -> Vec<String> {
     let home = home.to_str().expect("a path in UTF-8");
     let own = std::process::id().to_string();

@@ -19,7 +19,7 @@ use crate::program::Program;
 /// Numbers the trials, so that each has a turn id of its own.
 static TRIALS: AtomicU32 = AtomicU32::new(1);
 
-/// How often something is looked for.
+/// How often something is refreshed for.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A program that is about to take a turn.
@@ -43,7 +43,7 @@ pub(crate) struct Outcome {
 impl Trial {
     /// A program whose model does this.
     pub(crate) fn new(program: Program, steps: impl IntoIterator<Item = Step>) -> Self {
-        let models = FakeModels::start(Script::of(steps)).expect("a server on loopback");
+        let models = FakeModels::start(Script::new(steps)).expect("a server on loopback");
         // Not among the temporary files: Codex would not take its home for its own.
         let home = std::env::var_os("HOME").expect("run by `cargo xtask agents`");
         let folder = tempfile::Builder::new().prefix("trial-").tempdir_in(home).expect("a folder");
@@ -55,7 +55,7 @@ impl Trial {
         Self { models, spec, system: None, containment: None, folder }
     }
 
-    /// The folder that the program works in.
+    /// Returns the folder that the program works in.
     pub(crate) fn work(&self) -> &Path {
         &self.spec.cwd
     }
@@ -95,7 +95,9 @@ impl Trial {
             });
             let (spec, heard) = (&self.spec, &mut heard);
             let report = match self.containment {
-                Some(held) => tertulia_agent::run_held_by(held, spec, &request, &cancel, heard),
+                Some(held) => {
+                    tertulia_agent::run_in_containment(held, spec, &request, &cancel, heard)
+                }
                 None => tertulia_agent::run(spec, &request, &cancel, heard),
             };
             over.cancel();
@@ -106,7 +108,7 @@ impl Trial {
 }
 
 impl Outcome {
-    /// The answer, of a turn that must have succeeded.
+    /// Returns the answer, of a turn that must have succeeded.
     #[track_caller]
     pub(crate) fn text(&self) -> &str {
         let output = &self.report.output;
@@ -114,7 +116,7 @@ impl Outcome {
         &output.final_text.as_ref().expect("a final text").text
     }
 
-    /// The only main request.
+    /// Returns the only main request.
     #[track_caller]
     pub(crate) fn only_request(&self) -> &Asked {
         let [asked] = &*self.asked else {
@@ -123,14 +125,14 @@ impl Outcome {
         asked
     }
 
-    /// Why it failed.
+    /// Returns why it failed.
     #[track_caller]
     pub(crate) fn class(&self) -> ErrorClass {
         let error = self.report.output.error.as_ref();
         error.unwrap_or_else(|| panic!("it succeeded: {:#?}", self.report)).class
     }
 
-    /// The pieces of the text that stand, in their order.
+    /// Returns the pieces of the text that stand, in their args.
     pub(crate) fn pieces(&self) -> Vec<&str> {
         let mut pieces = Vec::new();
         let mut first_of_this = 0;

@@ -1,5 +1,5 @@
-//! Inside a line of Markdown: strong, stressed, code, links. What is not closed on the same line is
-//! text. Linear: every mark is looked for once.
+//! Inline Markdown: strong, emphasized, code, links. A mark that is not closed on the same line is text. Linear: every
+//! mark is searched for once.
 
 use std::cmp::Reverse;
 
@@ -14,8 +14,8 @@ pub(super) fn add(line: &mut Line, text: &str, usual: Look) -> usize {
     let mut searched = Searched::default();
     let mut rest = text;
     let mut before = None;
-    while let Some(place) = rest.find(['`', '*', '_', '[', '\\']) {
-        let (plain, marked) = rest.split_at(place);
+    while let Some(index) = rest.find(['`', '*', '_', '[', '\\']) {
+        let (plain, marked) = rest.split_at(index);
         line.push(plain, usual);
         before = plain.chars().last().or(before);
         let (taken, last) = mark(line, marked, before, usual, &mut searched);
@@ -26,8 +26,8 @@ pub(super) fn add(line: &mut Line, text: &str, usual: Look) -> usize {
     searched.bytes
 }
 
-/// What is known of the rest of the line, so that nobody looks for it again. Places are counted from the
-/// end of the line.
+/// What is known about the rest of the line, so that nothing is searched for twice. Positions count from the end of the
+/// line.
 #[derive(Default)]
 struct Searched {
     /// These are not closed any more.
@@ -42,7 +42,7 @@ struct Searched {
     bytes: usize,
 }
 
-/// The next place of something.
+/// The next position of something.
 #[derive(Default)]
 struct Ahead {
     looked: Option<(usize, usize)>,
@@ -50,7 +50,7 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Finds it in what is left of the line; how many bytes lie before it.
+    /// Finds it in the rest of the line; returns the number of bytes before it.
     fn find(
         &mut self,
         text: &str,
@@ -73,7 +73,7 @@ impl Ahead {
     }
 }
 
-/// Adds what a mark begins, or the mark itself; how many bytes that were, and the last character.
+/// Adds the marked text, or the mark itself; returns the number of bytes taken and the last character.
 fn mark(
     line: &mut Line,
     text: &str,
@@ -119,8 +119,8 @@ fn code(line: &mut Line, text: &str, searched: &mut Searched) -> Option<usize> {
         all_ticks(text)
     });
     let behind = (length, Reverse(text.len() - length));
-    let place = ticks.partition_point(|run| *run < behind);
-    let (_, Reverse(left)) = ticks.get(place).filter(|(same, _)| *same == length)?;
+    let index = ticks.partition_point(|run| *run < behind);
+    let (_, Reverse(left)) = ticks.get(index).filter(|(same, _)| *same == length)?;
     let end = text.len() - left;
     line.push(text.get(length..end)?, Look::Code);
     Some(end + length)
@@ -133,8 +133,8 @@ fn run_of_ticks(text: &str) -> usize {
 fn all_ticks(text: &str) -> Vec<(usize, Reverse<usize>)> {
     let mut all = Vec::new();
     let mut rest = text;
-    while let Some(place) = rest.find('`') {
-        let at = rest.get(place..).unwrap_or_default();
+    while let Some(index) = rest.find('`') {
+        let at = rest.get(index..).unwrap_or_default();
         let length = run_of_ticks(at);
         all.push((length, Reverse(at.len())));
         rest = at.get(length..).unwrap_or_default();
@@ -146,8 +146,8 @@ fn all_ticks(text: &str) -> Vec<(usize, Reverse<usize>)> {
 fn between(line: &mut Line, text: &str, mark: &str, searched: &mut Searched) -> Option<usize> {
     let (is_never_closed, look) = match mark {
         "**" => (&mut searched.double_star, Look::Strong),
-        "*" => (&mut searched.star, Look::Stressed),
-        _ => (&mut searched.underline, Look::Stressed),
+        "*" => (&mut searched.star, Look::Emphasized),
+        _ => (&mut searched.underline, Look::Emphasized),
     };
     let inner = text.get(mark.len()..)?;
     if *is_never_closed || inner.starts_with(char::is_whitespace) {
@@ -167,7 +167,7 @@ fn between(line: &mut Line, text: &str, mark: &str, searched: &mut Searched) -> 
     Some(end + 2 * mark.len())
 }
 
-/// `[text](address)` as the text and the address: a link must not lie.
+/// Shows `[text](address)` with its address, so that a link cannot mislead.
 fn link(line: &mut Line, text: &str, usual: Look, searched: &mut Searched) -> Option<usize> {
     let Searched { label_end, address_end, bytes, .. } = searched;
     let middle = label_end.find(text, |text| text.find("]("), bytes)?;

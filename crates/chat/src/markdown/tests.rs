@@ -21,7 +21,7 @@ fn check(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn prose_is_wrapped_at_blanks_and_wide_signs_take_two_columns() {
+fn prose_is_wrapped_at_spaces_and_wide_signs_take_two_columns() {
     check("one two three four five six", &["one two three four", "five six"]);
     check("设计登录页面的所有细节以及流程", &["设计登录页面的所有细", "节以及流程"]);
     check(&"a".repeat(45), &["a".repeat(20).as_str(), &"a".repeat(20), "aaaaa"]);
@@ -58,11 +58,11 @@ fn marks_inside_a_line_become_looks() {
     let expected = Line::new("a ", Look::Plain)
         .with("b", Look::Strong)
         .with(" ", Look::Plain)
-        .with("c", Look::Stressed)
+        .with("c", Look::Emphasized)
         .with(" ", Look::Plain)
         .with("d*e*", Look::Code)
         .with(" ", Look::Plain)
-        .with("f", Look::Stressed)
+        .with("f", Look::Emphasized)
         .with(" snake_case_name", Look::Plain);
     assert_eq!(*line, expected);
     assert_eq!(texts("2 * 3 * 4, **open, \\*no\\*, `open", 80), ["2 * 3 * 4, **open, *no*, `open"]);

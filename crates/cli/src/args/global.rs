@@ -1,4 +1,4 @@
-//! The options that every command takes. They are hidden in the help of the commands, and the overview lists them.
+//! The options of all commands. The help of a single command hides them; the overview lists them.
 //! `--color` and `run --json` are also looked for before the arguments are parsed, because they decide how a parse error is
 //! printed.
 
@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 
-/// What every command takes.
+/// Options of all commands.
 #[derive(Debug, Args)]
 pub(crate) struct GlobalArgs {
     /// Print results and errors only, no progress and no notes
@@ -17,7 +17,7 @@ pub(crate) struct GlobalArgs {
     pub(crate) color: Option<ColorWhen>,
 }
 
-/// When colours are used.
+/// The values of `--color`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorWhen {
     /// On a terminal, unless NO_COLOR is set
@@ -28,13 +28,13 @@ pub(crate) enum ColorWhen {
     Never,
 }
 
-/// What `--color` says, before the arguments as a whole are read: an error in them may have colours too.
-pub(crate) fn color_of(arguments: &[OsString]) -> Option<ColorWhen> {
+/// Returns the value of `--color` before the arguments are parsed, because a parse error may be coloured too.
+pub(crate) fn color_option(arguments: &[OsString]) -> Option<ColorWhen> {
     let words: Vec<&str> = words(arguments).take_while(|word| *word != "--").collect();
-    let value = |place: usize| {
-        let word: &str = words.get(place)?;
+    let value = |index: usize| {
+        let word: &str = words.get(index)?;
         match word.strip_prefix("--color") {
-            Some("") => words.get(place + 1).copied(),
+            Some("") => words.get(index + 1).copied(),
             Some(value) => value.strip_prefix('='),
             None => None,
         }
@@ -43,15 +43,15 @@ pub(crate) fn color_of(arguments: &[OsString]) -> Option<ColorWhen> {
     ColorWhen::from_str(last, false).ok()
 }
 
-/// Returns the arguments behind the program's name. One that is not UTF-8 is empty: it is no option.
+/// Returns the arguments after the program's name. An argument that is not UTF-8 cannot be an option and becomes empty.
 fn words(arguments: &[OsString]) -> impl Iterator<Item = &str> {
     arguments.iter().skip(1).map(|word| word.to_str().unwrap_or_default())
 }
 
-/// Tells whether these are arguments of `run --json`, even if other arguments are wrong.
+/// Returns whether these are arguments of `run --json`, even if other arguments are wrong.
 pub(crate) fn wants_events(arguments: &[OsString]) -> bool {
     let mut words = words(arguments);
-    // The options of all commands may stand before the name.
+    // Global options may come before the command.
     let command = loop {
         match words.next() {
             Some("-q" | "--quiet") => {}
@@ -74,7 +74,7 @@ mod tests {
     fn the_last_color_option_before_the_end_of_options_counts() {
         let color = |words: &[&str]| {
             let words = std::iter::once("tertulia").chain(words.iter().copied());
-            color_of(&words.map(OsString::from).collect::<Vec<_>>())
+            color_option(&words.map(OsString::from).collect::<Vec<_>>())
         };
         assert_eq!(color(&["run", "--color", "never", "hi"]), Some(ColorWhen::Never));
         assert_eq!(color(&["--color=always", "run"]), Some(ColorWhen::Always));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_wanted_wherever_the_options_of_all_commands_stand() {
+    fn run_json_is_recognised_wherever_the_global_options_are() {
         let wants =
             |text: &str| wants_events(&text.split(' ').map(OsString::from).collect::<Vec<_>>());
         for text in [
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_all_commands_are_taken_before_and_behind_the_name() {
+    fn global_options_are_accepted_before_and_after_the_command() {
         for words in [
             &["tertulia", "--quiet", "doctor"][..],
             &["tertulia", "doctor", "--quiet"],

@@ -1,5 +1,5 @@
-//! The help of the program as a whole: the commands by task, the options of all of them, and examples. What is
-//! said of a command comes from its own declaration.
+//! The help of the whole program: commands grouped by task, global options and examples. The description of each
+//! command comes from its own declaration.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use clap::{CommandFactory, Error, FromArgMatches};
 
 use super::Cli;
 
-/// The commands by task, the daily ones first.
+/// The commands grouped by task, the most used ones first.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Work with your team", &["chat", "run", "init", "doctor", "demo"]),
     ("Look back", &["sessions", "why", "context", "replay"]),
@@ -31,18 +31,18 @@ const EXAMPLES: &str = "  tertulia init                                 create t
   tertulia sessions list                        show earlier conversations
 ";
 
-const BEHIND: &str = "`tertulia COMMAND --help` describes a command.";
+const FOOTER: &str = "`tertulia COMMAND --help` describes a command.";
 
 impl Cli {
-    /// The declaration of all commands, with the help by task.
+    /// Returns the declaration of all commands, with the help grouped by task.
     pub(crate) fn declared() -> clap::Command {
         let command = Self::command();
         let template = template(&command);
-        // The same for -h and --help.
+        // -h and --help print the same overview.
         command.help_template(template)
     }
 
-    /// Reads what was typed.
+    /// Parses the arguments.
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         Self::from_arg_matches_mut(&mut Self::declared().try_get_matches_from(arguments)?)
     }
@@ -63,7 +63,7 @@ fn template(command: &clap::Command) -> String {
         }
     }
     let _ = write!(text, "\n{heading}Options:{heading:#}\n{OPTIONS}");
-    let _ = write!(text, "\n{heading}Examples:{heading:#}\n{EXAMPLES}\n{BEHIND}");
+    let _ = write!(text, "\n{heading}Examples:{heading:#}\n{EXAMPLES}\n{FOOTER}");
     text
 }
 

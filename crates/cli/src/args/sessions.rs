@@ -43,16 +43,16 @@ pub(crate) enum SessionsCommand {
   tertulia sessions list --all
   tertulia sessions list --prefix login --json")]
 pub(crate) struct ListArgs {
-    /// Changed at this moment or later: a date, a moment, or how long ago (12h, 3d)
+    /// Only sessions changed since then: a date, a timestamp, or an age (12h, 3d)
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub(crate) since: Option<When>,
-    /// Changed before this moment
+    /// Only sessions changed before then
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub(crate) until: Option<When>,
-    /// Only ids that begin with this
+    /// Only IDs with this prefix
     #[arg(long, value_name = "TEXT")]
     pub(crate) prefix: Option<String>,
-    /// Sessions of all projects
+    /// Include sessions of all projects
     #[arg(long)]
     pub(crate) all: bool,
     /// Maximum number of results (0 = no limit)
@@ -77,19 +77,19 @@ pub(crate) struct ListArgs {
 pub(crate) struct ShowArgs {
     /// The session [default: the newest]
     pub(crate) session: Option<String>,
-    /// Only what was said
+    /// Show only messages
     #[arg(long)]
     pub(crate) messages: bool,
-    /// Also the bookkeeping of turns, costs and settings
+    /// Include the bookkeeping of turns, costs and settings
     #[arg(long, conflicts_with = "messages")]
     pub(crate) all: bool,
-    /// Only the newest N of what is shown
+    /// Show only the newest N entries
     #[arg(long, value_name = "N", value_parser = whole_number, conflicts_with = "from")]
     pub(crate) tail: Option<usize>,
-    /// Only this entry and those after it
+    /// Show only this entry and later ones
     #[arg(long, value_name = "ENTRY", conflicts_with = "branch")]
     pub(crate) from: Option<String>,
-    /// Only the branch that ends in this entry
+    /// Show only the branch that ends at this entry
     #[arg(long, value_name = "ENTRY")]
     pub(crate) branch: Option<String>,
     /// Wait for new entries and show them as they arrive
@@ -101,41 +101,41 @@ pub(crate) struct ShowArgs {
     pub(crate) json: bool,
 }
 
-/// Find what was said, in the sessions of this project, in all, or in one
+/// Search the messages of this project's sessions, of all sessions, or of one
 ///
-/// All words must match, in any of their English forms; if no entry has all, those with the most telling words are
-/// shown. "words in quotes" must follow each other as they are written, and word* matches a prefix. Common words count
-/// only in quotes or alone.
+/// All words must match, in any of their English forms; if no entry has all of them, the best partial matches are
+/// shown. "words in quotes" must appear exactly as written, and word* matches a prefix. Common words are ignored
+/// unless they are quoted or alone.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions search 'session cookie'
   tertulia sessions search 'why does the login fail' --explain
   tertulia sessions search '\"quiet grey\" ban*' --speaker carol --since 2w")]
 pub(crate) struct SearchArgs {
-    /// The words
+    /// Words to search for
     pub(crate) query: String,
-    /// Only in this session
+    /// Search only this session
     #[arg(long, value_name = "SESSION")]
     pub(crate) session: Option<String>,
-    /// Only what this speaker said: an id or a name
+    /// Only messages of this speaker: an ID or a name
     #[arg(long, value_name = "NAME")]
     pub(crate) speaker: Option<String>,
     /// Only entries of this type, such as message or team_task
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) type_name: Option<String>,
-    /// Said at this moment or later: a date, a moment, or how long ago (12h, 3d)
+    /// Only entries since then: a date, a timestamp, or an age (12h, 3d)
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub(crate) since: Option<When>,
-    /// Said before this moment
+    /// Only entries before then
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub(crate) until: Option<When>,
-    /// In sessions of all projects
+    /// Search sessions of all projects
     #[arg(long, conflicts_with = "session")]
     pub(crate) all: bool,
     /// Maximum number of results (0 = no limit)
     #[arg(long, value_name = "N", value_parser = whole_number, default_value_t = 20)]
     pub(crate) limit: usize,
-    /// Say for each hit which words were found, and what they count
+    /// Show which words matched in each hit, and their weights
     #[arg(long)]
     pub(crate) explain: bool,
     /// Print one JSON object per hit
@@ -163,15 +163,15 @@ pub(crate) struct RenameArgs {
 
 /// Continue from an earlier entry, in the same session or a new one
 ///
-/// What is appended next follows that entry; what came after it stays in the log, on its own branch. Prints
-/// the ID of the entry that records this, or with --into the ID of the new session.
+/// New entries follow that entry; the entries after it stay in the log, on their own branch. Prints the ID
+/// of the entry that records the branch, or with --into the ID of the new session.
 #[derive(Debug, Args)]
 pub(crate) struct BranchArgs {
     /// The session
     pub(crate) session: String,
     /// The entry
     pub(crate) entry: String,
-    /// Copy the branch that ends in the entry into a new session of this ID
+    /// Copy the branch that ends at the entry into a new session with this ID
     #[arg(long, value_name = "NEW")]
     pub(crate) into: Option<String>,
     /// Print a JSON object
@@ -179,31 +179,31 @@ pub(crate) struct BranchArgs {
     pub(crate) json: bool,
 }
 
-/// Hide an entry, or every entry that holds a text, and take the text off the disk
+/// Redact an entry, or every entry that contains a text, and remove the text from disk
 ///
-/// Its id, type and time still show, and the hash of its record stays for verify; it confirms no guess of the
-/// text. Summaries and answers of built-in members that may hold the text go with it, in all sessions, and so
-/// do lines of the chat history and copies that a migration left. What is out of reach is named. This cannot
-/// be undone.
+/// The ID, type and time of the entry stay visible. The hash of its record stays too, for verify; it cannot
+/// confirm a guess of the text. Summaries and answers of built-in members that may contain the text are
+/// redacted as well, in all sessions. Matching lines of the chat history and copies left by migrations are
+/// removed. Copies that cannot be reached are listed. This cannot be undone.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions redact login-page 4f1c
   tertulia sessions redact --text - --yes < secret.txt
   tertulia sessions redact --text 'correct horse' login-page")]
 pub(crate) struct RedactArgs {
-    /// The session; with --text, all sessions if none is named
+    /// The session; with --text, all sessions if none is given
     #[arg(value_name = "SESSION", required_unless_present = "text")]
     pub(crate) session: Option<String>,
-    /// The entry: its ID, or a unique prefix of at least four digits
+    /// The entry: an ID, or a unique prefix of at least four digits
     #[arg(value_name = "ENTRY", required_unless_present = "text", conflicts_with = "text")]
     pub(crate) entry: Option<String>,
-    /// Redact every entry that holds exactly this text (case matters); - reads it from standard input
+    /// Redact every entry that contains exactly this text (case-sensitive); - reads it from standard input
     #[arg(long, value_name = "TEXT")]
     pub(crate) text: Option<String>,
-    /// Do not ask
+    /// Skip the confirmation prompt
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Why; everybody can read it
+    /// Reason, which is stored in the session
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// Print a JSON object
@@ -213,9 +213,9 @@ pub(crate) struct RedactArgs {
 
 /// Write a session to standard output or a file
 ///
-/// jsonl is the whole log, one entry per line, and gives the same session when it is imported. markdown is
-/// for people to read. snapshot (importSnapshot, tertulia context) and agent-chatter (session file, schema
-/// 1.0) hold the messages of the current branch; what they cannot hold is counted on standard error.
+/// jsonl is the whole log, one entry per line; importing it creates the same session. markdown is for people
+/// to read. snapshot (importSnapshot, tertulia context) and agent-chatter (session file, schema 1.0) contain
+/// the messages of the current branch; a note on standard error says how much is left out.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions export login-page -o login-page.jsonl
@@ -224,10 +224,10 @@ pub(crate) struct RedactArgs {
 pub(crate) struct ExportArgs {
     /// The session
     pub(crate) session: String,
-    /// The file format
+    /// File format
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub(crate) format: FileFormat,
-    /// Output file (readable only by you); without it, or with -, standard output
+    /// Output file (readable only by you), or - for standard output [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace the file if it exists
@@ -237,18 +237,18 @@ pub(crate) struct ExportArgs {
 
 /// Read a session from a file or standard input and store it
 ///
-/// Prints the id of the new session. If anything is wrong with the file, nothing is stored.
+/// Prints the ID of the new session. If the file has an error, nothing is stored.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions import login-page.jsonl --as login-page
   tertulia sessions export old | ssh host tertulia sessions import -")]
 pub(crate) struct ImportArgs {
-    /// The file; - for standard input
+    /// File, or - for standard input
     pub(crate) file: PathBuf,
-    /// The id of the new session; without it, one is made
+    /// ID of the new session [default: generated]
     #[arg(long = "as", value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// The form; auto tells them apart by their first line
+    /// File format; auto detects it from the first line
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: SourceFormat,
     /// Print a JSON object
@@ -260,25 +260,25 @@ pub(crate) struct ImportArgs {
 
 /// Check a session, or the whole store, against the hashes that were stored with it
 ///
-/// Prints the number of valid entries and the hash of the whole session. The first damaged entry is
-/// named, and the exit code is 1.
+/// Prints the number of valid entries and the hash of the whole session. If an entry is damaged, prints the
+/// first one and exits with 1.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// The session; without it, all of them and the database as a whole
+    /// The session [default: all sessions, and the database itself]
     pub(crate) session: Option<String>,
     /// Print one JSON object per session
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Delete a session for good
+/// Delete a session permanently
 ///
 /// Asks first. --yes skips the prompt and requires the full ID.
 #[derive(Debug, Args)]
 pub(crate) struct DeleteArgs {
     /// The session
     pub(crate) session: String,
-    /// Do not ask
+    /// Skip the confirmation prompt
     #[arg(long)]
     pub(crate) yes: bool,
     /// Print a JSON object
@@ -288,7 +288,7 @@ pub(crate) struct DeleteArgs {
 
 /// Copy all sessions into a new SQLite file, and check the copy
 ///
-/// Other processes can keep writing meanwhile.
+/// Other processes can write to the store meanwhile.
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
     /// Output file (must not exist)
@@ -300,37 +300,37 @@ pub(crate) struct BackupArgs {
 
 /// Copy all sessions of a backup into the store, after checking it
 ///
-/// If one of them is in the store already, nothing is copied.
+/// If the store already has one of them, nothing is copied.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// The file that backup made
+    /// Backup file
     pub(crate) file: PathBuf,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// A form in which a session is written.
+/// The formats of `sessions export`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FileFormat {
     /// The whole log, one entry per line
     Jsonl,
-    /// The messages of the current branch, as a document
+    /// The messages of the current branch, as a document to read
     Markdown,
-    /// The messages as importSnapshot reads them
+    /// The messages of the current branch, for importSnapshot
     Snapshot,
     /// The session file of agent-chatter, schema 1.0
     AgentChatter,
 }
 
-/// A form in which a session is read.
+/// The formats of `sessions import`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SourceFormat {
-    /// Whatever it looks like
+    /// Detect the format
     Auto,
     /// A log, one entry per line
     Jsonl,
-    /// What exportSnapshot gave
+    /// A snapshot from exportSnapshot
     Snapshot,
     /// The session file of agent-chatter, schema 1.0
     AgentChatter,

@@ -1,4 +1,4 @@
-//! The commands around the conversation: setup, demo, checks. Declares only.
+//! The arguments of `init`, `demo`, `doctor`, `completions` and `man`.
 
 use std::path::PathBuf;
 
@@ -26,15 +26,15 @@ pub(crate) struct InitArgs {
 
 /// Show a sample conversation; needs no key, network or files
 ///
-/// The built-in members answer in a bundled conversation, and what each of them received is shown. Nothing
+/// Scripted agents and the built-in members answer, and the demo shows what each of them received. Nothing
 /// is stored.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {}
 
 /// Check that everything is ready: team file, agents, store, terminal
 ///
-/// Nothing is sent and no credential is read. The last line says what to do next. Exits 0 if `run` would
-/// work, 1 otherwise.
+/// Sends nothing and reads no credentials. The last line says what to do next. Exits 0 if `run` would work,
+/// 1 otherwise.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   tertulia doctor")]

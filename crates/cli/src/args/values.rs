@@ -1,5 +1,5 @@
-//! The forms of values on the command line: counts, sizes, names, moments. Pure: a moment that depends
-//! on the clock is resolved by whoever runs the command.
+//! Parsers for values on the command line: counts, sizes, names, times. Pure: the command itself resolves a time that
+//! depends on the clock.
 
 use std::str::FromStr;
 
@@ -7,19 +7,18 @@ use tertulia_session::{Timestamp, UnknownWord};
 
 use crate::clock::LocalTime;
 
-/// A moment as it is typed.
+/// A time as it is typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum When {
-    /// This moment.
     At(Timestamp),
-    /// The beginning of this day, where the person is.
+    /// The beginning of this day in local time.
     Day(jiff::civil::Date),
-    /// So many milliseconds before now.
+    /// Milliseconds before now.
     Ago(i64),
 }
 
 impl When {
-    /// The moment, if it is now this late.
+    /// Returns the time that is meant, given the current time.
     pub(crate) fn resolve(&self, now_millis: i64, local: &LocalTime) -> Timestamp {
         match self {
             Self::At(moment) => moment.clone(),
@@ -29,10 +28,10 @@ impl When {
     }
 }
 
-/// A date, a date with time and offset, or how long ago.
+/// Parses a date, a timestamp or an age.
 pub(super) fn when(text: &str) -> Result<When, String> {
     let wrong = || {
-        "must be a date (2026-01-31), a moment (2026-01-31T12:00:00Z) or how long ago (90m, 12h, 3d, 2w)"
+        "must be a date (2026-01-31), a timestamp (2026-01-31T12:00:00Z) or an age (90m, 12h, 3d, 2w)"
             .to_owned()
     };
     if let Ok(moment) = text.parse::<Timestamp>() {
@@ -49,7 +48,7 @@ pub(super) fn when(text: &str) -> Result<When, String> {
     Ok(When::Ago(i64::from(count) * seconds * 1000))
 }
 
-/// One of a few words: a tokenizer or a dialect.
+/// Parses a word from a fixed list: a tokenizer or a dialect.
 pub(super) fn word<T: FromStr<Err = UnknownWord>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: UnknownWord| format!("must be {}", error.allowed))
 }
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_dates_or_how_long_ago() {
+    fn times_are_dates_timestamps_or_ages() {
         let utc = LocalTime::new(crate::Zone::Utc);
         let noon = when("2026-01-31T12:00:00Z").unwrap().resolve(0, &utc);
         assert_eq!(noon.millis(), 1_769_860_800_000);

@@ -1,4 +1,4 @@
-//! `tertulia assemble`: what an assembler takes, line by line, and the prompts that come of it.
+//! `tertulia assemble`: reads assembler inputs line by line and prints the prompts.
 
 use std::io::Write;
 
@@ -13,12 +13,12 @@ use crate::Streams;
 use crate::args::{AssembleArgs, PLAIN};
 use crate::error::{CliError, Result};
 
-/// The format of an agent. Plain text that was asked for by its name is no guess.
-pub(super) fn choose_assembler(agent_type: &str, talk: &mut dyn Write) -> Assembler {
+/// Returns the assembler of an agent type. An unknown type gets plain text and a warning.
+pub(super) fn choose_assembler(agent_type: &str, notes: &mut dyn Write) -> Assembler {
     let normalized = AgentType::named(agent_type);
     if matches!(normalized, AgentType::Other(_)) && agent_type != PLAIN {
         let _ = writeln!(
-            talk,
+            notes,
             "tertulia: unknown agent type \"{}\"; using plain text. Known types: claude, codex, gemini, \
              {PLAIN}",
             visible(agent_type)
@@ -39,7 +39,7 @@ enum InputError {
     OverBudget(#[from] OverBudget),
 }
 
-/// What stands in the output for a line that gives no prompt.
+/// The output for an input line without a prompt.
 #[derive(Serialize)]
 struct ErrorRecord {
     line: u64,
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &AssembleArgs, streams: &mut Streams<'_>) -> Result {
     let mut writer = Writer {
         args,
         out: streams.stdout,
-        talk: streams.stderr,
+        notes: streams.stderr,
         for_person: streams.stdout_is_terminal,
         prompts: 0,
     };
@@ -90,7 +90,7 @@ fn read_input(
 struct Writer<'a> {
     args: &'a AssembleArgs,
     out: &'a mut dyn Write,
-    talk: &'a mut dyn Write,
+    notes: &'a mut dyn Write,
     for_person: bool,
     prompts: u64,
 }
@@ -98,7 +98,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn prompt(&mut self, prompt: &Prompt<'_>, line: u64) -> Result {
         for warning in prompt.warnings() {
-            let _ = writeln!(self.talk, "tertulia: line {line}: {warning}");
+            let _ = writeln!(self.notes, "tertulia: line {line}: {warning}");
         }
         if !self.args.text {
             let detail = if self.args.explain { Detail::Sections } else { Detail::Totals };
@@ -106,7 +106,7 @@ impl Writer<'_> {
         }
         if prompt.flag_bytes() > 0 {
             let _ = writeln!(
-                self.talk,
+                self.notes,
                 "tertulia: line {line}: the system text ({} bytes) is sent separately, \
                  for --append-system-prompt; without --text it is systemFlag in the output",
                 prompt.flag_bytes()
@@ -125,19 +125,19 @@ impl Writer<'_> {
     }
 
     fn error(&mut self, error: &InputError, line: u64) -> Result {
-        let told = match error {
+        let reported = match error {
             InputError::Line(_) => error.to_string(),
             _ => format!("line {line}: {error}"),
         };
-        let _ = writeln!(self.talk, "tertulia: {}", visible(&told));
+        let _ = writeln!(self.notes, "tertulia: {}", visible(&reported));
         if self.args.text {
             return Ok(());
         }
-        // The n-th line out answers the n-th line in, also where that one was wrong.
+        // The n-th output line answers the n-th input line, even if that one is invalid.
         self.json(&ErrorRecord { line, error: error.to_string() })
     }
 
-    /// A person's prompt begins on a line of its own.
+    /// Ends the output with a line break on a terminal, so that the shell prompt is on its own line.
     fn finish(&mut self) -> Result {
         if self.args.text && self.for_person && self.prompts > 0 {
             writeln!(self.out).map_err(CliError::output)?;

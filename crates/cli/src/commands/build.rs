@@ -19,7 +19,7 @@ use super::sessions::write_json;
 use crate::Streams;
 use crate::args::BuildArgs;
 use crate::error::{CliError, Result};
-use crate::store_place::StorePlace;
+use crate::store_location::StoreLocation;
 
 pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result {
     let standard_input = Path::new("-");
@@ -29,9 +29,9 @@ pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result {
     }
     let log = args.log.as_deref().map(|path| read_log(path, streams)).transpose()?;
     let stored = Stored::load(args)?;
-    // The session's log is lent to the input when it is built.
+    // The stored log is lent to the input during the build.
     let log = log.or_else(|| stored.is_some().then(Vec::new));
-    // A log is enough: nobody has to close standard input for it.
+    // With a log, standard input is not needed.
     let path = args.file.as_deref().or_else(|| log.is_none().then_some(standard_input));
     let text = match path {
         Some(path) => read_text(path, streams)?,
@@ -61,7 +61,7 @@ struct Stored {
 impl Stored {
     fn load(args: &BuildArgs) -> Result<Option<Self>> {
         let Some(given) = &args.session else { return Ok(None) };
-        let (store, session) = StorePlace::read(&args.store)?.find(given)?;
+        let (store, session) = StoreLocation::read(&args.store)?.find(given)?;
         let log = StoredLog::load(&store, &session)?;
         Ok(Some(Self { store, session, log }))
     }
@@ -82,9 +82,9 @@ impl Stored {
             }
             write(args, &BuildOutput { input, index, result: &result }, streams)
         })?;
-        // The context is there; the next one only takes longer without.
+        // The context is complete; without the counts the next build only takes longer.
         if let Err(error) = log.store_counts(store) {
-            streams.note(&format!("the counts of tokens were not stored: {error}"));
+            streams.note(&format!("the token counts were not stored: {error}"));
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ fn read_input(
     Ok(input)
 }
 
-/// Whether this is what an SDK holds, rather than an input of ours.
+/// Returns whether this is a request of an SDK, rather than a `ContextBuildInput`.
 fn is_request(raw: &RawValue) -> bool {
     let Ok(object) = Object::try_from(raw) else { return Kind::from(raw) == Kind::Array };
     !object.names().any(|name| matches!(name, "config" | "inputMessages" | "sessionEntries"))

@@ -1,4 +1,4 @@
-//! `tertulia completions`, whose scripts for bash, zsh and fish ask [`crate::completing`], and `tertulia man`.
+//! `tertulia completions`, whose scripts for bash, zsh and fish ask [`crate::tab_completion`], and `tertulia man`.
 
 use std::borrow::Cow;
 use std::io;
@@ -19,9 +19,9 @@ pub(crate) fn completions(args: &CompletionsArgs, streams: &mut Streams<'_>) -> 
         Shell::Bash => Cow::Borrowed(include_bytes!("completions/tertulia.bash").as_slice()),
         Shell::Zsh => Cow::Borrowed(include_bytes!("completions/tertulia.zsh").as_slice()),
         Shell::Fish => Cow::Borrowed(include_bytes!("completions/tertulia.fish").as_slice()),
-        // These know commands and flags.
+        // These scripts complete only commands and flags.
         shell => {
-            // Into memory first: a reader that has enough is no failure.
+            // Written to memory first, because the generator panics if the reader closes the pipe.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::declared(), NAME, &mut script);
             Cow::Owned(script)
@@ -38,7 +38,7 @@ pub(crate) fn man(args: &ManArgs, streams: &mut Streams<'_>) -> Result {
     let failed = |source| CliError::WriteFile { path: folder.clone(), source };
     std::fs::create_dir_all(folder).map_err(failed)?;
     write_pages(&built(), folder).map_err(failed)?;
-    streams.note(&format!("the pages are in {}", folder.display()));
+    streams.note(&format!("wrote the manual pages to {}", folder.display()));
     Ok(())
 }
 
@@ -48,7 +48,7 @@ fn built() -> Command {
     command
 }
 
-/// The pages of a command and of those below it.
+/// Writes the pages of a command and its subcommands.
 fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         write_pages(below, folder)?;
@@ -57,7 +57,7 @@ fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
     std::fs::write(folder.join(name), page(command)?)
 }
 
-/// The page of a command, with what the generator lacks: a section for examples, values in the synopsis.
+/// Returns the page of a command, with an examples section and option values, which the generator lacks.
 fn page(command: &Command) -> io::Result<String> {
     let mut page = Vec::new();
     Man::new(command.clone()).render(&mut page)?;
@@ -74,7 +74,7 @@ fn page(command: &Command) -> io::Result<String> {
     })
 }
 
-/// Examples are commands: no line of theirs is filled or parted.
+/// Keeps the lines of the examples as they are.
 fn with_lines_kept(page: String) -> String {
     const HEADING: &str = ".SH EXAMPLES\n";
     let Some((before, rest)) = page.split_once(HEADING) else { return page };
@@ -85,14 +85,14 @@ fn with_lines_kept(page: String) -> String {
     format!("{before}{HEADING}.nf\n{examples}\n.fi{behind}")
 }
 
-/// A synopsis in which options stand with their values.
+/// Adds the value names of options to the synopsis.
 fn with_values(synopsis: String, command: &Command) -> String {
     let options = command.get_arguments().filter(|one| one.get_action().takes_values());
     options.fold(synopsis, |synopsis, option| {
         let (Some(long), Some(values)) = (option.get_long(), option.get_value_names()) else {
             return synopsis;
         };
-        // As the generator writes it: minus signs with a backslash, bold up to the bracket.
+        // The generator's format: escaped minus signs, bold up to the bracket.
         let bare = format!("\\-\\-{}\\fR", long.replace('-', "\\-"));
         let values = values.join(" ").replace('-', "\\-");
         ["]", ">"].iter().fold(synopsis, |synopsis, bracket| {

@@ -27,7 +27,7 @@ use table::{ContextRecord, VerdictRecord};
 
 pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result {
     if let Some(name) = &args.member {
-        return stored::of_member(args, name, streams);
+        return stored::for_member(args, name, streams);
     }
     if let Some(turn) = &args.turn {
         return turn::run(args, turn, streams);
@@ -36,13 +36,13 @@ pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result {
         return Err(CliError::Usage("--part needs --member or --turn"));
     }
     match &args.session {
-        Some(session) => stored::of_type(args, session, streams),
-        None => of_snapshot(args, streams),
+        Some(session) => stored::for_type(args, session, streams),
+        None => for_snapshot(args, streams),
     }
 }
 
-/// What an agent would get of a snapshot, in the formats of the contract.
-fn of_snapshot(args: &ContextArgs, streams: &mut Streams<'_>) -> Result {
+/// Shows the prompt for a snapshot.
+fn for_snapshot(args: &ContextArgs, streams: &mut Streams<'_>) -> Result {
     let standard_input = Path::new("-");
     let path = args.snapshot.as_deref().unwrap_or(standard_input);
     if path == standard_input && args.instruction_file.as_deref() == Some(standard_input) {
@@ -54,7 +54,7 @@ fn of_snapshot(args: &ContextArgs, streams: &mut Streams<'_>) -> Result {
     let instruction_file = instruction_file(args, streams)?;
     let window = args.window.unwrap_or(DEFAULT_CONTEXT_WINDOW_SIZE);
     let budget = args.budget.unwrap_or(DEFAULT_MAX_BYTES);
-    let (told, warnings) = std::sync::mpsc::channel();
+    let (reported, warnings) = std::sync::mpsc::channel();
     let mut manager = ContextManager::new(ContextManagerOptions {
         max_bytes: budget,
         strip: match args.whitespace {
@@ -63,7 +63,7 @@ fn of_snapshot(args: &ContextArgs, streams: &mut Streams<'_>) -> Result {
         },
         log_sink: Some(std::sync::Arc::new(move |level, line: &str| {
             if level >= LogLevel::Warn {
-                let _ = told.send(line.to_owned());
+                let _ = reported.send(line.to_owned());
             }
         })),
         ..ContextManagerOptions::default()
@@ -77,7 +77,7 @@ fn of_snapshot(args: &ContextArgs, streams: &mut Streams<'_>) -> Result {
         system_instruction: args.instruction.as_deref(),
         instruction_file_text: instruction_file.as_deref(),
     };
-    // The agent has no id here: a snapshot knows who spoke, not who sits at the table.
+    // The agent has no ID here: a snapshot has speakers, but no team.
     let assembler = choose_assembler(&args.agent_type, streams.notes());
     let explanation = manager.explain_in(assembler, "", &request);
     tell_window(args, window, streams);
@@ -89,7 +89,7 @@ fn of_snapshot(args: &ContextArgs, streams: &mut Streams<'_>) -> Result {
         let detail = if args.explain { Detail::Sections } else { Detail::Totals };
         let verdicts: Vec<_> = explanation.verdicts().collect();
         let verdicts =
-            verdicts.iter().map(|one| VerdictRecord { id: &one.entry.id, fate: &one.fate });
+            verdicts.iter().map(|one| VerdictRecord { id: &one.entry.id, outcome: &one.outcome });
         let verdicts = args.explain.then(|| verdicts.collect());
         let prompt = PromptRecord::new(&prompt, detail);
         return write_json(streams, &ContextRecord { prompt, verdicts });
@@ -107,7 +107,7 @@ fn instruction_file(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<Opt
     args.instruction_file.as_deref().map(|path| read_text(path, streams)).transpose()
 }
 
-/// Names the default window on standard error, where `--window` was not given.
+/// Prints the default window as a note, if `--window` was not given.
 fn tell_window(args: &ContextArgs, window: usize, streams: &mut Streams<'_>) {
     if args.explain && args.window.is_none() {
         let count = counted(window as u64, "message", "messages");
@@ -115,7 +115,7 @@ fn tell_window(args: &ContextArgs, window: usize, streams: &mut Streams<'_>) {
     }
 }
 
-/// Prints a prompt alone, and tells how large the system text is where it travels apart.
+/// Prints a prompt, and notes the size of a system text that is sent separately.
 fn write_text(system_bytes: usize, prompt: &str, streams: &mut Streams<'_>) -> Result {
     if system_bytes > 0 {
         let _ = writeln!(
@@ -132,8 +132,8 @@ fn write_text(system_bytes: usize, prompt: &str, streams: &mut Streams<'_>) -> R
     written.map_err(CliError::output)
 }
 
-/// Prints what an agent is sent: the system text, where it travels apart, and the prompt. Titles go to
-/// standard error, so that each part can be taken as it is.
+/// Prints what an agent is sent: the system text, if it is sent separately, and the prompt. Titles go to standard
+/// error, so that standard output has only the texts.
 fn write_sent(
     args: &ContextArgs,
     system: Option<&str>,

@@ -23,7 +23,8 @@ const SESSION: &str = include_str!("demo/session.jsonl");
 const PAST: &str = include_str!("demo/past.jsonl");
 
 const FOR_SCRIBE: &str = "@scribe what did we decide so far, and what is open?";
-const FOR_LIBRARIAN: &str = "@librarian did we have trouble with E-2041 or the ledger lock before?";
+const FOR_LIBRARIAN: &str =
+    "@librarian did we have trouble with E-2041 or the account lock before?";
 
 const NEXT: &str = "\
 That was in memory; nothing of yours was touched. Try next, in this order:
@@ -57,14 +58,14 @@ answers = ["Not alone: 38 % of the lines belong to twelve accounts, so workers w
 "#;
 
 const REQUEST: &str =
-    "The nightly import waits for the ledger lock. @max, what do we do? Let eva check it.";
+    "The nightly import waits for the account lock. @max, what do we do? Let eva check it.";
 
 const HEAD: &str = "\
 Max and Eva are agents in one team. Ann asks once. They hand over to each other with @name, and then to her.
-(In this demo their answers are written down. With `tertulia init` they are Claude Code, Codex or Gemini CLI.)
+(In this demo their answers are scripted. With `tertulia init` they are Claude Code, Codex or Gemini CLI.)
 ";
 
-/// Nobody needs to see every entry here.
+/// Ignores all events.
 struct Silence;
 
 impl EventSink for Silence {
@@ -73,11 +74,11 @@ impl EventSink for Silence {
 
 pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result {
     let paint = Paint::new(streams.stdout_has_colour);
-    write_talk(streams.stdout, &talk()?, &paint).map_err(CliError::output)?;
+    write_conversation(streams.stdout, &conversation()?, &paint).map_err(CliError::output)?;
     let store = SessionStore::memory();
-    bring_in(&store, "ledger-lock", PAST)?;
+    bring_in(&store, "account-lock", PAST)?;
     let session = bring_in(&store, "import-speed", SESSION)?;
-    let team = Team::from_file(&TeamFile::house(), "/".as_ref())
+    let team = Team::from_file(&TeamFile::built_in(), "/".as_ref())
         .map_err(|error| CliError::Team { path: "the built-in team".into(), error })?;
     let mut driver = Driver::reopen(&store, &session, team, false, &mut Silence)?.driver;
     let messages = SESSION.lines().filter(|line| line.contains("\"type\":\"message\"")).count();
@@ -89,7 +90,7 @@ pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result {
     .map_err(CliError::output)?;
     for (member, request) in [("scribe", FOR_SCRIBE), ("librarian", FOR_LIBRARIAN)] {
         let said = driver.say(None, request, &mut Silence)?;
-        // What it gets is what it would get for the newest message, which this is.
+        // The request is the newest message, so this is the prompt that the member gets.
         let prompt = driver.prompt_for(member);
         driver.run(&mut Silence)?;
         let others = driver.entries().iter().rev().filter(|entry| entry.id != said);
@@ -118,14 +119,14 @@ fn bring_in(store: &SessionStore, id: &str, log: &str) -> Result<SessionId> {
     Ok(import.finish(&NewSession { id: Some(id) })?.id)
 }
 
-/// What was said, why the second agent was asked, and what it was sent.
-struct Shown {
+/// The entries, why the second agent was asked, and what it was sent.
+struct DemoResult {
     entries: Vec<Entry>,
     why: Vec<String>,
     sent: SentPrompt,
 }
 
-fn talk() -> Result<Shown> {
+fn conversation() -> Result<DemoResult> {
     let file = TeamFile::parse(TEAM, "the demo")?;
     let team = Team::from_file(&file, "/".as_ref())
         .map_err(|error| CliError::Team { path: "the demo".into(), error })?;
@@ -141,12 +142,12 @@ fn talk() -> Result<Shown> {
     let why = driver.machine().why(said("max").as_str());
     let why = why.iter().map(ToString::to_string).collect();
     let sent = sent_prompt(&entries, &said("eva")).map_err(CliError::PromptLost)?;
-    Ok(Shown { entries, why, sent })
+    Ok(DemoResult { entries, why, sent })
 }
 
-fn write_talk(out: &mut dyn Write, shown: &Shown, paint: &Paint) -> io::Result<()> {
+fn write_conversation(out: &mut dyn Write, shown: &DemoResult, paint: &Paint) -> io::Result<()> {
     writeln!(out, "{HEAD}")?;
-    // Ids differ from run to run; here short names stand for them.
+    // IDs differ from run to run, so short names replace them.
     let (mut messages, mut turns, mut names) = (0, 0, Vec::new());
     for entry in &shown.entries {
         match &entry.kind {

@@ -1,20 +1,21 @@
-//! `tertulia doctor`: whether what the team needs is there. Nothing is sent or created, and no credential is read.
+//! `tertulia doctor`: checks that everything the team needs is available. Sends and creates nothing, and reads no
+//! credentials.
 
 mod agents;
-mod places;
+mod team_and_store;
 
 use std::io;
 
 use serde::Serialize;
 use tertulia_chat::terminal::visible;
-use tertulia_team::{Containment, LimitKeeper, ResourceLimits, containment, limit_keeper};
+use tertulia_team::{Containment, LimitEnforcer, ResourceLimits, containment, limit_enforcer};
 
 use super::drawing::{Paint, padded};
 use super::sessions::write_json;
 use crate::Streams;
-use crate::advice::same_place;
 use crate::args::DoctorArgs;
 use crate::error::{CliError, Result};
+use crate::suggested_flags::team_and_store_flags;
 use agents::{Known, is_shortened};
 
 const MARK_COLUMNS: usize = 9;
@@ -23,11 +24,11 @@ const MARK_COLUMNS: usize = 9;
 #[serde(rename_all = "camelCase")]
 enum Health {
     Ok,
-    /// It works, and something may not be as it is meant.
+    /// It works, but something may be wrong.
     Warning,
-    /// The team needs it, and it is not there.
+    /// The team needs it, and it is missing.
     Missing,
-    /// It is there and cannot be used.
+    /// It exists and cannot be used.
     Error,
     /// The team does not use it.
     Optional,
@@ -55,16 +56,16 @@ struct DoctorRecord<'a> {
 }
 
 pub(crate) fn run(args: &DoctorArgs, streams: &mut Streams<'_>) -> Result {
-    let mut known = Known::look();
-    let place = same_place(&args.team, &args.store);
-    let mut findings = places::team(&args.team, &place, &mut known);
-    findings.push(places::store(&args.store));
-    findings.push(held_by(containment()));
-    findings.push(limited_by(limit_keeper()));
+    let mut known = Known::probe();
+    let flags = team_and_store_flags(&args.team, &args.store);
+    let mut findings = team_and_store::team(&args.team, &flags, &mut known);
+    findings.push(team_and_store::store(&args.store));
+    findings.push(containment_finding(containment()));
+    findings.push(limits_finding(limit_enforcer()));
     findings.push(terminal(streams));
     if findings.iter().filter_map(|one| one.advice.as_deref()).any(is_shortened) {
         let folders = std::env::var_os("PATH").unwrap_or_default();
-        let text = format!("programs are looked for in {}", folders.display());
+        let text = format!("programs are searched for in {}", folders.display());
         findings.push(Finding::new("PATH", Health::Ok, text));
     }
     findings.extend(known.unused());
@@ -97,7 +98,7 @@ fn write_all(args: &DoctorArgs, findings: &[Finding], streams: &mut Streams<'_>)
 
 fn summary(args: &DoctorArgs, findings: &[Finding], paint: &Paint) -> String {
     let count = |is: fn(&Finding) -> bool| findings.iter().filter(|one| is(one)).count();
-    let place = same_place(&args.team, &args.store);
+    let flags = team_and_store_flags(&args.team, &args.store);
     let others = match count(|one| {
         !one.blocks && matches!(one.health, Health::Warning | Health::Missing | Health::Error)
     }) {
@@ -107,7 +108,7 @@ fn summary(args: &DoctorArgs, findings: &[Finding], paint: &Paint) -> String {
     };
     let problems = count(|one| matches!(one.health, Health::Missing | Health::Error));
     let todo = match count(|one| one.blocks) {
-        0 => return format!("{}: `tertulia chat{place}`{others}", paint.good("ready")),
+        0 => return format!("{}: `tertulia chat{flags}`{others}", paint.good("ready")),
         1 if problems == 1 => "fix the problem above, then run it again".to_owned(),
         1 => format!("1 of the {problems} problems above stops `tertulia run`"),
         all if all == problems => format!("fix the {all} problems above"),
@@ -126,7 +127,7 @@ fn write(finding: &Finding, paint: &Paint, streams: &mut Streams<'_>) -> io::Res
         Health::Error => paint.bad(&mark("error")),
         Health::Optional => mark(""),
     };
-    // A text of several lines stays under its mark.
+    // Further lines are indented under the first.
     let margin = " ".repeat(MARK_COLUMNS);
     let text = format!("{}: {}", finding.about, finding.text);
     let text = visible(&text).replace('\n', &format!("\n{margin}"));
@@ -140,7 +141,7 @@ fn write(finding: &Finding, paint: &Paint, streams: &mut Streams<'_>) -> io::Res
 
 impl Finding {
     fn new(about: impl Into<String>, health: Health, text: impl Into<String>) -> Self {
-        // Who needs a thing decides whether `run` can do without; what is broken stops everybody.
+        // An error always stops `run`; the caller decides about other findings.
         let blocks = health == Health::Error;
         Self { about: about.into(), health, blocks, text: text.into(), advice: None }
     }
@@ -150,14 +151,18 @@ impl Finding {
     }
 }
 
-fn held_by(containment: Containment) -> Finding {
+fn containment_finding(containment: Containment) -> Finding {
     let text = match containment {
-        Containment::ControlGroup => "a control group per turn: no process of an agent survives it",
-        Containment::Supervisor => "a supervisor per turn: no process of an agent survives it",
-        Containment::Descendants => {
-            "descendants are looked for; a process that hides on purpose may survive its turn"
+        Containment::ControlGroup => {
+            "one control group per turn; no process of an agent outlives its turn"
         }
-        Containment::None => "processes of agents that outlive their turn are not ended",
+        Containment::Supervisor => {
+            "one supervisor per turn; no process of an agent outlives its turn"
+        }
+        Containment::Descendants => {
+            "child processes are tracked; one that hides on purpose may outlive its turn"
+        }
+        Containment::None => "processes that outlive their turn are not killed",
     };
     let health = match containment {
         Containment::ControlGroup | Containment::Supervisor => Health::Ok,
@@ -166,19 +171,19 @@ fn held_by(containment: Containment) -> Finding {
     Finding::new("containment", health, text)
 }
 
-fn limited_by(keeper: LimitKeeper) -> Finding {
+fn limits_finding(keeper: LimitEnforcer) -> Finding {
     let how = match keeper {
-        LimitKeeper::Kernel => "kept by the control group",
-        LimitKeeper::Supervisor => "measured by the supervisor a few times per second",
-        LimitKeeper::Nobody => {
-            let text = "what a turn uses of the machine is not limited here";
+        LimitEnforcer::Kernel => "enforced by the control group",
+        LimitEnforcer::Supervisor => "checked by the supervisor a few times per second",
+        LimitEnforcer::Nobody => {
+            let text = "turns have no resource limits on this system";
             return Finding::new("limits", Health::Warning, text);
         }
     };
     let ResourceLimits { processes, memory_bytes } = ResourceLimits::default();
     let memory = memory_bytes >> 20;
     let text = format!("{processes} processes and {memory} MB of memory per turn, {how}");
-    let advice = "set max_processes and max_memory_mb in the team file to change them";
+    let advice = "to change them, set max_processes and max_memory_mb in the team file";
     Finding::new("limits", Health::Ok, text).advised(advice)
 }
 
@@ -191,7 +196,7 @@ fn terminal(streams: &Streams<'_>) -> Finding {
     let folded = locale.to_ascii_lowercase();
     let is_utf8 = folded.contains("utf-8") || folded.contains("utf8");
     let width = rustix::termios::tcgetwinsize(io::stdout()).map(|size| size.ws_col);
-    let terminal = if streams.stdout_is_terminal { "a terminal" } else { "no terminal" };
+    let terminal = if streams.stdout_is_terminal { "a terminal" } else { "not a terminal" };
     let width = match width {
         Ok(columns @ 1..) => format!("{columns} columns"),
         _ => "width unknown".to_owned(),

@@ -1,11 +1,11 @@
-//! What tables for people are drawn with: bars, columns and colours. Used by the commands that explain.
+//! Bars, columns and colours of tables for people.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
 const BAR_COLUMNS: usize = 24;
 
-/// A bar with eighths of a column; anything at all shows at least one of them.
+/// Returns a bar in eighths of a column; a non-empty part shows at least one eighth.
 pub(super) fn bar(part: usize, whole: usize) -> String {
     if part == 0 || whole == 0 {
         return String::new();
@@ -16,13 +16,13 @@ pub(super) fn bar(part: usize, whole: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), ends[eighths % 8])
 }
 
-/// How many hundredths of the whole it is.
+/// Returns the percentage.
 pub(super) fn share(part: usize, whole: usize) -> String {
     let percent = (part as u128 * 100 + whole as u128 / 2).checked_div(whole as u128);
     percent.map_or_else(String::new, |percent| format!("{percent} %"))
 }
 
-/// The text with blanks behind it up to a width; wide characters count twice.
+/// Pads a text with spaces to a width; wide characters count twice.
 pub(super) fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
 }

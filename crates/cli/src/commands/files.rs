@@ -1,4 +1,4 @@
-//! Files that are named on the command line; `-` is standard input. Used by the commands that read.
+//! Reads files named on the command line; `-` is standard input.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
@@ -10,13 +10,13 @@ use crate::error::{CliError, Result};
 
 const TEXT_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// What to call a file in an error.
+/// Returns the name of a file in an error.
 pub(super) fn name(path: &Path) -> PathBuf {
     if path == Path::new("-") { "standard input".into() } else { path.into() }
 }
 
-/// Opens a file that is really one. What was opened is asked, not the path: that may lead elsewhere by now. A
-/// pipe nobody writes to must not stop the program either.
+/// Opens a regular file. Checks the opened file, because the path may change meanwhile. Does not block on a pipe without
+/// a writer.
 pub(super) fn open_file(path: &Path) -> Result<File> {
     let failed = |source| CliError::ReadFile { path: path.into(), source };
     let not_blocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
@@ -43,7 +43,7 @@ pub(super) fn read_text(path: &Path, streams: &mut Streams<'_>) -> Result<String
     check_length(path, bytes.len() as u64)?;
     String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to() + 1;
-        let problem = format!("is not UTF-8: byte {offset} begins no character; convert it first");
+        let problem = format!("is not UTF-8: byte {offset} is invalid; convert it first");
         CliError::UnfitFile { path: name(path), problem }
     })
 }
@@ -56,7 +56,7 @@ fn check_length(path: &Path, bytes: u64) -> Result {
     Err(CliError::UnfitFile { path: name(path), problem })
 }
 
-/// Something to read, and its size where that is known.
+/// A reader, and its size if known.
 pub(crate) struct Source<'a> {
     pub(crate) reader: Box<dyn BufRead + 'a>,
     pub(crate) bytes: Option<u64>,

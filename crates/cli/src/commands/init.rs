@@ -1,5 +1,5 @@
 //! `tertulia init`: creates a team file with the agents found on this machine, says who does what, and suggests a
-//! first command. Never replaces a file unless told to.
+//! first command. Replaces an existing file only with `--force`.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use tertulia_store::{NewFile, NewFileError, Readers};
 use tertulia_team::agents::{AGENTS, AgentDefinition};
 use tertulia_team::file::{self, ContentHash, FILE_NAME, FoundAgent, Origin, TeamFile};
-use tertulia_team::{Probe, SignIn, probe};
+use tertulia_team::{AuthState, Probe, probe};
 
-use super::sessions::tell;
+use super::sessions::print_note;
 use crate::Streams;
-use crate::advice::as_word;
 use crate::args::InitArgs;
 use crate::error::{CliError, Result};
-use crate::team_place::{self, working_folder};
+use crate::load_team::{self, working_folder};
+use crate::suggested_flags::as_word;
 
 const NO_AGENT: &str = "No coding agent was found. Install Claude Code, Codex, Gemini CLI, opencode, Copilot CLI or pi, then run \
                         `tertulia init --force`; or add a local model (agent = \"openai\").";
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result {
     let mut found = Vec::new();
     for agent in AGENTS {
         let Some(probe) = probe(agent, None) else { continue };
-        tell(streams, &about(agent, &probe));
+        print_note(streams, &about(agent, &probe));
         if probe.path.is_some() {
             let version = probe.version.map(Into::into);
             found.push(FoundAgent { agent, command: Vec::new(), version });
@@ -38,39 +38,41 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result {
         return streams.stdout.write_all(text.as_bytes()).map_err(CliError::output);
     }
     write(&path, &text, args.force)?;
-    tell(streams, &format!("created {}", path.display()));
+    print_note(streams, &format!("created {}", path.display()));
     tell_roles(&text, streams);
-    // The person's own command wrote it. Where that cannot be kept, or more is to be trusted, the first run asks.
+    // The person's own command wrote the file, so it is trusted. If that cannot be stored, the first run asks.
     tell_trust(&path, &text, streams);
     if found.is_empty() {
-        tell(streams, NO_AGENT);
-        tell(streams, "Next: `tertulia demo` shows how a team works");
+        print_note(streams, NO_AGENT);
+        print_note(streams, "Next: `tertulia demo` shows how a team works");
         return Ok(());
     }
     let task = as_word(&file::first_task(&found));
-    tell(streams, &format!("Next: `tertulia run {task}`, or `tertulia chat`"));
+    print_note(streams, &format!("Next: `tertulia run {task}`, or `tertulia chat`"));
     Ok(())
 }
 
-/// Trusts the new file, unless its agents obey settings of the project: then the first run asks about both.
+/// Trusts the new file, unless its agents read settings of the project: then the first run asks about both.
 fn tell_trust(path: &Path, text: &str, streams: &mut Streams<'_>) {
     let opened = file::open(path).map_err(CliError::from);
     let settings =
-        opened.and_then(|opened| team_place::untrusted_settings(Origin::Project, &opened));
+        opened.and_then(|opened| load_team::untrusted_settings(Origin::Project, &opened));
     let trusted = match settings {
         Ok(Some(untrusted)) => {
             let names = untrusted.settings.names(&untrusted.folder);
             let first = names.first().map(String::as_str).unwrap_or_default();
             let more = if names.len() > 1 { " and more" } else { "" };
-            let line = format!("these agents also obey {first}{more}; the first run asks about it");
-            tell(streams, &line);
+            let line = format!(
+                "these agents also read {first}{more}; the first run asks whether to trust it"
+            );
+            print_note(streams, &line);
             Ok(())
         }
-        Ok(None) => team_place::trust(path, ContentHash::new(text.as_bytes())),
+        Ok(None) => load_team::trust(path, ContentHash::new(text.as_bytes())),
         Err(error) => Err(error),
     };
     if let Err(error) = trusted {
-        tell(streams, &format!("it is not trusted yet: {error}"));
+        print_note(streams, &format!("it is not trusted yet: {error}"));
     }
 }
 
@@ -78,15 +80,15 @@ fn tell_roles(text: &str, streams: &mut Streams<'_>) {
     let Ok(team) = TeamFile::parse(text, FILE_NAME) else { return };
     for member in &team.members {
         if let Some(role) = &member.role {
-            tell(streams, &format!("  {}: {role}", member.name));
+            print_note(streams, &format!("  {}: {role}", member.name));
         }
     }
 }
 
-/// An existing file is replaced only when that was asked for. The file is there whole or not at all.
+/// Writes the file completely or not at all. Replaces an existing file only with `force`.
 fn write(path: &Path, text: &str, force: bool) -> Result {
     let begun = match force {
-        // Where the name is a link, the file that it leads to is replaced.
+        // If the path is a link, its target is replaced.
         true => {
             let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
             NewFile::begin_replacement(&target, Readers::Umask)
@@ -120,9 +122,9 @@ fn about(agent: &AgentDefinition, probe: &Probe) -> String {
     };
     let version = probe.version.as_deref().unwrap_or("version unknown");
     let signed_in = match &probe.sign_in {
-        SignIn::Yes(_) => "signed in",
-        SignIn::No(_) => "not signed in",
-        SignIn::Unknown(_) => "sign-in unknown",
+        AuthState::Yes(_) => "signed in",
+        AuthState::No(_) => "not signed in",
+        AuthState::Unknown(_) => "sign-in unknown",
     };
     let advice = probe.advice.as_deref().map(|advice| format!("; {advice}")).unwrap_or_default();
     format!("{name}: {version} at {}, {signed_in}{advice}", path.display())

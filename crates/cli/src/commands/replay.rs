@@ -1,4 +1,4 @@
-//! `tertulia replay`: a session decided again, with the recorded answers in place of the agents.
+//! `tertulia replay`: repeats the decisions of a session with the recorded answers, and compares.
 
 use serde::Serialize;
 use tertulia_operations::names::{Latest, find_session_or_latest, short};
@@ -6,12 +6,12 @@ use tertulia_session::{Entry, EntryId, TurnState};
 use tertulia_store::Range;
 use tertulia_team::{Difference, Machine};
 
-use super::sessions::{counted, tell, write_json, write_line};
+use super::sessions::{counted, print_note, write_json, write_line};
 use crate::Streams;
 use crate::args::ReplayArgs;
 use crate::error::{CliError, Result};
-use crate::store_place::StorePlace;
-use crate::team_place::TeamPlace;
+use crate::load_team::LoadedTeam;
+use crate::store_location::StoreLocation;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -21,7 +21,7 @@ struct ReplayRecord<'a> {
     turns: usize,
     equal: bool,
     more: bool,
-    /// Messages whose text is gone, so that what followed from them was not compared.
+    /// Redacted messages, whose decisions were not compared.
     unchecked: Vec<&'a str>,
     differences: Vec<DifferenceRecord<'a>>,
 }
@@ -35,21 +35,21 @@ struct DifferenceRecord<'a> {
 }
 
 pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result {
-    let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
-    let store = StorePlace::read(&args.store)?.need()?;
+    let LoadedTeam { team, folder, .. } = LoadedTeam::read(&args.team, streams)?;
+    let store = StoreLocation::read(&args.store)?.open_required()?;
     let latest = Latest::OfFolder(&folder);
     let session = find_session_or_latest(&store, args.session.as_deref(), latest)?;
     let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
     let entries = stored.iter().map(|stored| &stored.entry);
     let turns = entries.clone().filter_map(Entry::turn);
     let turns = turns.filter(|turn| turn.state == TurnState::Started).count();
-    let replay = Machine::replay(team.table().clone(), entries);
+    let replay = Machine::replay(team.roster().clone(), entries);
     let more = replay.is_cut();
     let (mut differences, unchecked) = (replay.differences, replay.unchecked);
     differences.extend(replay.ending.filter(|_| !more));
     let equal = differences.is_empty();
     if args.json {
-        let differences = differences.iter().map(DifferenceRecord::of).collect();
+        let differences = differences.iter().map(DifferenceRecord::new).collect();
         let (session_id, entries) = (session.as_str(), stored.len());
         let unchecked = unchecked.iter().map(EntryId::as_str).collect();
         let record =
@@ -64,27 +64,30 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result {
     if !unchecked.is_empty() {
         let gone = counted(unchecked.len() as u64, "message", "messages");
         let them = if unchecked.len() == 1 { "it" } else { "them" };
-        tell(streams, &format!("{gone} redacted; decisions made for {them} are not compared."));
+        print_note(
+            streams,
+            &format!("{gone} redacted; decisions made for {them} are not compared."),
+        );
     }
     if equal {
-        tell(streams, &format!("{turns}, every decision as before"));
+        print_note(streams, &format!("{turns}, all decisions are the same"));
         return Ok(());
     }
     let count = counted(differences.len() as u64, "difference", "differences");
-    let count = if more { format!("{count} and perhaps more") } else { count };
+    let count = if more { format!("at least {count}") } else { count };
     Err(CliError::Failed(format!(
         "{turns}, {count}; the recorded decisions are kept; nothing was changed"
     )))
 }
 
 impl<'a> DifferenceRecord<'a> {
-    fn of(difference: &'a Difference) -> Self {
+    fn new(difference: &'a Difference) -> Self {
         let (kind, entry) = match difference {
             Difference::Decision { at, .. } => ("decision", at),
             Difference::Missing { before, .. } => ("missing", before),
             Difference::Ending { after, .. } => ("ending", after),
             Difference::Unreadable { at, .. } => ("unreadable", at),
-            Difference::Stranger { at, .. } => ("stranger", at),
+            Difference::UnknownMember { at, .. } => ("stranger", at),
         };
         Self { kind, entry_id: entry.as_str(), text: difference.to_string() }
     }

@@ -1,4 +1,4 @@
-//! `tertulia rpc`: lines in, answers out, until the input ends.
+//! `tertulia rpc`: answers JSON-RPC requests line by line until the input ends.
 
 use tertulia_operations::lines::Lines;
 use tertulia_operations::rpc::RpcServer;
@@ -6,13 +6,13 @@ use tertulia_operations::rpc::RpcServer;
 use crate::Streams;
 use crate::args::RpcArgs;
 use crate::error::{CliError, Result};
-use crate::store_place::StorePlace;
-use crate::team_place::project_here;
+use crate::load_team::project_here;
+use crate::store_location::StoreLocation;
 
 pub(crate) fn run(args: &RpcArgs, streams: &mut Streams<'_>) -> Result {
-    let store = match StorePlace::read(&args.store) {
+    let store = match StoreLocation::read(&args.store) {
         Err(error @ CliError::NoHome) => Err(error.to_string()),
-        place => Ok(place?.into_url()),
+        location => Ok(location?.into_url()),
     };
     let mut server = RpcServer::with_place(tertulia_store::now_millis, store)
         .in_project(|| Some(project_here()));
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RpcArgs, streams: &mut Streams<'_>) -> Result {
         let answered = answered.and_then(|()| streams.stdout.flush());
         answered.map_err(|error| match CliError::output(error) {
             CliError::ReaderDone => CliError::Failed(
-                "standard output was closed by its reader; the conversations of this process are gone"
+                "standard output was closed by its reader; the conversations of this process are lost"
                     .to_owned(),
             ),
             broken => broken,

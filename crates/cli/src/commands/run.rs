@@ -1,172 +1,172 @@
-//! `tertulia run`: one request, until the table needs a person. How it ended becomes an exit code.
+//! `tertulia run`: sends one message and runs until a person is needed. The outcome becomes an exit code.
 
 mod events;
 mod live;
 mod outcome;
-mod talk;
+mod plain;
 
 use std::io;
 
 use tertulia_chat::terminal::{is_dumb, visible};
-use tertulia_chat::{Interrupt, OpenTable, Shown, narrate, nobody_called, stop_turn};
+use tertulia_chat::{DisplayNames, Interrupt, OpenSession, narrate, stop_turn, unknown_name_note};
 use tertulia_operations::names::{elsewhere, find_entry, short_session};
 use tertulia_session::EntryId;
 use tertulia_store::{SessionId, SessionStore};
 use tertulia_team::{
-    Command, DriveError, Driver, EventSink, Machine, Opened, Pause, PersonMessage, SessionEvent,
-    SpeakerError, Table, Team, Why,
+    Command, DriveError, Driver, EventSink, Machine, Opened, PauseReason, PersonMessage, Roster,
+    SessionEvent, SpeakerError, StopReason, Team,
 };
 
 use super::files::read_text;
 use crate::Streams;
-use crate::advice::{SamePlace, same_place};
 use crate::args::{RunArgs, SessionArg};
 use crate::error::{CliError, Result};
-use crate::open_table;
-use crate::store_place::StorePlace;
-use crate::team_place::{TeamPlace, agents_of, working_folder};
+use crate::load_team::{LoadedTeam, agents_of, working_folder};
+use crate::open_session;
+use crate::store_location::StoreLocation;
+use crate::suggested_flags::{SuggestedFlags, team_and_store_flags};
 use events::JsonLines;
 pub(crate) use events::write_wrong_usage;
-use live::Live;
+use live::LiveOutput;
 use outcome::End;
-use talk::Talk;
+use plain::PlainOutput;
 
-trait Watcher: EventSink {
-    /// Something for people; programs see it otherwise.
+trait RunOutput: EventSink {
+    /// Prints a note for people; programs get it in another form.
     fn remark(&mut self, text: &str);
 
     fn opened(&mut self, session: &SessionId, is_new: bool) {
         self.remark(&narrate::opened(session, is_new));
     }
 
-    /// Something that is not as it was meant, perhaps.
+    /// Prints a note about an entry.
     fn note(&mut self, text: &str, _: &EntryId) {
         self.remark(text);
     }
 
     /// Drives until nothing runs any more.
-    fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError>;
+    fn drive(&mut self, driver: &mut Driver) -> Result<StopReason, DriveError>;
 
     /// Ends the output and returns the first write error.
     fn close(self: Box<Self>) -> io::Result<()>;
 }
 
-/// Hears how a table is opened. Who rests there or is asked since the last time is no news: it is told when
-/// what is wanted now has changed nothing about it.
+/// Filters the events of opening a session. Earlier questions and rests are not repeated; they are shown only if they
+/// still apply at the end.
 struct Opening<'w>(&'w mut dyn EventSink);
 
 struct Ended {
-    pause: Pause,
+    pause: StopReason,
     is_interrupted: bool,
     outcome: Result,
 }
 
 pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result {
     // The events have the error too.
-    let ended = converse(args, streams).map_err(|error| error.at(place_of(args)));
+    let ended = converse(args, streams).map_err(|error| error.at(flags_for(args)));
     if args.json {
-        // Whatever went wrong, whoever reads the events is told that no more will come.
+        // The last event says that no more will come, even after an error.
         events::write_end(&ended, streams)?;
     }
     ended.and_then(|ended| ended.outcome)
 }
 
-pub(super) fn place_of(args: &RunArgs) -> SamePlace {
-    SamePlace::of(Some(&args.team.file), &args.store)
+pub(super) fn flags_for(args: &RunArgs) -> SuggestedFlags {
+    SuggestedFlags::new(Some(&args.team.file), &args.store)
 }
 
-/// Asks the table and waits. An error means that it did not come to a pause.
+/// Sends the message and runs. An error means that the run did not reach a pause.
 fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended> {
     let text = text_to_say(args, streams)?;
-    let TeamPlace { team, folder, file } = TeamPlace::trusted(&args.team, streams)?;
-    let shown = Shown::new(&team, &file);
+    let LoadedTeam { team, folder, file } = LoadedTeam::trusted(&args.team, streams)?;
+    let names = DisplayNames::new(&team, &file);
     let addressee = match &args.member {
         Some(name) => Some(addressee(&team, name, args.speaker.as_deref())?),
         None => None,
     };
-    let message = text.map(|text| message_to(addressee.as_deref(), text, team.table()));
+    let message = text.map(|text| message_to(addressee.as_deref(), text, team.roster()));
     let session = session_arg(args);
-    let store = StorePlace::read(&args.store)?;
+    let store = StoreLocation::read(&args.store)?;
     let (there, id) = look_for(&session, &store, &folder)?;
     if let (Some(message), None) = (&message, &id) {
         // Nothing is created for a message that nobody may say.
-        check_speaker(&Machine::new(team.table().clone()), args, message)?;
+        check_speaker(&Machine::new(team.roster().clone()), args, message)?;
     }
     if let (Some(store), Some(id)) = (&there, &id)
         && let Some(line) = elsewhere(store, id, &folder)?
     {
         let _ = writeln!(streams.notes(), "tertulia: {}", visible(&line));
     }
-    let is_forgotten = store.is_forgotten();
+    let is_ephemeral = store.is_ephemeral();
     let store = there.map_or_else(|| store.open(), Ok)?;
-    let mut watcher = watcher(args, streams, &shown);
+    let mut output = output(args, streams, &names);
     if let Some(id) = &id {
-        watcher.opened(id, false);
+        output.opened(id, false);
     }
-    let mut opening = Opening(&mut *watcher);
-    let OpenTable { opened: Opened { mut driver, differences, .. }, is_new } =
-        open_table::open(&session, id.as_ref(), &store, team, false, &mut opening)?;
-    driver.set_terms(Some(&folder), args.max_turns);
+    let mut opening = Opening(&mut *output);
+    let OpenSession { opened: Opened { mut driver, differences, .. }, is_new } =
+        open_session::open(&session, id.as_ref(), &store, team, false, &mut opening)?;
+    driver.update_settings(Some(&folder), args.max_turns);
     if is_new {
-        watcher.opened(driver.session(), true);
+        output.opened(driver.session(), true);
     }
     if !differences.is_empty() {
-        let told = narrate::differences(differences.len());
-        let place = same_place(&args.team.file, &args.store);
-        let details = format!("tertulia replay {}{place}", driver.session());
-        watcher.remark(&format!("{told} (run `{details}` for details)"));
+        let reported = narrate::differences(differences.len());
+        let flags = team_and_store_flags(&args.team.file, &args.store);
+        let details = format!("tertulia replay {}{flags}", driver.session());
+        output.remark(&format!("{reported} (run `{details}` for details)"));
     }
     if let (Some(message), false) = (&message, is_new) {
         check_speaker(driver.machine(), args, message)?;
     }
-    let interrupt = Interrupt::watch(driver.door(), stop_turn);
-    let asked = ask(&mut driver, message.as_ref(), args, &mut *watcher);
-    let pause = asked.and_then(|()| watcher.drive(&mut driver).map_err(CliError::from))?;
+    let interrupt = Interrupt::watch(driver.handle(), stop_turn);
+    let asked = ask(&mut driver, message.as_ref(), args, &mut *output);
+    let pause = asked.and_then(|()| output.drive(&mut driver).map_err(CliError::from))?;
     let is_interrupted = interrupt.happened();
     drop(interrupt);
-    watcher.close().map_err(CliError::output)?;
-    let only_goes_on = message.is_none() && args.repeat.is_none();
+    output.close().map_err(CliError::output)?;
+    let only_resumes = message.is_none() && args.repeat.is_none();
     let end =
-        End { args, driver: &driver, shown: &shown, is_forgotten, is_interrupted, only_goes_on };
-    let outcome = outcome::of(&pause, &end);
+        End { args, driver: &driver, names: &names, is_ephemeral, is_interrupted, only_resumes };
+    let outcome = outcome::result(&pause, &end);
     Ok(Ended { pause, is_interrupted, outcome })
 }
 
-fn way_back(args: &RunArgs, session: &SessionId) -> String {
+fn resume_flags(args: &RunArgs, session: &SessionId) -> String {
     let session = short_session(session);
-    format!("{} --session {session}", same_place(&args.team.file, &args.store))
+    format!("{} --session {session}", team_and_store_flags(&args.team.file, &args.store))
 }
 
-/// The store and the session that is resumed. A session is created with the first message, not before.
+/// Returns the store and the session to resume. A new session is created with the first message, not here.
 fn look_for(
     session: &SessionArg,
-    place: &StorePlace,
+    location: &StoreLocation,
     folder: &str,
 ) -> Result<(Option<SessionStore>, Option<SessionId>)> {
-    if !session.go_on && session.session.is_none() {
-        let store = match open_table::new_id(session)? {
-            Some(_) => place.open_existing()?,
+    if !session.resume && session.session.is_none() {
+        let store = match open_session::new_id(session)? {
+            Some(_) => location.open_existing()?,
             None => None,
         };
         return Ok((store, None));
     }
-    let store = open_table::store_to_resume(session, place)?;
-    let id = open_table::resumed(session, &store, folder)?;
+    let store = open_session::store_to_resume(session, location)?;
+    let id = open_session::resumed(session, &store, folder)?;
     Ok((Some(store), id))
 }
 
 fn session_arg(args: &RunArgs) -> SessionArg {
-    let SessionArg { session, new, go_on } = &args.session;
-    // A turn that is repeated is one of a session that exists.
-    let go_on = *go_on || args.repeat.is_some();
-    SessionArg { session: session.clone(), new: new.clone(), go_on }
+    let SessionArg { session, new, resume } = &args.session;
+    // `--repeat` needs an existing session.
+    let resume = *resume || args.repeat.is_some();
+    SessionArg { session: session.clone(), new: new.clone(), resume }
 }
 
-/// What is to be said; `None` where a turn is repeated or the agents only continue.
+/// Returns the text to send; `None` if a turn is repeated or the agents only continue.
 fn text_to_say(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Option<String>> {
     let text = match args.text.as_deref() {
         _ if args.repeat.is_some() => return Ok(None),
-        None if args.session.go_on => return Ok(None),
+        None if args.session.resume => return Ok(None),
         None => {
             return Err(CliError::Usage(
                 "nothing to send; give a text, - for standard input, or --continue",
@@ -181,7 +181,7 @@ fn text_to_say(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Option<Strin
     }
 }
 
-/// The exact name of who is to answer: anybody but the one who speaks.
+/// Returns the exact name of the member who should answer, who cannot be the speaker.
 fn addressee(team: &Team, name: &str, speaker: Option<&str>) -> Result<Box<str>> {
     let member = team.named(name);
     let member = member.map_err(|error| CliError::UnknownMember { flag: "--member", error })?;
@@ -221,28 +221,28 @@ fn ask(
     driver: &mut Driver,
     message: Option<&PersonMessage>,
     args: &RunArgs,
-    watcher: &mut dyn Watcher,
+    output: &mut dyn RunOutput,
 ) -> Result {
     let before = driver.entries().len();
     match (message, &args.repeat) {
         (Some(message), _) => {
-            let said = driver.say_message(args.speaker.as_deref(), message, watcher)?;
-            if let Some(note) = nobody_called(driver, &said, message, &working_folder()?) {
-                watcher.note(&note, &said);
+            let said = driver.say_message(args.speaker.as_deref(), message, output)?;
+            if let Some(note) = unknown_name_note(driver, &said, message, &working_folder()?) {
+                output.note(&note, &said);
             }
         }
         (None, None) => {
-            driver.obey(Command::Continue, watcher)?;
-            // Nothing but that it was said.
+            driver.execute(Command::Continue, output)?;
+            // Only the command itself was stored.
             if driver.entries().len() <= before + 1 {
-                watcher.remark("nothing to do: no turns are queued");
+                output.remark("nothing to do: no turns are queued");
             }
         }
         (None, Some(given)) => {
             let turn = turn_to_repeat(driver, args, given)?;
-            driver.obey(Command::Repeat(turn), watcher)?;
+            driver.execute(Command::Repeat(turn), output)?;
             if driver.entries().len() == before {
-                // A note has told why.
+                // A note has said why.
                 return Err(CliError::Failed(format!("{given} was not repeated")));
             }
         }
@@ -256,13 +256,13 @@ fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryI
     let entry = found.map_err(|error| error.in_session(session))?;
     entry.turn_id().cloned().ok_or_else(|| {
         let given = entry.id.to_string();
-        let why = format!("tertulia why {given}{}", way_back(args, session));
+        let why = format!("tertulia why {given}{}", resume_flags(args, session));
         CliError::NoTurn { given, why }
     })
 }
 
-/// The message, with its addressee in front if it names nobody: the log alone must tell who was meant.
-fn message_to(addressee: Option<&str>, text: String, table: &Table) -> PersonMessage {
+/// Returns the message, with the addressee in front if it addresses nobody, so that the log shows who was meant.
+fn message_to(addressee: Option<&str>, text: String, table: &Roster) -> PersonMessage {
     let message = PersonMessage::new(text, table);
     let Some(name) = addressee.filter(|_| message.addresses_nobody()) else { return message };
     let is_word = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
@@ -271,16 +271,16 @@ fn message_to(addressee: Option<&str>, text: String, table: &Table) -> PersonMes
     PersonMessage::new(text, table)
 }
 
-fn watcher<'w>(
+fn output<'w>(
     args: &RunArgs,
     streams: &'w mut Streams<'_>,
-    shown: &'w Shown,
-) -> Box<dyn Watcher + 'w> {
+    names: &'w DisplayNames,
+) -> Box<dyn RunOutput + 'w> {
     let is_terminal = streams.stdout_is_terminal && streams.stderr_is_terminal && !is_dumb();
     match args.json {
         true => Box::new(JsonLines::new(streams)),
-        false if is_terminal => Box::new(Live::new(streams, shown)),
-        false => Box::new(Talk::new(streams, shown)),
+        false if is_terminal => Box::new(LiveOutput::new(streams, names)),
+        false => Box::new(PlainOutput::new(streams, names)),
     }
 }
 
@@ -288,7 +288,8 @@ impl EventSink for Opening<'_> {
     fn on_event(&mut self, event: SessionEvent) {
         match event {
             SessionEvent::Rested => {}
-            SessionEvent::Asked(question) if !matches!(question.why, Why::Resumed { .. }) => {}
+            SessionEvent::Asked(question)
+                if !matches!(question.why, PauseReason::Resumed { .. }) => {}
             event => self.0.on_event(event),
         }
     }

@@ -1,9 +1,9 @@
-//! `tertulia sessions`: one file per command. This one hands over, and holds what they share.
+//! `tertulia sessions`: one module per command; this file calls them and has their shared functions.
 
 mod changes;
 mod export;
 mod import;
-mod left;
+mod leftovers;
 mod list;
 mod redact;
 mod search;
@@ -20,28 +20,28 @@ use tertulia_store::SessionStore;
 use crate::Streams;
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::error::{CliError, Result};
-use crate::store_place::StorePlace;
+use crate::store_location::StoreLocation;
 pub(super) use tertulia_chat::terminal::counted;
 
 pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result {
-    let place = StorePlace::read(&args.store)?;
+    let location = StoreLocation::read(&args.store)?;
     match &args.command {
-        SessionsCommand::List(args) => list::list(args, &place, streams),
-        SessionsCommand::Show(args) => show::run(args, &place, streams),
-        SessionsCommand::Search(args) => search::search(args, &place, streams),
-        SessionsCommand::Rename(args) => changes::rename(args, &place, streams),
-        SessionsCommand::Branch(args) => changes::branch(args, &place, streams),
-        SessionsCommand::Redact(args) => redact::run(args, &place, streams),
-        SessionsCommand::Export(args) => export::run(args, &place, streams),
-        SessionsCommand::Import(args) => import::run(args, &place, streams),
-        SessionsCommand::Verify(args) => verify::run(args, &place, streams),
-        SessionsCommand::Delete(args) => changes::delete(args, &place, streams),
-        SessionsCommand::Backup(args) => changes::backup(args, &place, streams),
-        SessionsCommand::Restore(args) => changes::restore(args, &place, streams),
+        SessionsCommand::List(args) => list::list(args, &location, streams),
+        SessionsCommand::Show(args) => show::run(args, &location, streams),
+        SessionsCommand::Search(args) => search::search(args, &location, streams),
+        SessionsCommand::Rename(args) => changes::rename(args, &location, streams),
+        SessionsCommand::Branch(args) => changes::branch(args, &location, streams),
+        SessionsCommand::Redact(args) => redact::run(args, &location, streams),
+        SessionsCommand::Export(args) => export::run(args, &location, streams),
+        SessionsCommand::Import(args) => import::run(args, &location, streams),
+        SessionsCommand::Verify(args) => verify::run(args, &location, streams),
+        SessionsCommand::Delete(args) => changes::delete(args, &location, streams),
+        SessionsCommand::Backup(args) => changes::backup(args, &location, streams),
+        SessionsCommand::Restore(args) => changes::restore(args, &location, streams),
     }
 }
 
-/// Writes one line of JSON: straight to the output, but on a terminal with what JSON leaves in texts made visible.
+/// Writes one line of JSON; on a terminal, with control characters made visible.
 pub(super) fn write_record(streams: &mut Streams<'_>, record: &impl Serialize) -> io::Result<()> {
     let written = match streams.stdout_is_terminal {
         true => serde_json::to_string(record)
@@ -52,22 +52,25 @@ pub(super) fn write_record(streams: &mut Streams<'_>, record: &impl Serialize) -
     written.and_then(|()| writeln!(streams.stdout))
 }
 
-/// The same for whoever only passes a failure on.
+/// Like [`write_record`], with the error of a command.
 pub(super) fn write_json(streams: &mut Streams<'_>, record: &impl Serialize) -> Result {
     write_record(streams, record).map_err(CliError::output)
 }
 
-/// The store, for whoever lists what is there: that there is none yet is an answer.
-fn open_or_tell(place: &StorePlace, streams: &mut Streams<'_>) -> Result<Option<SessionStore>> {
-    let store = place.open_existing()?;
+/// Opens the store. If it does not exist, prints a note and returns `None`.
+fn open_or_note(
+    location: &StoreLocation,
+    streams: &mut Streams<'_>,
+) -> Result<Option<SessionStore>> {
+    let store = location.open_existing()?;
     if store.is_none() {
-        tell(streams, "there are no sessions yet");
+        print_note(streams, "there are no sessions yet");
     }
     Ok(store)
 }
 
-/// Says something to the person, with ids cut short.
-pub(super) fn tell(streams: &mut Streams<'_>, line: &str) {
+/// Prints a note with short IDs.
+pub(super) fn print_note(streams: &mut Streams<'_>, line: &str) {
     streams.note(&short(line));
 }
 

@@ -1,4 +1,4 @@
-//! `tertulia tokens`: what files or standard input cost in tokens, for one model or several.
+//! `tertulia tokens`: counts the tokens of files or standard input, for one model or several.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,12 +13,12 @@ use crate::Streams;
 use crate::args::TokensArgs;
 use crate::error::{CliError, Result};
 
-/// What is counted when nobody names a model: one of each vendor.
+/// The default models: one of each vendor.
 const USUAL_MODELS: [&str; 3] = ["gpt-5", "claude-sonnet-4", "gemini-2.5"];
 
 const FILE_COLUMNS: usize = 40;
 
-/// A column of the table: who counts, and for whom.
+/// A column of the table: a tokenizer, and the model it counts for.
 struct Column {
     title: String,
     model: Option<String>,
@@ -55,11 +55,11 @@ pub(crate) fn run(args: &TokensArgs, streams: &mut Streams<'_>) -> Result {
     Ok(())
 }
 
-fn columns(args: &TokensArgs, talk: &mut dyn Write) -> Vec<Column> {
+fn columns(args: &TokensArgs, notes: &mut dyn Write) -> Vec<Column> {
     let usual = USUAL_MODELS.map(str::to_owned);
     let nothing_named = args.model.is_empty() && args.tokenizer.is_empty();
     let models = if nothing_named { &usual[..] } else { &args.model };
-    let mut columns: Vec<Column> = models.iter().map(|name| model_column(name, talk)).collect();
+    let mut columns: Vec<Column> = models.iter().map(|name| model_column(name, notes)).collect();
     columns.extend(args.tokenizer.iter().map(|tokenizer| {
         let (title, tokenizer) = (tokenizer.id().to_owned(), tokenizer.clone());
         Column { title, model: None, tokenizer, window: None }
@@ -67,11 +67,11 @@ fn columns(args: &TokensArgs, talk: &mut dyn Write) -> Vec<Column> {
     columns
 }
 
-fn model_column(name: &str, talk: &mut dyn Write) -> Column {
+fn model_column(name: &str, notes: &mut dyn Write) -> Column {
     let model = find_model(name);
     if model.is_none() {
         let _ =
-            writeln!(talk, "tertulia: unknown model \"{}\"; using an estimate", excerpt(name, 60));
+            writeln!(notes, "tertulia: unknown model \"{}\"; using an estimate", excerpt(name, 60));
     }
     Column {
         title: excerpt(name, 24),
@@ -103,25 +103,25 @@ fn write_table(out: &mut dyn Write, columns: &[Column], rows: &[Row]) -> io::Res
 
 fn total(rows: &[Row]) -> Row {
     let columns = rows.first().map_or(0, |row| row.counts.len());
-    let sum = |place: usize| rows.iter().filter_map(|row| row.counts.get(place)).copied().sum();
+    let sum = |column: usize| rows.iter().filter_map(|row| row.counts.get(column)).copied().sum();
     Row {
-        name: "together".to_owned(),
+        name: "total".to_owned(),
         bytes: rows.iter().map(|row| row.bytes).sum(),
         counts: (0..columns).map(sum).collect(),
     }
 }
 
-/// The first column to the left, the others to the right.
+/// Aligns the first column to the left, the others to the right.
 fn write_aligned(out: &mut dyn Write, lines: &[Vec<String>]) -> io::Result<()> {
     let columns = lines.first().map_or(0, Vec::len);
     let width = |column: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
     for line in lines {
         for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
-            let blanks = " ".repeat(width - cell.width());
+            let padding = " ".repeat(width - cell.width());
             match column {
-                0 => write!(out, "{cell}{blanks}")?,
-                _ => write!(out, "  {blanks}{cell}")?,
+                0 => write!(out, "{cell}{padding}")?,
+                _ => write!(out, "  {padding}{cell}")?,
             }
         }
         writeln!(out)?;

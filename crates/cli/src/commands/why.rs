@@ -1,5 +1,5 @@
-//! `tertulia why`: all that was decided because of an entry. The log is decided again with the team that
-//! sits there now; where that comes to something else, only what the log says is told.
+//! `tertulia why`: shows the decisions about an entry. The decisions are derived from the log with the current team; if
+//! they differ from the recorded ones, only the recorded ones are shown.
 
 use serde::Serialize;
 use tertulia_operations::decisions::story;
@@ -10,13 +10,13 @@ use tertulia_session::{Cause, Entry, EntryId};
 use tertulia_store::{Range, SessionId, SessionStore};
 use tertulia_team::{Decision, Machine, reached_nobody};
 
-use super::sessions::{tell, write_json, write_line};
+use super::sessions::{print_note, write_json, write_line};
 use crate::Streams;
-use crate::advice::same_place;
 use crate::args::WhyArgs;
 use crate::error::{CliError, Result};
-use crate::store_place::StorePlace;
-use crate::team_place::TeamPlace;
+use crate::load_team::LoadedTeam;
+use crate::store_location::StoreLocation;
+use crate::suggested_flags::team_and_store_flags;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -34,8 +34,8 @@ struct DecisionRecord<'a> {
 }
 
 pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result {
-    let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
-    let store = StorePlace::read(&args.store)?.need()?;
+    let LoadedTeam { team, folder, .. } = LoadedTeam::read(&args.team, streams)?;
+    let store = StoreLocation::read(&args.store)?.open_required()?;
     let latest = Latest::OfFolder(&folder);
     let session = find_session_or_latest(&store, args.session.as_deref(), latest)?;
     let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
@@ -45,32 +45,33 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result {
         None => newest_message(&log),
     };
     let Some(entry) = entry else {
-        tell(streams, &format!("nothing was said yet in session {session}"));
+        print_note(streams, &format!("session {session} has no messages yet"));
         return Ok(());
     };
     let logged = recorded(&log);
     let recorded = story(&entry.id, |about| {
         logged.iter().filter(|decision| decision.ids().contains(&about)).collect()
     });
-    let machine = Machine::replay(team.table().clone(), log.iter()).machine;
+    let machine = Machine::replay(team.roster().clone(), log.iter()).machine;
     let decided = story(&entry.id, |about| machine.why(about.as_str()));
     let is_same = turns(&decided).eq(turns(&recorded));
     let found_nobody = entry.message().is_some_and(reached_nobody);
     let was_heard = !recorded.is_empty() || found_nobody;
     let decisions = if is_same && was_heard { &decided } else { &recorded };
     if !is_same && !recorded.is_empty() {
-        let replay = format!("tertulia replay {session}{}", same_place(&args.team, &args.store));
+        let replay =
+            format!("tertulia replay {session}{}", team_and_store_flags(&args.team, &args.store));
         let line = "this decision would differ with the current team file";
-        tell(streams, &format!("{line}; `{replay}` shows how"));
+        print_note(streams, &format!("{line}; `{replay}` shows how"));
     }
     if args.json {
         for decision in decisions {
-            write_json(streams, &DecisionRecord::of(&entry.id, decision))?;
+            write_json(streams, &DecisionRecord::new(&entry.id, decision))?;
         }
         return Ok(());
     }
     if decisions.is_empty() {
-        tell(streams, &format!("nothing was decided because of {}", entry.id));
+        print_note(streams, &format!("no decision was made because of {}", entry.id));
     }
     for decision in decisions {
         write_line(streams, &short(&decision.to_string()))?;
@@ -122,7 +123,7 @@ fn turns<'d>(decisions: &[&'d Decision]) -> impl Iterator<Item = &'d EntryId> {
 }
 
 impl<'a> DecisionRecord<'a> {
-    fn of(entry: &'a EntryId, decision: &'a Decision) -> Self {
+    fn new(entry: &'a EntryId, decision: &'a Decision) -> Self {
         let (kind, turn, member, state) = match decision {
             Decision::Turn { turn, member, state, .. } => {
                 ("turn", Some(turn.as_str()), Some(&**member), Some(state.as_str()))

@@ -54,7 +54,7 @@ fn a_wrong_line_gives_an_error_in_its_place_and_the_others_go_on() {
 }
 
 #[test]
-fn bare_prompts_are_apart_by_one_line_break_and_the_system_text_is_told() {
+fn bare_prompts_are_apart_by_one_line_break_and_the_system_text_is_reported() {
     let outcome =
         tertulia(&["assemble", "--type", "claude", "--text"], &format!("{HELLO}\n{HELLO}"));
     assert_eq!(outcome.stdout.matches("[MESSAGE]\nHello").count(), 2);
@@ -63,7 +63,7 @@ fn bare_prompts_are_apart_by_one_line_break_and_the_system_text_is_told() {
 }
 
 #[test]
-fn an_unknown_type_is_told_and_plain_is_no_guess() {
+fn an_unknown_type_is_reported_and_plain_is_no_guess() {
     let guessed = tertulia(&["assemble", "--type", "other", "--text"], HELLO);
     assert!(guessed.stderr.contains("unknown agent type \"other\"; using plain text"));
     assert_eq!(tertulia(&["assemble", "--type", "plain", "--text"], HELLO).stderr, "");
@@ -81,7 +81,7 @@ fn strict_refuses_what_does_not_hold_its_message() {
 }
 
 #[test]
-fn a_message_that_is_cut_is_told_with_its_line() {
+fn a_message_that_is_cut_is_reported_with_its_line() {
     let small = HELLO.replace("1000", "36");
     let outcome = tertulia(&["assemble", "--type", "claude", "--text"], &small);
     assert!(
@@ -92,10 +92,10 @@ fn a_message_that_is_cut_is_told_with_its_line() {
         outcome.stderr
     );
     let flag = HELLO.replace("System", &"s".repeat(131_072)).replace("1000", "200000");
-    let told = tertulia(&["assemble", "--type", "claude"], &flag).stderr;
+    let reported = tertulia(&["assemble", "--type", "claude"], &flag).stderr;
     assert!(
-        told.contains("line 1: System flag too long: 131072 bytes cannot pass as one argument"),
-        "{told}"
+        reported.contains("line 1: System flag too long: 131072 bytes cannot pass as one argument"),
+        "{reported}"
     );
     assert_eq!(tertulia(&["assemble", "--type", "codex"], &flag).stderr, "");
 }

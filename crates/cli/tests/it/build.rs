@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::tertulia;
 
-/// An input with a short talk, counted by bytes so that figures are easy to follow.
+/// Returns an input with a short talk, counted by bytes so that figures are easy to follow.
 fn talk() -> Value {
     json!({
         "config": {"maxInputTokens": 1000},
@@ -23,7 +23,7 @@ fn talk() -> Value {
     })
 }
 
-/// A log of an agent's work that is far too long for a small budget.
+/// Returns a log of an agent's work that is far too long for a small budget.
 fn work(turns: usize) -> Vec<Value> {
     let mut entries =
         vec![message(0, "user", "The login fails with E4711 in src/login.rs. Mend it.")];
@@ -58,7 +58,7 @@ fn entry(place: usize, role: &str, parts: &Value) -> Value {
         "payload": {"role": role, "parts": parts}})
 }
 
-/// The result of a build that works.
+/// Returns the result of a build that works.
 #[track_caller]
 fn built(flags: &[&str], input: &Value) -> Value {
     let outcome = tertulia(&[&["build"], flags].concat(), &input.to_string());
@@ -66,7 +66,7 @@ fn built(flags: &[&str], input: &Value) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap()
 }
 
-/// What a build that fails says.
+/// Returns what a build that fails says.
 #[track_caller]
 fn refused(flags: &[&str], input: &str) -> String {
     let outcome = tertulia(&[&["build"], flags].concat(), input);

@@ -13,12 +13,12 @@ mod waiting;
 use std::path::{Path, PathBuf};
 
 /// A folder with a team in it.
-pub(crate) struct Parlour {
+pub(crate) struct ChatWorkspace {
     folder: tempfile::TempDir,
 }
 
-impl Parlour {
-    /// A person, `max` who plays these answers, and `slow` who counts for a minute.
+impl ChatWorkspace {
+    /// Creates a person, `max` who plays these answers, and `slow` who counts for a minute.
     pub(crate) fn new(answers: &[&str]) -> Self {
         let script: Vec<String> =
             answers.iter().map(|text| serde_json::to_string(text).unwrap()).collect();
@@ -43,7 +43,7 @@ impl Parlour {
         self.folder.path()
     }
 
-    /// The arguments of a chat in it.
+    /// Returns the arguments of a chat in it.
     pub(crate) fn arguments(&self, more: &[&str]) -> Vec<String> {
         let store = format!("sqlite:{}", self.path().join("home/sessions.db").display());
         let team = self.path().join("tertulia.toml").display().to_string();
@@ -51,7 +51,7 @@ impl Parlour {
         fixed.iter().chain(more).map(|&text| text.to_owned()).collect()
     }
 
-    /// The variables of a chat in it.
+    /// Returns the variables of a chat in it.
     pub(crate) fn variables(&self) -> Vec<(&'static str, PathBuf)> {
         let home = self.path().join("home");
         std::fs::create_dir_all(&home).unwrap();

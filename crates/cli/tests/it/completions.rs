@@ -2,57 +2,57 @@
 
 use std::process::Command;
 
-use crate::room::{Left, Room};
+use crate::workspace::{CommandOutput, Workspace};
 
 const TEAM: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
     [[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"Done.\"]\n\
     [[member]]\nname = \"mona\"\nagent = \"command\"\ncommand = [\"touch\", \"started\"]\n";
 
-/// What the program offers for the last of these words.
-fn offered(room: &Room, words: &[&str]) -> Vec<String> {
+/// Returns what the program offers for the last of these words.
+fn offered(workspace: &Workspace, words: &[&str]) -> Vec<String> {
     let line = [&["--", "tertulia"], words].concat();
-    let mut command = room.command(&line);
-    let left = Left::of(command.env("TERTULIA_COMPLETE", "bash").spawn().unwrap());
-    assert_eq!((left.code, &*left.stderr), (Some(0), ""), "{words:?}");
-    left.stdout.lines().map(str::to_owned).collect()
+    let mut command = workspace.command(&line);
+    let output = CommandOutput::wait(command.env("TERTULIA_COMPLETE", "bash").spawn().unwrap());
+    assert_eq!((output.code, &*output.stderr), (Some(0), ""), "{words:?}");
+    output.stdout.lines().map(str::to_owned).collect()
 }
 
 #[test]
 fn members_are_offered_and_no_agent_is_started_for_it() {
-    let room = Room::new(TEAM);
-    assert_eq!(offered(&room, &["run", "--member", "m"]), ["max", "mona"]);
-    assert_eq!(offered(&room, &["context", "--member", "a"]), ["ann"]);
-    room.write("other.toml", &TEAM.replace("mona", "mara"));
+    let workspace = Workspace::new(TEAM);
+    assert_eq!(offered(&workspace, &["run", "--member", "m"]), ["max", "mona"]);
+    assert_eq!(offered(&workspace, &["context", "--member", "a"]), ["ann"]);
+    workspace.write("other.toml", &TEAM.replace("mona", "mara"));
     let words = ["run", "--team", "other.toml", "--member", "m"];
-    assert_eq!(offered(&room, &words), ["max", "mara"]);
-    assert!(!room.path("started").exists());
-    assert!(!room.root().join("data/sessions.db").exists());
+    assert_eq!(offered(&workspace, &words), ["max", "mara"]);
+    assert!(!workspace.path("started").exists());
+    assert!(!workspace.root().join("data/sessions.db").exists());
 }
 
 #[test]
 fn who_speaks_is_a_person_and_who_is_searched_for_may_be_anybody() {
-    let room = Room::new(TEAM);
-    assert_eq!(offered(&room, &["run", "--as", ""]), ["ann"]);
-    assert_eq!(offered(&room, &["chat", "--as", ""]), ["ann"]);
+    let workspace = Workspace::new(TEAM);
+    assert_eq!(offered(&workspace, &["run", "--as", ""]), ["ann"]);
+    assert_eq!(offered(&workspace, &["chat", "--as", ""]), ["ann"]);
     let all = ["ann", "max", "mona"];
-    assert_eq!(offered(&room, &["sessions", "search", "x", "--speaker", ""]), all);
+    assert_eq!(offered(&workspace, &["sessions", "search", "x", "--speaker", ""]), all);
 }
 
 #[test]
 fn types_of_entries_that_a_search_finds_are_offered() {
-    let room = Room::empty();
-    assert_eq!(offered(&room, &["sessions", "search", "x", "--type", "te"]), ["team_task"]);
-    let all = offered(&room, &["sessions", "search", "x", "--type", ""]);
+    let workspace = Workspace::empty();
+    assert_eq!(offered(&workspace, &["sessions", "search", "x", "--type", "te"]), ["team_task"]);
+    let all = offered(&workspace, &["sessions", "search", "x", "--type", ""]);
     assert_eq!(all.first().map(String::as_str), Some("message"));
 }
 
 #[test]
 fn sessions_are_offered_by_their_short_ids() {
-    let room = Room::new(TEAM);
-    assert_eq!(offered(&room, &["sessions", "show", ""]).len(), 0);
-    room.exits(0, &["run", "hello", "--trust"]);
-    room.exits(0, &["run", "hello", "--new", "login-page"]);
-    let made = room.exits(0, &["sessions", "list", "--json"]).json();
+    let workspace = Workspace::new(TEAM);
+    assert_eq!(offered(&workspace, &["sessions", "show", ""]).len(), 0);
+    workspace.exits(0, &["run", "hello", "--trust"]);
+    workspace.exits(0, &["run", "hello", "--new", "login-page"]);
+    let made = workspace.exits(0, &["sessions", "list", "--json"]).json();
     let made = made[1]["sessionId"].as_str().unwrap();
     let short = made.rsplit('-').next().unwrap();
     for words in [
@@ -62,91 +62,91 @@ fn sessions_are_offered_by_their_short_ids() {
         &["build", "--session", ""],
         &["sessions", "delete", ""],
     ] {
-        let offered = offered(&room, words);
+        let offered = offered(&workspace, words);
         for name in ["latest", "login-page", short] {
             assert!(offered.iter().any(|one| one == name), "{words:?}: {offered:?}");
         }
     }
-    assert_eq!(offered(&room, &["run", "--session", "log"]), ["login-page"]);
-    assert_eq!(offered(&room, &["run", "--session", &made[..9]]), [made]);
+    assert_eq!(offered(&workspace, &["run", "--session", "log"]), ["login-page"]);
+    assert_eq!(offered(&workspace, &["run", "--session", &made[..9]]), [made]);
 }
 
-/// The short ID of the first message of the newest session.
-fn first_message(room: &Room) -> String {
-    let entry = room.entries().into_iter().find(|entry| entry["type"] == "message").unwrap();
+/// Returns the short ID of the first message of the newest session.
+fn first_message(workspace: &Workspace) -> String {
+    let entry = workspace.entries().into_iter().find(|entry| entry["type"] == "message").unwrap();
     entry["id"].as_str().unwrap()[..10].to_owned()
 }
 
 #[test]
 fn entries_of_the_session_that_is_meant_are_offered() {
-    let room = Room::new(TEAM);
-    room.exits(0, &["run", "hello", "--new", "one", "--trust"]);
-    let first = first_message(&room);
-    room.exits(0, &["run", "second", "--new", "two"]);
-    let newest = offered(&room, &["why", ""]);
+    let workspace = Workspace::new(TEAM);
+    workspace.exits(0, &["run", "hello", "--new", "one", "--trust"]);
+    let first = first_message(&workspace);
+    workspace.exits(0, &["run", "second", "--new", "two"]);
+    let newest = offered(&workspace, &["why", ""]);
     assert!(newest.len() >= 2 && !newest.contains(&first), "{newest:?}");
     for words in [
         &["why", "--session", "one", ""][..],
         &["sessions", "redact", "one", ""],
         &["sessions", "show", "one", "--from", ""],
     ] {
-        let offered = offered(&room, words);
+        let offered = offered(&workspace, words);
         assert!(offered.contains(&first), "{words:?}: {offered:?}");
     }
-    let turns = offered(&room, &["run", "--repeat", "e-"]);
+    let turns = offered(&workspace, &["run", "--repeat", "e-"]);
     assert!(!turns.is_empty() && turns.iter().all(|turn| turn.len() == 10), "{turns:?}");
 }
 
 #[test]
 fn behind_sessions_the_newest_session_is_that_of_the_store() {
-    let room = Room::new(TEAM);
-    room.exits(0, &["run", "hello", "--new", "here", "--trust"]);
-    let first = first_message(&room);
+    let workspace = Workspace::new(TEAM);
+    workspace.exits(0, &["run", "hello", "--new", "here", "--trust"]);
+    let first = first_message(&workspace);
     let log = crate::harness::said("m1", "user", "from elsewhere");
-    let imported = room.tertulia_with(&["sessions", "import", "-"], log.as_bytes());
+    let imported = workspace.tertulia_with(&["sessions", "import", "-"], log.as_bytes());
     assert_eq!(imported.code, Some(0), "{imported:?}");
     for words in [&["sessions", "redact", "latest", ""][..], &["sessions", "show", "--from", ""]] {
-        assert_eq!(offered(&room, words), ["m1"], "{words:?}");
+        assert_eq!(offered(&workspace, words), ["m1"], "{words:?}");
     }
-    let named = offered(&room, &["sessions", "redact", "--json", "here", ""]);
+    let named = offered(&workspace, &["sessions", "redact", "--json", "here", ""]);
     assert!(named.contains(&first), "{named:?}");
     // The commands of the team mean the newest session of the folder.
-    assert!(offered(&room, &["why", ""]).contains(&first));
+    assert!(offered(&workspace, &["why", ""]).contains(&first));
 }
 
 #[test]
 fn models_and_formats_are_offered() {
-    let room = Room::empty();
-    assert!(offered(&room, &["tokens", "--model", "gpt-5"]).contains(&"gpt-5".to_owned()));
-    assert_eq!(offered(&room, &["tokens", "--tokenizer", "c"]), ["cl100k", "claude"]);
+    let workspace = Workspace::empty();
+    assert!(offered(&workspace, &["tokens", "--model", "gpt-5"]).contains(&"gpt-5".to_owned()));
+    assert_eq!(offered(&workspace, &["tokens", "--tokenizer", "c"]), ["cl100k", "claude"]);
     let apis = ["openai", "responses", "anthropic", "gemini"];
-    assert_eq!(offered(&room, &["build", "--format", ""]), apis);
-    assert_eq!(offered(&room, &["build", "--from", "o"]), ["openai"]);
+    assert_eq!(offered(&workspace, &["build", "--format", ""]), apis);
+    assert_eq!(offered(&workspace, &["build", "--from", "o"]), ["openai"]);
     let agents = ["claude", "codex", "gemini", "plain"];
-    assert_eq!(offered(&room, &["context", "--type", ""]), agents);
-    let formats = offered(&room, &["sessions", "export", "x", "--format", ""]);
+    assert_eq!(offered(&workspace, &["context", "--type", ""]), agents);
+    let formats = offered(&workspace, &["sessions", "export", "x", "--format", ""]);
     assert!(formats.contains(&"markdown".to_owned()), "{formats:?}");
 }
 
 #[test]
 fn what_cannot_be_read_is_no_noise_at_the_prompt() {
-    let room = Room::new("this is no team file");
-    assert_eq!(offered(&room, &["run", "--member", ""]).len(), 0);
-    std::fs::write(room.root().join("data/sessions.db"), "this is no store").unwrap();
-    assert_eq!(offered(&room, &["sessions", "show", ""]).len(), 0);
-    assert_eq!(offered(&room, &["why", ""]).len(), 0);
+    let workspace = Workspace::new("this is no team file");
+    assert_eq!(offered(&workspace, &["run", "--member", ""]).len(), 0);
+    std::fs::write(workspace.root().join("data/sessions.db"), "this is no store").unwrap();
+    assert_eq!(offered(&workspace, &["sessions", "show", ""]).len(), 0);
+    assert_eq!(offered(&workspace, &["why", ""]).len(), 0);
 }
 
 #[test]
 fn files_are_left_to_the_shell() {
-    let room = Room::empty();
-    let mut command = room.command(&["--", "tertulia", "sessions", "import", ""]);
-    let left = Left::of(command.env("TERTULIA_COMPLETE", "bash").spawn().unwrap());
-    assert_eq!((left.code, &*left.stdout, &*left.stderr), (Some(1), "", ""));
+    let workspace = Workspace::empty();
+    let mut command = workspace.command(&["--", "tertulia", "sessions", "import", ""]);
+    let output = CommandOutput::wait(command.env("TERTULIA_COMPLETE", "bash").spawn().unwrap());
+    assert_eq!((output.code, &*output.stdout, &*output.stderr), (Some(1), "", ""));
 }
 
-/// What bash offers with the printed script, if it has parted the line into these words.
-fn offered_by_bash(room: &Room, words: &str) -> String {
+/// Returns what bash offers with the printed script, if it has parted the line into these words.
+fn offered_by_bash(workspace: &Workspace, words: &str) -> String {
     let script = format!(
         "source <(tertulia completions bash); COMP_WORDS=(tertulia {words}); \
          COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
@@ -159,9 +159,9 @@ fn offered_by_bash(room: &Room, words: &str) -> String {
         .args(["--norc", "-c", &script])
         .env_clear()
         .env("PATH", format!("{folder}:/usr/bin:/bin"))
-        .env("HOME", room.root().join("home"))
-        .env("TERTULIA_HOME", room.root().join("data"))
-        .current_dir(room.path(""))
+        .env("HOME", workspace.root().join("home"))
+        .env("TERTULIA_HOME", workspace.root().join("data"))
+        .current_dir(workspace.path(""))
         .output()
         .unwrap();
     String::from_utf8(output.stdout).unwrap()
@@ -169,23 +169,24 @@ fn offered_by_bash(room: &Room, words: &str) -> String {
 
 #[test]
 fn bash_completes_with_the_script_that_is_printed() {
-    let room = Room::new(TEAM);
-    assert_eq!(offered_by_bash(&room, "run --member m"), "max\nmona\n");
+    let workspace = Workspace::new(TEAM);
+    assert_eq!(offered_by_bash(&workspace, "run --member m"), "max\nmona\n");
 }
 
 #[test]
 fn bash_completes_behind_colons_and_quotes_and_quotes_what_it_offers() {
-    let room = Room::new(TEAM);
-    room.exits(0, &["run", "hello", "--new", "login:one", "--store", "sqlite:there.db", "--trust"]);
+    let workspace = Workspace::new(TEAM);
+    workspace
+        .exits(0, &["run", "hello", "--new", "login:one", "--store", "sqlite:there.db", "--trust"]);
     let there = "sessions --store sqlite : there.db show";
-    assert_eq!(offered_by_bash(&room, &format!("{there} lo")), "login:one\n");
+    assert_eq!(offered_by_bash(&workspace, &format!("{there} lo")), "login:one\n");
     // Behind a colon bash replaces only the rest of the word.
-    assert_eq!(offered_by_bash(&room, &format!("{there} login : o")), "one\n");
-    assert_eq!(offered_by_bash(&room, "sessions --store sqlite :"), "\n");
-    room.write("my team.toml", &TEAM.replace("mona", "mona lisa"));
+    assert_eq!(offered_by_bash(&workspace, &format!("{there} login : o")), "one\n");
+    assert_eq!(offered_by_bash(&workspace, "sessions --store sqlite :"), "\n");
+    workspace.write("my team.toml", &TEAM.replace("mona", "mona lisa"));
     // As bash has it: with the quotes of the line.
     let quoted = r#"run --team "'my team.toml'" --member m"#;
-    assert_eq!(offered_by_bash(&room, quoted), "max\nmona\\ lisa\n");
+    assert_eq!(offered_by_bash(&workspace, quoted), "max\nmona\\ lisa\n");
     let escaped = r"run --team 'my\ team.toml' --member 'mona\ '";
-    assert_eq!(offered_by_bash(&room, escaped), "mona\\ lisa\n");
+    assert_eq!(offered_by_bash(&workspace, escaped), "mona\\ lisa\n");
 }

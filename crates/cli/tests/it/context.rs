@@ -39,7 +39,7 @@ fn compact_folds_whitespace_as_the_contract_says() {
 }
 
 #[test]
-fn the_table_tells_sections_and_what_became_of_every_message() {
+fn the_table_shows_sections_and_the_outcome_of_every_message() {
     let outcome = login(&["--type", "codex", "--instruction", "You are Max."]);
     assert!(outcome.stdout.starts_with("[SYSTEM]\nYou are Max.\n\n"));
     assert_snapshot!(explained(&login(&["--type", "codex", "--instruction", "You are Max.", "--budget", "400", "--explain"])), @"
@@ -52,7 +52,7 @@ fn the_table_tells_sections_and_what_became_of_every_message() {
     message                  66   20 %  ████▊
     blank lines               6    2 %  ▌
 
-    message    from             begins                                      bytes  became
+    message    from             text                                        bytes  outcome
     msg-1 … msg-2  2 messages before the window
     msg-3      Sarah            Keep the name, but set SameSite=Lax…          165  left out: over the budget
     msg-4      Max              Done, with a test. Carol, the form …           93  left out: over the budget
@@ -64,7 +64,7 @@ fn the_table_tells_sections_and_what_became_of_every_message() {
 }
 
 #[test]
-fn the_table_tells_a_cut_message_and_a_repetition() {
+fn the_table_shows_a_cut_message_and_a_repetition() {
     let max = r#""speaker":{"roleId":"max","roleName":"Max","type":"ai"}"#;
     let twice = format!(
         r#"{{"version":1,"messages":[{{"id":"a","content":"Done.",{max}}},{{"id":"b","content":"Done. [NEXT: ann]",{max}}}]}}"#
@@ -79,7 +79,7 @@ fn the_table_tells_a_cut_message_and_a_repetition() {
     message                  16  100 %  ████████████████████████
     blank lines               0    0 %
 
-    message    from             begins                                      bytes  became
+    message    from             text                                        bytes  outcome
     a          Max              Done.                                           –  left out: same as b
     b          Max              Done. [NEXT: ann]                               5  the message to answer
     ");
@@ -94,7 +94,7 @@ fn the_table_tells_a_cut_message_and_a_repetition() {
     message                  13  100 %  ████████████████████████
     blank lines               0    0 %
 
-    message    from             begins                                      bytes  became
+    message    from             text                                        bytes  outcome
     a          Max              Done.                                           –  left out: same as b
     b          Max              Done. [NEXT: ann]                               2  cut: 3 bytes over the budget
     ");
@@ -147,10 +147,10 @@ fn instructions_come_from_the_command_line_and_from_a_file() {
         "--json",
     ]);
     assert!(outcome.stdout.contains(r#""systemFlag":"Be kind.\n\nedition"#));
-    let told = login(&["--type", "claude", "--instruction", "Be kind."]);
+    let reported = login(&["--type", "claude", "--instruction", "Be kind."]);
     // Only --member and --turn print it before the prompt.
-    assert!(!told.stdout.contains("Be kind."));
-    assert!(told.stderr.contains("the system text (8 bytes) is sent separately"));
+    assert!(!reported.stdout.contains("Be kind."));
+    assert!(reported.stderr.contains("the system text (8 bytes) is sent separately"));
 }
 
 #[test]
@@ -176,23 +176,23 @@ fn columns_stay_aligned_for_wide_names() {
     message                   2    7 %  █▋
     blank lines               2    7 %  █▋
 
-    message    from             begins                                      bytes  became
+    message    from             text                                        bytes  outcome
     a          小明             设计登录页面                                   26  in the context
     b          b                ok                                              2  the message to answer
     ");
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_file_place_and_cure() {
-    let told = |outcome: &Outcome| {
+fn what_cannot_be_read_is_reported_with_file_position_and_fix() {
+    let reported = |outcome: &Outcome| {
         assert!(outcome.exits_with(1));
         outcome.stderr.clone()
     };
     let missing = tertulia(&["context", "--snapshot", "no-such.json"], "");
-    assert!(told(&missing).starts_with("tertulia: cannot read no-such.json: "));
-    assert_snapshot!(told(&piped("{", &[])), @"tertulia: standard input: Invalid snapshot format: not JSON at line 1, column 1: EOF while parsing an object");
-    assert_snapshot!(told(&piped(r#"{"version":3}"#, &[])), @"tertulia: standard input: Invalid snapshot format: version must be the number 1; got 3");
-    assert_snapshot!(told(&piped(r#"{"version":1,"messages":[{"id":"a","content":"x","speaker":{"roleId":7}}]}"#, &[])), @"tertulia: standard input: Invalid snapshot format: messages[0]: Message speaker.roleId must be a string; got a number");
+    assert!(reported(&missing).starts_with("tertulia: cannot read no-such.json: "));
+    assert_snapshot!(reported(&piped("{", &[])), @"tertulia: standard input: Invalid snapshot format: not JSON at line 1, column 1: EOF while parsing an object");
+    assert_snapshot!(reported(&piped(r#"{"version":3}"#, &[])), @"tertulia: standard input: Invalid snapshot format: version must be the number 1; got 3");
+    assert_snapshot!(reported(&piped(r#"{"version":1,"messages":[{"id":"a","content":"x","speaker":{"roleId":7}}]}"#, &[])), @"tertulia: standard input: Invalid snapshot format: messages[0]: Message speaker.roleId must be a string; got a number");
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn standard_input_can_be_read_once() {
 
 #[test]
 fn wrong_usage_exits_with_two_and_says_what_is_right() {
-    for (arguments, told) in [
+    for (arguments, reported) in [
         (&["--window", "-1"][..], "must be a whole number of 0 or more"),
         (&["--window", "1.5"], "must be a whole number of 0 or more"),
         (&["--budget", "lots"], "must be a whole number of bytes, such as 65536 or 64KiB"),
@@ -214,7 +214,7 @@ fn wrong_usage_exits_with_two_and_says_what_is_right() {
         let outcome = login(arguments);
         assert!(outcome.exits_with(2), "{arguments:?}");
         let stderr = anstream::adapter::strip_str(&outcome.stderr).to_string();
-        assert!(stderr.contains(told), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(reported), "{arguments:?}: {stderr}");
         assert_eq!(outcome.stdout, "");
     }
 }

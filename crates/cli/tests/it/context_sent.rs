@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::room::{Left, Room};
+use crate::workspace::{CommandOutput, Workspace};
 
 /// Keeps what it receives, and fails, so that the message stays the newest one. Two of the arguments of
 /// Claude Code name a file with the system text.
@@ -14,7 +14,7 @@ while [ $# -gt 0 ]; do
 done
 exit 1"#;
 
-/// A person, an agent that answers, and Max, who is an agent of this kind.
+/// Returns a person, an agent that answers, and Max, who is an agent of this kind.
 fn team(kind: &str, out: &str) -> String {
     let command = match kind {
         "command" => "command = [\"recorder\"]",
@@ -31,7 +31,7 @@ role = "decides"
 name = "eva"
 role = "reviewer"
 agent = "script"
-answers = ["See @notes.md, mail ann@example.org, as @max said: is /tmp fine? `\\@max`"]
+answers = ["See @notes.md, ask ann@example.org, as @max said: is /tmp fine? `\\@max`"]
 
 [[member]]
 name = "max"
@@ -46,44 +46,44 @@ OUT = "{out}"
 }
 
 struct Recorded {
-    room: Room,
+    workspace: Workspace,
     kind: &'static str,
 }
 
 impl Recorded {
     /// A session in which Max was sent a prompt.
     fn new(kind: &'static str) -> Self {
-        let room = Room::empty();
-        room.program("recorder", RECORDER);
-        let out = room.root().join("data").display().to_string();
-        room.write("tertulia.toml", &team(kind, &out));
-        room.write("notes.md", "what-is-in-the-file\n");
-        room.exits(0, &["run", "--trust", "--new", "talk", "@eva /what do you think?"]);
+        let workspace = Workspace::empty();
+        workspace.program("recorder", RECORDER);
+        let out = workspace.root().join("data").display().to_string();
+        workspace.write("tertulia.toml", &team(kind, &out));
+        workspace.write("notes.md", "what-is-in-the-file\n");
+        workspace.exits(0, &["run", "--trust", "--new", "talk", "@eva /what do you think?"]);
         let text = "@max read @notes.md and @gone.md, as eva said.\n@notes.md\n\n@gone.md";
-        let left = room.tertulia(&["run", "--session", "talk", text]);
-        assert_eq!(left.code, Some(1), "{kind}: {left:#?}");
-        Self { room, kind }
+        let output = workspace.tertulia(&["run", "--session", "talk", text]);
+        assert_eq!(output.code, Some(1), "{kind}: {output:#?}");
+        Self { workspace, kind }
     }
 
-    /// What the program received.
+    /// Returns what the program received.
     fn received(&self, part: &str) -> Option<String> {
-        std::fs::read_to_string(self.room.root().join("data").join(part)).ok()
+        std::fs::read_to_string(self.workspace.root().join("data").join(part)).ok()
     }
 
-    fn context(&self, arguments: &[&str]) -> Left {
+    fn context(&self, arguments: &[&str]) -> CommandOutput {
         let words = [&["context", "--session", "talk"], arguments].concat();
-        let left = self.room.tertulia(&words);
-        assert_eq!(left.code, Some(0), "{}: {left:#?}", self.kind);
-        left
+        let output = self.workspace.tertulia(&words);
+        assert_eq!(output.code, Some(0), "{}: {output:#?}", self.kind);
+        output
     }
 
-    /// The ids of the entries of Max's first turn, and of his answer if there is one.
+    /// Returns the ids of the entries of Max's first turn, and of his answer if there is one.
     fn turn(&self, state: &str) -> String {
         let is_turn = |entry: &&Value| {
             let payload = &entry["payload"];
             entry["type"] == "turn" && payload["member"] == "max" && payload["state"] == state
         };
-        let entries = self.room.entries();
+        let entries = self.workspace.entries();
         entries.iter().find(is_turn).unwrap()["id"].as_str().unwrap().to_owned()
     }
 }
@@ -124,13 +124,9 @@ fn a_file_in_a_persons_message_keeps_the_syntax_of_the_agent() {
         assert_eq!(message, expected, "{kind}");
         // What Eva said attaches nothing.
         let said = match kind {
-            "claude" => {
-                r"See \@notes.md, mail ann@example.org, as @max said: is /tmp fine? `\@max`"
-            }
-            "gemini" => {
-                r"See \@notes.md, mail ann\@example.org, as max said: is /tmp fine? `\@max`"
-            }
-            _ => r"See @notes.md, mail ann@example.org, as @max said: is /tmp fine? `\@max`",
+            "claude" => r"See \@notes.md, ask ann@example.org, as @max said: is /tmp fine? `\@max`",
+            "gemini" => r"See \@notes.md, ask ann\@example.org, as max said: is /tmp fine? `\@max`",
+            _ => r"See @notes.md, ask ann@example.org, as @max said: is /tmp fine? `\@max`",
         };
         assert!(prompt.contains(said), "{kind}: {prompt}");
     }
@@ -143,11 +139,11 @@ fn a_turn_shows_what_was_sent_then_whatever_came_after_it() {
         let prompt = recorded.received("prompt").unwrap();
         let system = recorded.received("system");
         let turn = recorded.turn("queued");
-        let room = &recorded.room;
+        let workspace = &recorded.workspace;
         let changed = team(kind, "/dev/null").replace("Be brief", "Be long");
-        room.write("tertulia.toml", &changed.replace("\"decides\"", "\"waits\""));
-        room.write("gone.md", "now it is there\n");
-        room.exits(0, &["run", "--trust", "--session", "talk", "@eva anything else?"]);
+        workspace.write("tertulia.toml", &changed.replace("\"decides\"", "\"waits\""));
+        workspace.write("gone.md", "now it is there\n");
+        workspace.exits(0, &["run", "--trust", "--session", "talk", "@eva anything else?"]);
         // Every entry of the turn, and a unique prefix of its id.
         for id in [&turn, &recorded.turn("started"), &recorded.turn("failed"), &turn[..14]] {
             let shown = recorded.context(&["--turn", id, "--part", "prompt"]).stdout;
@@ -168,27 +164,31 @@ fn a_turn_shows_what_was_sent_then_whatever_came_after_it() {
 fn a_turn_on_a_branch_that_was_left_shows_what_was_sent() {
     let recorded = Recorded::new("command");
     let prompt = recorded.received("prompt").unwrap();
-    let room = &recorded.room;
-    let first = room.entries()[0]["id"].as_str().unwrap().to_owned();
+    let workspace = &recorded.workspace;
+    let first = workspace.entries()[0]["id"].as_str().unwrap().to_owned();
     let turns = ["queued", "started", "failed"].map(|state| recorded.turn(state));
     // The second branch begins where the turn was queued and did not start yet.
     for from in [&first, &turns[0]] {
-        room.exits(0, &["sessions", "branch", "talk", from]);
+        workspace.exits(0, &["sessions", "branch", "talk", from]);
         for id in &turns {
             let shown = recorded.context(&["--turn", id, "--part", "prompt"]).stdout;
             assert_eq!(shown, prompt, "{id} behind {from}");
         }
     }
-    let told = room.exits(1, &["why", &turns[1], "--session", "talk"]).stderr;
-    assert!(told.contains(" is on another branch of session talk; `tertulia sessions"), "{told}");
+    let reported = workspace.exits(1, &["why", &turns[1], "--session", "talk"]).stderr;
+    assert!(
+        reported.contains(" is on another branch of session talk; `tertulia sessions"),
+        "{reported}"
+    );
 }
 
 #[test]
 fn a_broken_team_file_does_not_hide_what_was_sent() {
     let recorded = Recorded::new("command");
     let turn = recorded.turn("queued");
-    recorded.room.write("tertulia.toml", "this is no team file");
-    let shown = recorded.room.exits(0, &["context", "--turn", &turn, "--part", "prompt"]).stdout;
+    recorded.workspace.write("tertulia.toml", "this is no team file");
+    let shown =
+        recorded.workspace.exits(0, &["context", "--turn", &turn, "--part", "prompt"]).stdout;
     assert_eq!(shown, recorded.received("prompt").unwrap());
 }
 
@@ -196,34 +196,34 @@ fn a_broken_team_file_does_not_hide_what_was_sent() {
 fn a_turn_that_cannot_be_shown_says_why() {
     let recorded = Recorded::new("command");
     let refused = |id: &str| {
-        let left = recorded.room.tertulia(&["context", "--session", "talk", "--turn", id]);
-        assert_eq!((left.code, &*left.stdout), (Some(1), ""), "{left:#?}");
-        left.stderr
+        let output = recorded.workspace.tertulia(&["context", "--session", "talk", "--turn", id]);
+        assert_eq!((output.code, &*output.stdout), (Some(1), ""), "{output:#?}");
+        output.stderr
     };
-    let first = recorded.room.entries()[0]["id"].as_str().unwrap().to_owned();
-    let said = recorded.room.entries();
+    let first = recorded.workspace.entries()[0]["id"].as_str().unwrap().to_owned();
+    let said = recorded.workspace.entries();
     let said = said.iter().find(|entry| entry["type"] == "message").unwrap();
-    let told = refused(said["id"].as_str().unwrap());
-    assert!(told.contains("is neither a turn nor an agent's answer"), "{told}");
+    let reported = refused(said["id"].as_str().unwrap());
+    assert!(reported.contains("is neither a turn nor an agent's answer"), "{reported}");
     assert!(refused("e-").contains(&first[..4]), "{}", refused("e-"));
     assert!(refused("e-zzz").contains("e-zzz"), "{}", refused("e-zzz"));
-    let left = recorded.room.tertulia(&["context", "--session", "talk", "--part", "prompt"]);
-    assert_eq!(left.code, Some(2), "{left:#?}");
-    assert!(left.stderr.contains("--part needs --member or --turn"), "{}", left.stderr);
+    let output = recorded.workspace.tertulia(&["context", "--session", "talk", "--part", "prompt"]);
+    assert_eq!(output.code, Some(2), "{output:#?}");
+    assert!(output.stderr.contains("--part needs --member or --turn"), "{}", output.stderr);
 }
 
 #[test]
 fn no_argument_of_an_agent_holds_an_instruction_or_a_message() {
     for kind in ["claude", "codex", "gemini"] {
-        let room = Room::new(&format!(
+        let workspace = Workspace::new(&format!(
             "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"max\"\n\
              agent = \"{kind}\"\ninstruction = \"Instruction 4711.\"\n"
         ));
-        room.program(kind, "printf '%s\\n' \"$0\" \"$@\" >arguments; cat >prompt; exit 1");
-        room.tertulia(&["run", "Message 0815.", "--trust"]);
-        let arguments = std::fs::read_to_string(room.path("arguments")).unwrap();
+        workspace.program(kind, "printf '%s\\n' \"$0\" \"$@\" >arguments; cat >prompt; exit 1");
+        workspace.tertulia(&["run", "Message 0815.", "--trust"]);
+        let arguments = std::fs::read_to_string(workspace.path("arguments")).unwrap();
         assert!(!arguments.contains("4711") && !arguments.contains("0815"), "{kind}: {arguments}");
-        let prompt = std::fs::read_to_string(room.path("prompt")).unwrap();
+        let prompt = std::fs::read_to_string(workspace.path("prompt")).unwrap();
         assert!(prompt.contains("Message 0815."), "{kind}: {prompt}");
     }
 }

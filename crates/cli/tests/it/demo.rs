@@ -1,11 +1,11 @@
 //! `tertulia demo`: in a moment, without files, key or network.
 
-use crate::room::Room;
+use crate::workspace::Workspace;
 
 #[test]
 fn the_demo_shows_two_answers_and_what_each_member_received() {
-    let room = Room::empty();
-    let left = room.exits(0, &["demo"]);
+    let workspace = Workspace::empty();
+    let output = workspace.exits(0, &["demo"]);
     for text in [
         "52 messages",
         "you: @scribe",
@@ -18,12 +18,12 @@ fn the_demo_shows_two_answers_and_what_each_member_received() {
         "messages covered by the summary",
         "tertulia init",
     ] {
-        assert!(left.stdout.contains(text), "{text}:\n{}", left.stdout);
+        assert!(output.stdout.contains(text), "{text}:\n{}", output.stdout);
     }
-    assert_eq!(left.stderr, "");
-    // What was decided and what is open are told apart, and nothing else is among them.
+    assert_eq!(output.stderr, "");
+    // What was decided and what is open are reported apart, and nothing else is among them.
     let lines_of = |heading: &str| {
-        let lines = left.stdout.lines().skip_while(|line| *line != heading).skip(1);
+        let lines = output.stdout.lines().skip_while(|line| *line != heading).skip(1);
         lines.take_while(|line| line.starts_with("- ")).collect::<Vec<_>>()
     };
     let decisions = lines_of("## Decisions");
@@ -33,18 +33,19 @@ fn the_demo_shows_two_answers_and_what_each_member_received() {
     }
     let open = lines_of("## Open");
     assert_eq!(open.len(), 3, "{open:#?}");
-    assert!(!left.stdout.contains("## Names"), "{}", left.stdout);
-    assert!(left.stdout.contains("About E-2041, ledger, lock, past sessions say:"));
-    // The minutes stand for more than nothing, and something is recalled.
-    let covered = left.stdout.lines().find(|line| line.contains("covered by the summary")).unwrap();
+    assert!(!output.stdout.contains("## Names"), "{}", output.stdout);
+    assert!(output.stdout.contains("About E-2041, lock, account, past sessions say:"));
+    // The summary covers some messages, and something is recalled.
+    let covered =
+        output.stdout.lines().find(|line| line.contains("covered by the summary")).unwrap();
     assert!(!covered.trim().starts_with("0 "), "{covered}");
 }
 
 #[test]
 fn the_demo_shows_two_agents_that_hand_over_to_each_other_and_to_the_person() {
-    let left = Room::empty().exits(0, &["demo"]);
+    let output = Workspace::empty().exits(0, &["demo"]);
     let at = |text: &str| {
-        left.stdout.find(text).unwrap_or_else(|| panic!("{text} is not in:\n{}", left.stdout))
+        output.stdout.find(text).unwrap_or_else(|| panic!("{text} is not in:\n{}", output.stdout))
     };
     let order = [
         "[m1] ann:\n",
@@ -59,13 +60,13 @@ fn the_demo_shows_two_agents_that_hand_over_to_each_other_and_to_the_person() {
         "[MESSAGE from max]",
         "you: @scribe",
     ];
-    assert!(order.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{}", left.stdout);
+    assert!(order.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{}", output.stdout);
 }
 
 #[test]
 fn what_the_demo_recommends_works_in_its_order_on_a_fresh_machine() {
-    let room = Room::empty();
-    let shown = room.exits(0, &["demo"]).stdout;
+    let workspace = Workspace::empty();
+    let shown = workspace.exits(0, &["demo"]).stdout;
     let (_, next) = shown.split_once("Try next").unwrap();
     let commands: Vec<&str> =
         next.lines().filter_map(|line| line.trim().strip_prefix("tertulia ")).collect();
@@ -74,14 +75,14 @@ fn what_the_demo_recommends_works_in_its_order_on_a_fresh_machine() {
         let (command, _) = line.split_once("  ").unwrap();
         let words = shell_words(command);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let left = room.exits(0, &words);
+        let output = workspace.exits(0, &words);
         if words[0] == "run" {
-            assert!(left.stdout.contains("Nothing was decided yet."), "{}", left.stdout);
+            assert!(output.stdout.contains("Nothing was decided yet."), "{}", output.stdout);
         }
     }
 }
 
-/// The words of a command without escapes.
+/// Returns the words of a command without escapes.
 fn shell_words(command: &str) -> Vec<String> {
     let pieces = command.split('"').enumerate();
     let words = pieces.flat_map(|(place, piece)| match place % 2 {
@@ -93,16 +94,16 @@ fn shell_words(command: &str) -> Vec<String> {
 
 #[test]
 fn the_demo_touches_no_file() {
-    let room = Room::empty();
-    room.exits(0, &["demo"]);
+    let workspace = Workspace::empty();
+    workspace.exits(0, &["demo"]);
     for name in ["work", "home", "data"] {
-        let left: Vec<_> = std::fs::read_dir(room.root().join(name)).unwrap().collect();
+        let left: Vec<_> = std::fs::read_dir(workspace.root().join(name)).unwrap().collect();
         assert!(left.is_empty(), "{left:?}");
     }
 }
 
 #[test]
 fn the_demo_says_the_same_every_time() {
-    let room = Room::empty();
-    assert_eq!(room.exits(0, &["demo"]).stdout, room.exits(0, &["demo"]).stdout);
+    let workspace = Workspace::empty();
+    assert_eq!(workspace.exits(0, &["demo"]).stdout, workspace.exits(0, &["demo"]).stdout);
 }

@@ -1,6 +1,7 @@
 //! What the documents show is what the command does.
 
-use crate::harness::{NOW_MILLIS, Shelf, repository_file, tertulia, without_salts};
+use crate::harness::{NOW_MILLIS, TestStore, repository_file, tertulia, without_salts};
+use crate::workspace::Workspace;
 use tertulia_context::builder::HINTS;
 use tertulia_operations::rpc::RpcServer;
 
@@ -8,7 +9,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(repository_file(path)).unwrap()
 }
 
-/// The texts between fences that open with this line.
+/// Returns the texts between fences that open with this line.
 fn fenced(document: &str, opening: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut lines = document.lines();
@@ -134,9 +135,39 @@ fn check_screen(shown: &str, prompt: &str) {
 fn the_screen_of_the_readme_is_what_its_command_prints() {
     let page = read("README.md");
     let screens = fenced(&page, "```console");
-    let start = "$ cargo run -q -p tertulia -- context";
+    let start = "$ cargo run -p tertulia -- context";
     let shown = screens.iter().find(|screen| screen.starts_with(start)).expect("a context");
-    check_screen(shown, "$ cargo run -q -p tertulia -- ");
+    check_screen(shown, "$ cargo run -p tertulia -- ");
+}
+
+/// Returns the commands of the README, without their comments.
+fn readme_commands() -> Vec<String> {
+    let screens = fenced(&read("README.md"), "```console").join("\n");
+    let commands = screens.lines().filter_map(|line| line.strip_prefix("$ "));
+    commands.map(|line| line.split("  #").next().unwrap().trim_end().to_owned()).collect()
+}
+
+/// Tests cannot run the tests, and installing builds everything anew: CI runs the first, and this checks that
+/// the folder of the second holds the command.
+#[test]
+fn every_command_of_the_readme_works_on_a_fresh_machine() {
+    let room = Workspace::empty();
+    let (mut ran, mut others) = (0, Vec::new());
+    for command in readme_commands() {
+        let own = command.strip_prefix("tertulia ");
+        let Some(line) = own.or_else(|| command.strip_prefix("cargo run -p tertulia -- ")) else {
+            others.push(command);
+            continue;
+        };
+        let words = words(&line.replace('"', "'"));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        room.exits(0, &words);
+        ran += 1;
+    }
+    assert!(ran >= 10, "{ran}");
+    assert_eq!(others, ["cargo xtask test", "cargo install --locked --path crates/cli"]);
+    assert!(read(".ci/run").ends_with("exec cargo xtask test\n"));
+    assert!(read("crates/cli/Cargo.toml").contains("name = \"tertulia\""));
 }
 
 #[test]
@@ -144,7 +175,7 @@ fn the_table_in_the_command_reference_is_what_its_command_prints() {
     check_screen(&fenced(&read("docs/cli.md"), "```console")[0], "$ tertulia ");
 }
 
-/// The words of a command line; single quotes keep some together.
+/// Returns the words of a command line; single quotes keep some together.
 fn words(line: &str) -> Vec<String> {
     let pieces = line.split('\'').enumerate().flat_map(|(place, piece)| match place % 2 {
         0 => piece.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
@@ -159,13 +190,13 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn the_first_screen_of_the_page_on_sessions_is_what_its_commands_print() {
-    let shelf = Shelf::new();
+    let store = TestStore::new();
     let shown = &fenced(&read("docs/sessions.md"), "```console")[0];
     let commands: Vec<&str> = shown.split("$ tertulia ").skip(1).collect();
     assert!(commands.len() >= 4);
     for command in commands {
         let (line, printed) = command.split_once('\n').unwrap();
-        let url = shelf.url();
+        let url = store.url();
         let mut arguments = words(line);
         arguments.extend(["--store".to_owned(), url]);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::room::{Room, executable};
+use crate::workspace::{Workspace, executable};
 
-/// The finding about something.
-fn finding(room: &Room, code: i32, about: &str) -> Value {
-    let left = room.exits(code, &["doctor", "--json"]);
-    let record = left.json().remove(0);
+/// Returns the finding about something.
+fn finding(workspace: &Workspace, code: i32, about: &str) -> Value {
+    let output = workspace.exits(code, &["doctor", "--json"]);
+    let record = output.json().remove(0);
     let findings = record["findings"].as_array().unwrap();
     let found = findings.iter().find(|one| one["about"] == about);
     found.unwrap_or_else(|| panic!("{about}: {record}")).clone()
@@ -15,23 +15,23 @@ fn finding(room: &Room, code: i32, about: &str) -> Value {
 
 #[test]
 fn a_fresh_machine_is_good_enough() {
-    let room = Room::empty();
-    let left = room.exits(0, &["doctor"]);
+    let workspace = Workspace::empty();
+    let output = workspace.exits(0, &["doctor"]);
     for text in ["claude: not found", "containment: ", "team file: none", "store: ", "terminal: "] {
-        assert!(left.stdout.contains(text), "{text}: {}", left.stdout);
+        assert!(output.stdout.contains(text), "{text}: {}", output.stdout);
     }
-    assert_eq!(left.stderr, "");
-    assert!(!room.root().join("data/sessions.db").exists());
-    let store = finding(&room, 0, "store");
+    assert_eq!(output.stderr, "");
+    assert!(!workspace.root().join("data/sessions.db").exists());
+    let store = finding(&workspace, 0, "store");
     assert!(store["text"].as_str().unwrap().contains("MiB free"), "{store}");
-    assert_eq!(finding(&room, 0, "terminal")["health"], "ok");
+    assert_eq!(finding(&workspace, 0, "terminal")["health"], "ok");
 }
 
 #[test]
-fn an_agent_is_told_with_place_version_and_sign_in() {
-    let room = Room::empty();
-    room.program("claude", "echo '9.8.7 (Claude Code)'");
-    let claude = finding(&room, 0, "claude");
+fn an_agent_is_reported_with_place_version_and_sign_in() {
+    let workspace = Workspace::empty();
+    workspace.program("claude", "echo '9.8.7 (Claude Code)'");
+    let claude = finding(&workspace, 0, "claude");
     let text = claude["text"].as_str().unwrap();
     assert!(text.starts_with("9.8.7 at ") && text.contains("not signed in"), "{text}");
     assert_eq!(claude["health"], "optional");
@@ -40,8 +40,8 @@ fn an_agent_is_told_with_place_version_and_sign_in() {
 
 #[test]
 fn a_team_file_that_cannot_be_read_would_stop_a_run() {
-    let room = Room::new("[[member]]\nname = \"max\"\nagent = \"clod\"\n");
-    let team = finding(&room, 1, "team file");
+    let workspace = Workspace::new("[[member]]\nname = \"max\"\nagent = \"clod\"\n");
+    let team = finding(&workspace, 1, "team file");
     assert_eq!(team["health"], "error");
     assert!(team["text"].as_str().unwrap().contains("tertulia.toml:3:"), "{team}");
 }
@@ -50,24 +50,24 @@ fn a_team_file_that_cannot_be_read_would_stop_a_run() {
 fn a_file_without_trust_would_stop_a_run() {
     let command =
         "[[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"sh\", \"-c\", \"cat\"]\n";
-    let room = Room::new(command);
-    let team = finding(&room, 1, "team file");
+    let workspace = Workspace::new(command);
+    let team = finding(&workspace, 1, "team file");
     assert!(team["text"].as_str().unwrap().contains("max starts sh -c cat"), "{team}");
-    room.exits(0, &["run", "hello", "--trust"]);
-    assert_eq!(finding(&room, 0, "team file")["health"], "ok");
-    assert!(finding(&room, 0, "store")["text"].as_str().unwrap().contains("opened"));
+    workspace.exits(0, &["run", "hello", "--trust"]);
+    assert_eq!(finding(&workspace, 0, "team file")["health"], "ok");
+    assert!(finding(&workspace, 0, "store")["text"].as_str().unwrap().contains("opened"));
 }
 
 #[test]
-fn a_file_that_changed_since_it_was_trusted_is_told_as_a_run_tells_it() {
+fn a_file_that_changed_since_it_was_trusted_is_reported_as_in_a_run() {
     let team = |program: &str| {
         format!("[[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"{program}\"]\n")
     };
-    let room = Room::new(&team("cat"));
-    room.exits(0, &["run", "hello", "--trust"]);
-    room.write("tertulia.toml", &team("tac"));
-    let run = room.exits(2, &["run", "hello"]).stderr;
-    let found = finding(&room, 1, "team file");
+    let workspace = Workspace::new(&team("cat"));
+    workspace.exits(0, &["run", "hello", "--trust"]);
+    workspace.write("tertulia.toml", &team("tac"));
+    let run = workspace.exits(2, &["run", "hello"]).stderr;
+    let found = finding(&workspace, 1, "team file");
     let text = found["text"].as_str().unwrap();
     assert!(text.contains("tertulia.toml has changed since you trusted it."), "{text}");
     assert!(text.contains("+ max starts tac") && !text.contains("not trusted yet"), "{text}");
@@ -76,26 +76,26 @@ fn a_file_that_changed_since_it_was_trusted_is_told_as_a_run_tells_it() {
 
 #[test]
 fn settings_of_a_project_without_trust_would_stop_a_run() {
-    let room = Room::empty();
-    room.program("claude", "echo '9.8.7 (Claude Code)'");
-    let own = room.root().join("home/.config/tertulia");
+    let workspace = Workspace::empty();
+    workspace.program("claude", "echo '9.8.7 (Claude Code)'");
+    let own = workspace.root().join("home/.config/tertulia");
     std::fs::create_dir_all(&own).unwrap();
     let team = "[[member]]\nname = \"max\"\nagent = \"claude\"\n";
     std::fs::write(own.join("tertulia.toml"), team).unwrap();
-    std::fs::create_dir(room.path(".claude")).unwrap();
-    room.write(".claude/settings.json", "{}");
-    room.exits(2, &["run", "hello"]);
-    let settings = finding(&room, 1, "project settings");
+    std::fs::create_dir(workspace.path(".claude")).unwrap();
+    workspace.write(".claude/settings.json", "{}");
+    workspace.exits(2, &["run", "hello"]);
+    let settings = finding(&workspace, 1, "project settings");
     assert_eq!((&settings["health"], &settings["blocks"]), (&"error".into(), &true.into()));
     let text = settings["text"].as_str().unwrap();
-    assert!(text.contains("holds settings for agents that are not trusted yet"), "{text}");
+    assert!(text.contains("contains settings for agents that are not trusted yet"), "{text}");
     assert_eq!(settings["advice"], "review it, then run `tertulia chat --trust`");
     // Whatever becomes of the turn, it may begin.
-    assert_ne!(room.tertulia(&["run", "hello", "--trust"]).code, Some(2));
-    let told = room.tertulia(&["doctor"]).stdout;
-    assert!(!told.contains("project settings"), "{told}");
-    room.write(".claude/settings.json", "{\"hooks\": {}}");
-    let settings = finding(&room, 1, "project settings");
+    assert_ne!(workspace.tertulia(&["run", "hello", "--trust"]).code, Some(2));
+    let reported = workspace.tertulia(&["doctor"]).stdout;
+    assert!(!reported.contains("project settings"), "{reported}");
+    workspace.write(".claude/settings.json", "{\"hooks\": {}}");
+    let settings = finding(&workspace, 1, "project settings");
     let text = settings["text"].as_str().unwrap();
     assert!(text.contains("have changed since you trusted them"), "{text}");
 }
@@ -104,52 +104,55 @@ fn settings_of_a_project_without_trust_would_stop_a_run() {
 fn a_missing_program_stops_a_run_only_if_everybody_needs_it() {
     let claude = "[[member]]\nname = \"max\"\nagent = \"claude\"\n";
     let scribe = "[[member]]\nname = \"scribe\"\nagent = \"scribe\"\n";
-    let room = Room::new(&format!("{claude}{scribe}"));
-    let needed = finding(&room, 1, "member max");
+    let workspace = Workspace::new(&format!("{claude}{scribe}"));
+    let needed = finding(&workspace, 1, "member max");
     assert_eq!((&needed["health"], &needed["blocks"]), (&"missing".into(), &true.into()));
-    let room = Room::new(&format!("{scribe}{claude}"));
-    room.exits(0, &["run", "hello", "--trust"]);
-    let other = finding(&room, 0, "member max");
+    let workspace = Workspace::new(&format!("{scribe}{claude}"));
+    workspace.exits(0, &["run", "hello", "--trust"]);
+    let other = finding(&workspace, 0, "member max");
     assert_eq!((&other["health"], &other["blocks"]), (&"missing".into(), &false.into()));
 }
 
 #[test]
 fn agents_that_the_team_does_not_use_are_optional_and_listed_last() {
-    let room = Room::new(
+    let workspace = Workspace::new(
         "[[member]]\nname = \"max\"\nagent = \"claude\"\n\
          [[member]]\nname = \"eva\"\nagent = \"codex\"\n\
          [[member]]\nname = \"leo\"\nagent = \"codex\"\n",
     );
-    let told = room.exits(1, &["doctor"]).stdout;
-    let (used, optional) = told.split_once("\nOptional, not used by this team:\n").unwrap();
-    // The same fault is told in the same words, once for all whom it concerns.
-    assert!(used.contains("missing  member max: claude not found\n"), "{told}");
-    assert!(used.contains("missing  members eva, leo: codex not found\n"), "{told}");
-    assert_eq!(told.matches("install Codex").count(), 1, "{told}");
-    assert!(!used.contains("gemini") && optional.contains("gemini: not found\n"), "{told}");
+    let reported = workspace.exits(1, &["doctor"]).stdout;
+    let (used, optional) = reported.split_once("\nOptional, not used by this team:\n").unwrap();
+    // The same fault is reported in the same words, once for all whom it concerns.
+    assert!(used.contains("missing  member max: claude not found\n"), "{reported}");
+    assert!(used.contains("missing  members eva, leo: codex not found\n"), "{reported}");
+    assert_eq!(reported.matches("install Codex").count(), 1, "{reported}");
+    assert!(!used.contains("gemini") && optional.contains("gemini: not found\n"), "{reported}");
 }
 
 #[test]
 fn the_last_line_says_that_all_is_ready_or_what_to_do() {
-    let last = |room: &Room, code: i32, more: &[&str]| {
-        let left = room.exits(code, &[&["doctor"], more].concat());
-        assert_eq!(left.stderr, "");
-        left.stdout.lines().last().unwrap().to_owned()
+    let last = |workspace: &Workspace, code: i32, more: &[&str]| {
+        let output = workspace.exits(code, &[&["doctor"], more].concat());
+        assert_eq!(output.stderr, "");
+        output.stdout.lines().last().unwrap().to_owned()
     };
-    assert_eq!(last(&Room::empty(), 0, &[]).split(" (").next(), Some("ready: `tertulia chat`"));
-    let scribe = Room::new("[[member]]\nname = \"scribe\"\nagent = \"scribe\"\n");
+    assert_eq!(
+        last(&Workspace::empty(), 0, &[]).split(" (").next(),
+        Some("ready: `tertulia chat`")
+    );
+    let scribe = Workspace::new("[[member]]\nname = \"scribe\"\nagent = \"scribe\"\n");
     let team = ["--team", "tertulia.toml"];
     assert!(last(&scribe, 0, &team).starts_with("ready: `tertulia chat --team tertulia.toml`"));
-    let broken = Room::new("[[member]]\nname = 5\n");
+    let broken = Workspace::new("[[member]]\nname = 5\n");
     assert_eq!(last(&broken, 1, &[]), "not ready: fix the problem above, then run it again");
 }
 
 #[test]
 fn an_agent_that_cannot_be_started_is_no_missing_one() {
-    let room = Room::new("[[member]]\nname = \"max\"\nagent = \"claude\"\n");
-    room.program("claude", "");
-    std::fs::write(room.root().join("bin/claude"), "#!/usr/bin/env no-such-node\n").unwrap();
-    let claude = finding(&room, 1, "member max");
+    let workspace = Workspace::new("[[member]]\nname = \"max\"\nagent = \"claude\"\n");
+    workspace.program("claude", "");
+    std::fs::write(workspace.root().join("bin/claude"), "#!/usr/bin/env no-such-node\n").unwrap();
+    let claude = finding(&workspace, 1, "member max");
     assert_eq!(claude["health"], "error");
     assert_eq!(claude["text"], "claude cannot be started");
     let advice = claude["advice"].as_str().unwrap();
@@ -157,25 +160,25 @@ fn an_agent_that_cannot_be_started_is_no_missing_one() {
 }
 
 #[test]
-fn a_folder_to_work_in_that_is_not_there_is_told() {
+fn a_folder_to_work_in_that_is_not_there_is_reported() {
     let team =
         "[[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"cat\"]\ncwd = \"api\"\n";
-    let room = Room::new(team);
-    room.exits(1, &["run", "hello", "--trust"]);
-    let max = finding(&room, 1, "member max");
+    let workspace = Workspace::new(team);
+    workspace.exits(1, &["run", "hello", "--trust"]);
+    let max = finding(&workspace, 1, "member max");
     assert_eq!(max["health"], "missing");
     assert!(max["text"].as_str().unwrap().ends_with("api does not exist"), "{max}");
-    room.write("api", "");
-    let max = finding(&room, 1, "member max");
+    workspace.write("api", "");
+    let max = finding(&workspace, 1, "member max");
     assert!(max["text"].as_str().unwrap().ends_with("api is not a folder"), "{max}");
-    std::fs::remove_file(room.path("api")).unwrap();
-    std::fs::create_dir(room.path("api")).unwrap();
-    room.exits(0, &["doctor"]);
-    room.exits(0, &["run", "hello"]);
+    std::fs::remove_file(workspace.path("api")).unwrap();
+    std::fs::create_dir(workspace.path("api")).unwrap();
+    workspace.exits(0, &["doctor"]);
+    workspace.exits(0, &["run", "hello"]);
 }
 
 #[test]
-fn the_folders_of_programs_are_told_once_if_the_team_misses_one() {
+fn the_folders_of_programs_are_reported_once_if_the_team_misses_one() {
     let member = "[[member]]\nname = \"max\"\nagent = ";
     for (team, times) in [
         ("\"scribe\"", 0),
@@ -183,28 +186,28 @@ fn the_folders_of_programs_are_told_once_if_the_team_misses_one() {
         ("\"command\"\ncommand = [\"no-such-program\"]", 1),
         ("\"command\"\ncommand = [\"cat\"]", 0),
     ] {
-        let room = Room::new(&format!("{member}{team}\n"));
-        let told = room.tertulia(&["doctor"]).stdout;
-        let bin = room.root().join("bin").display().to_string();
-        assert_eq!(told.matches(&bin).count(), times, "{told}");
-        assert_eq!(told.matches("ok       PATH: ").count(), times, "{told}");
-        assert!(told.contains("in PATH; install"), "{told}");
+        let workspace = Workspace::new(&format!("{member}{team}\n"));
+        let reported = workspace.tertulia(&["doctor"]).stdout;
+        let bin = workspace.root().join("bin").display().to_string();
+        assert_eq!(reported.matches(&bin).count(), times, "{reported}");
+        assert_eq!(reported.matches("ok       PATH: ").count(), times, "{reported}");
+        assert!(reported.contains("in PATH; install"), "{reported}");
     }
 }
 
 #[test]
 fn what_cannot_be_started_is_an_error_whoever_uses_it() {
-    let room = Room::new(
+    let workspace = Workspace::new(
         "[[member]]\nname = \"max\"\nagent = \"claude\"\n\
          [[member]]\nname = \"eva\"\nagent = \"command\"\ncommand = [\"./broken\"]\n\
          [[member]]\nname = \"bot\"\nagent = \"command\"\ncommand = [\"./gone\"]\n",
     );
-    executable(&room.root().join("bin/claude"), "#!/usr/bin/env no-such-node\n");
-    executable(&room.path("broken"), "#!/usr/bin/env no-such-node\n");
+    executable(&workspace.root().join("bin/claude"), "#!/usr/bin/env no-such-node\n");
+    executable(&workspace.path("broken"), "#!/usr/bin/env no-such-node\n");
     for (about, health) in
         [("member max", "error"), ("member eva", "error"), ("member bot", "missing")]
     {
-        assert_eq!(finding(&room, 1, about)["health"], health, "{about}");
+        assert_eq!(finding(&workspace, 1, about)["health"], health, "{about}");
     }
 }
 
@@ -213,42 +216,50 @@ fn the_last_line_counts_what_stops_a_run_among_the_problems_above() {
     let claude = "[[member]]\nname = \"max\"\nagent = \"claude\"\n";
     let codex = "[[member]]\nname = \"eva\"\nagent = \"codex\"\n";
     let gemini = "[[member]]\nname = \"leo\"\nagent = \"gemini\"\n";
-    let room = Room::new(&format!("{claude}{codex}{gemini}"));
+    let workspace = Workspace::new(&format!("{claude}{codex}{gemini}"));
     // The file is not trusted, and the first agent is missing; the others are not needed.
-    let told = room.exits(1, &["doctor"]).stdout;
-    let last = told.lines().last();
-    assert_eq!(last, Some("not ready: 2 of the 4 problems above stop `tertulia run`"), "{told}");
+    let reported = workspace.exits(1, &["doctor"]).stdout;
+    let last = reported.lines().last();
+    assert_eq!(
+        last,
+        Some("not ready: 2 of the 4 problems above stop `tertulia run`"),
+        "{reported}"
+    );
 }
 
 #[test]
 fn a_store_that_cannot_be_opened_would_stop_a_run() {
-    let room = Room::empty();
-    room.write("sessions.db", "this is no database, and long enough to be seen as none at all");
-    let left = room.exits(1, &["doctor", "--store", "sqlite:sessions.db"]);
-    assert!(left.stdout.contains("error    store: "), "{}", left.stdout);
+    let workspace = Workspace::empty();
+    workspace
+        .write("sessions.db", "this is no database, and long enough to be seen as none at all");
+    let output = workspace.exits(1, &["doctor", "--store", "sqlite:sessions.db"]);
+    assert!(output.stdout.contains("error    store: "), "{}", output.stdout);
 }
 
 #[test]
 fn members_are_looked_for_with_their_own_settings() {
-    let room = Room::new(
+    let workspace = Workspace::new(
         "[[member]]\nname = \"max\"\nagent = \"claude\"\ncommand = [\"./bin/clever\"]\n\
          env = { CLAUDE_CONFIG_DIR = \"/nowhere\" }\n\
          [[member]]\nname = \"bot\"\nagent = \"command\"\ncommand = [\"./bin/dull\"]\n\
          [[member]]\nname = \"far\"\nagent = \"openai\"\nmodel = \"m\"\n\
          base_url = \"http://127.0.0.1:9/v1\"\n",
     );
-    std::fs::create_dir(room.path("bin")).unwrap();
+    std::fs::create_dir(workspace.path("bin")).unwrap();
     let script = "#!/bin/sh\ntouch started\n";
-    room.write("bin/dull", script);
-    executable(&room.path("bin/clever"), script);
-    let max = finding(&room, 1, "member max");
+    workspace.write("bin/dull", script);
+    executable(&workspace.path("bin/clever"), script);
+    let max = finding(&workspace, 1, "member max");
     let text = max["text"].as_str().unwrap();
     assert!(text.contains("bin/clever, not signed in"), "{text}");
-    let bot = finding(&room, 1, "member bot");
+    let bot = finding(&workspace, 1, "member bot");
     assert_eq!(bot["text"], "its program ./bin/dull cannot be started");
     assert_eq!(bot["health"], "error");
     assert!(bot["advice"].as_str().unwrap().contains("is not executable"), "{bot}");
-    let far = finding(&room, 1, "member far");
+    let far = finding(&workspace, 1, "member far");
     assert!(far["text"].as_str().unwrap().starts_with("endpoint http://127.0.0.1:9/v1, no key"));
-    assert!(!room.path("started").exists(), "doctor started a program of a file without trust");
+    assert!(
+        !workspace.path("started").exists(),
+        "doctor started a program of a file without trust"
+    );
 }

@@ -62,12 +62,12 @@ pub(crate) fn tertulia(arguments: &[&str], stdin: &str) -> Outcome {
 /// The moment of all snapshots in these tests.
 pub(crate) const NOW_MILLIS: i64 = 1_794_822_000_000;
 
-/// What the rpc door writes for these lines, without log lines.
+/// Returns what `tertulia rpc` writes for these lines, without log lines.
 pub(crate) fn rpc(lines: &[&str]) -> Vec<String> {
     rpc_with_logs(lines).into_iter().filter(|line| !line.contains("\"method\":\"log\"")).collect()
 }
 
-/// What the rpc door writes for these lines.
+/// Returns what `tertulia rpc` writes for these lines.
 pub(crate) fn rpc_with_logs(lines: &[&str]) -> Vec<String> {
     let mut server = RpcServer::new(|| NOW_MILLIS);
     let mut out = Vec::new();
@@ -77,7 +77,7 @@ pub(crate) fn rpc_with_logs(lines: &[&str]) -> Vec<String> {
     String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// The answer to one request, by method and parameters: the text of `result` or `error`.
+/// Returns the answer to one request, by method and parameters: the text of `result` or `error`.
 pub(crate) fn ask(method: &str, params: &str) -> String {
     let line = request(method, params);
     let answers = rpc(&[&line]);
@@ -87,21 +87,21 @@ pub(crate) fn ask(method: &str, params: &str) -> String {
 }
 
 /// A store in a folder of its own, gone with the test.
-pub(crate) struct Shelf {
+pub(crate) struct TestStore {
     folder: tempfile::TempDir,
 }
 
-impl Shelf {
+impl TestStore {
     pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// A path in the folder.
+    /// Returns a path in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The address of the store.
+    /// Returns the address of the store.
     pub(crate) fn url(&self) -> String {
         format!("sqlite:{}", self.path("sessions.db").display())
     }
@@ -127,13 +127,13 @@ impl Shelf {
         outcome.stderr
     }
 
-    /// Puts a log on the shelf.
+    /// Imports a log into the store.
     #[track_caller]
     pub(crate) fn import(&self, id: &str, log: &str) {
         self.prints(&["import", "-", "--as", id], log);
     }
 
-    /// The ids of all sessions, sorted.
+    /// Returns the ids of all sessions, sorted.
     pub(crate) fn ids(&self) -> Vec<String> {
         let listed = self.prints(&["list", "--json", "--limit", "0"], "");
         let id = |line: &str| {
@@ -146,21 +146,21 @@ impl Shelf {
     }
 }
 
-/// A message of a log without parents.
+/// Returns a message of a log without parents.
 pub(crate) fn said(id: &str, role: &str, text: &str) -> String {
     let payload = serde_json::json!({"role": role, "content": text});
     format!(r#"{{"id":"{id}","type":"message","timestamp":1769860800000,"payload":{payload}}}"#)
 }
 
-/// A request with the id 1.
+/// Returns a request with the id 1.
 pub(crate) fn request(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
 }
 
-/// A file of the repository. Cargo runs tests in the folder of their package, wherever that was when
+/// Returns a file of the repository. Cargo runs tests in the folder of their package, wherever that was when
 /// they were compiled.
 pub(crate) fn repository_file(path: &str) -> PathBuf {
-    PathBuf::from("../..").join(path)
+    std::path::absolute(PathBuf::from("../..").join(path)).unwrap()
 }
 
 /// The same text with `…` for every salt, and `e-1`, `e-2` and so on for the ids that were made with one.

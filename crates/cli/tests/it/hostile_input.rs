@@ -41,8 +41,9 @@ fn bytes_that_are_no_text_are_refused_with_their_place() {
     let outcome = tertulia_chunked(&["rpc"], b"{\"a\":\"\xff\"}\n{}\n", 4);
     let lines: Vec<&str> = outcome.stdout.lines().collect();
     assert!(
+        lines[0].contains("line 1 is not UTF-8: byte 7 of it is invalid; encode it as UTF-8"),
+        "{}",
         lines[0]
-            .contains("line 1 is not UTF-8: byte 7 of it begins no character; encode it as UTF-8")
     );
     assert_eq!(lines.len(), 2);
 }

@@ -7,7 +7,6 @@
     reason = "tests of an edge: they read files and start the command"
 )]
 
-mod alone;
 mod assemble;
 mod build;
 mod chat;
@@ -21,13 +20,15 @@ mod harness;
 mod hostile_input;
 mod init;
 mod names;
+mod no_command;
+mod picture;
 mod process;
 mod projects;
 mod pty;
 mod redacting;
+mod reference;
 mod replay;
 mod resources;
-mod room;
 mod rpc_build;
 mod rpc_methods;
 mod rpc_sessions;
@@ -35,10 +36,10 @@ mod rpc_standard;
 mod run;
 mod run_agents;
 mod run_live;
+mod run_notes;
 mod run_output;
 mod run_paused;
 mod run_terminal;
-mod run_told;
 mod sessions;
 mod sessions_contexts;
 mod sessions_files;
@@ -51,3 +52,4 @@ mod trust;
 mod trust_settings;
 mod unusual_files;
 mod why;
+mod workspace;

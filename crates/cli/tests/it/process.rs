@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 use crate::harness::{repository_file, request};
-use crate::room::{feed, tell};
+use crate::workspace::{feed, tell};
 
 fn start(arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_tertulia"))
@@ -33,18 +33,18 @@ fn every_request_is_answered_before_the_next_is_written() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_the_door_with_a_word() {
+fn rpc_ends_with_an_error_when_its_reader_closes_the_output() {
     let mut child = start(&["rpc"]);
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
-    // The door ends at the first answer; later lines may find nobody to read them.
+    // The server ends at the first answer, so nothing may read the later lines.
     for _ in 0..100 {
         let _ = writeln!(stdin, "{}", request("getTeamTask", "{}"));
     }
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("standard output was closed by its reader"), "{told}");
+    let reported = String::from_utf8(output.stderr).unwrap();
+    assert!(reported.contains("standard output was closed by its reader"), "{reported}");
 }
 
 #[test]
@@ -114,10 +114,10 @@ fn log_lines_go_to_standard_error_when_asked_for() {
         .unwrap();
     let params = r#"{"message":{"content":"x","speaker":{"roleId":"u"}}}"#;
     let output = feed(child, format!("{}\n", request("addMessage", params)).as_bytes());
-    let told = String::from_utf8(output.stderr).unwrap();
+    let reported = String::from_utf8(output.stderr).unwrap();
     assert!(
-        told.contains("DEBUG tertulia::context: [ContextManager] Message added: msg-1"),
-        "{told}"
+        reported.contains("DEBUG tertulia::context: [ContextManager] Message added: msg-1"),
+        "{reported}"
     );
 }
 

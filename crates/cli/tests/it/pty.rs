@@ -1,4 +1,4 @@
-//! The command on a pseudo-terminal in a room, and an emulator that says what is on the screen.
+//! The command on a pseudo-terminal in a workspace, and an emulator that says what is on the screen.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, NativePtySystem, PtySize, PtySystem};
 
-use crate::room::{Room, wait_until};
+use crate::workspace::{Workspace, wait_until};
 
 /// Longer than anything takes, even on a machine that does much else.
 const LIMIT: Duration = Duration::from_secs(90);
@@ -41,18 +41,22 @@ pub(crate) struct Shown {
 
 impl Pty {
     /// Runs the command with these arguments and variables.
-    pub(crate) fn start(room: &Room, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(
+        workspace: &Workspace,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
         let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
         let pair = NativePtySystem::default().openpty(size).unwrap();
         let program = std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap();
         let mut command = CommandBuilder::new(program);
         command.args(arguments);
-        command.cwd(room.path(""));
+        command.cwd(workspace.path(""));
         command.env_clear();
-        let path = format!("{}:/usr/bin:/bin", room.root().join("bin").display());
+        let path = format!("{}:/usr/bin:/bin", workspace.root().join("bin").display());
         command.env("PATH", path);
-        command.env("HOME", room.root().join("home"));
-        command.env("TERTULIA_HOME", room.root().join("data"));
+        command.env("HOME", workspace.root().join("home"));
+        command.env("TERTULIA_HOME", workspace.root().join("data"));
         command.env("LANG", "C.UTF-8");
         command.env("TERM", "xterm-256color");
         for (name, value) in variables {

@@ -4,13 +4,13 @@
 use std::process::Child;
 
 use crate::harness::said;
-use crate::room::{Room, feed};
+use crate::workspace::{Workspace, feed};
 
 const LIMIT_KB: u64 = 256 * 1024;
 
 /// Runs a command with this input, and gives what it left and the most memory it had.
-fn run(room: &Room, arguments: &[&str], input: &[u8]) -> (String, u64) {
-    let child = room.start(arguments);
+fn run(workspace: &Workspace, arguments: &[&str], input: &[u8]) -> (String, u64) {
+    let child = workspace.start(arguments);
     let status = format!("/proc/{}/status", child.id());
     let (output, peak) = std::thread::scope(|scope| {
         let run = scope.spawn(|| feed(child, input));
@@ -21,11 +21,12 @@ fn run(room: &Room, arguments: &[&str], input: &[u8]) -> (String, u64) {
         }
         (run.join().unwrap(), peak)
     });
-    let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    (told.into_owned(), peak)
+    let reported =
+        String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    (reported.into_owned(), peak)
 }
 
-/// The most that a process had in memory so far; `None` once it is gone.
+/// Returns the most that a process had in memory so far; `None` once it is gone.
 fn peak_kb(status: &str) -> Option<u64> {
     let status = std::fs::read_to_string(status).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -34,16 +35,16 @@ fn peak_kb(status: &str) -> Option<u64> {
 
 /// Checks the memory of a command. One that ends within a moment is not seen, and had no time to take much.
 #[track_caller]
-fn check(room: &Room, arguments: &[&str], input: &[u8], own_kb: u64) -> String {
-    let (told, peak) = run(room, arguments, input);
-    let shown: String = told.chars().take(400).collect();
+fn check(workspace: &Workspace, arguments: &[&str], input: &[u8], own_kb: u64) -> String {
+    let (reported, peak) = run(workspace, arguments, input);
+    let shown: String = reported.chars().take(400).collect();
     assert!(peak <= LIMIT_KB + own_kb, "{arguments:?} took {peak} kB: {shown}");
-    told
+    reported
 }
 
 #[test]
 fn tool_names_of_fifteen_megabytes_take_little_memory() {
-    let room = Room::new(
+    let workspace = Workspace::new(
         "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"max\"\n\
          agent = \"command\"\noutput = \"jsonl\"\ncommand = [\"./flood.sh\"]\n",
     );
@@ -52,57 +53,58 @@ fn tool_names_of_fifteen_megabytes_take_little_memory() {
         while [ $i -lt 40 ]; do
           echo '{"type":"tool_start","id":"t'$i'","name":"'$x'","input":{}}'; i=$((i+1))
         done; echo '{"type":"end","text":"Done."}'"#;
-    crate::room::executable(&room.path("flood.sh"), script);
-    let told = check(&room, &["run", "Flood.", "--trust"], b"", 0);
-    assert!(told.contains("Done."), "{}", told.chars().take(400).collect::<String>());
-    let stored = std::fs::metadata(room.root().join("data/sessions.db")).unwrap().len();
+    crate::workspace::executable(&workspace.path("flood.sh"), script);
+    let reported = check(&workspace, &["run", "Flood.", "--trust"], b"", 0);
+    assert!(reported.contains("Done."), "{}", reported.chars().take(400).collect::<String>());
+    let stored = std::fs::metadata(workspace.root().join("data/sessions.db")).unwrap().len();
     assert!(stored < 4 << 20, "{stored}");
 }
 
 #[test]
 fn a_small_store_of_records_that_expand_takes_little_memory() {
-    let room = Room::empty();
+    let workspace = Workspace::empty();
     let mut log = String::new();
     for number in 0..20 {
         let text = format!("needle{number} {}", "a ".repeat((8 << 20) - 512));
         log.push_str(&said(&format!("e{number}"), "user", &text));
         log.push('\n');
     }
-    room.tertulia_with(&["sessions", "import", "-", "--as", "bomb"], log.as_bytes());
+    workspace.tertulia_with(&["sessions", "import", "-", "--as", "bomb"], log.as_bytes());
     drop(log);
-    let size_kb = std::fs::metadata(room.root().join("data/sessions.db")).unwrap().len() / 1024;
+    let size_kb =
+        std::fs::metadata(workspace.root().join("data/sessions.db")).unwrap().len() / 1024;
     assert!(size_kb < 16 * 1024, "{size_kb} kB is not small");
-    let (_, peak) = run(&room, &["sessions", "verify"], b"");
+    let (_, peak) = run(&workspace, &["sessions", "verify"], b"");
     assert!(peak > 20 * 1024, "{peak} kB: nothing was expanded");
-    let found = check(&room, &["sessions", "search", "needle7", "--all"], b"", size_kb);
+    let found = check(&workspace, &["sessions", "search", "needle7", "--all"], b"", size_kb);
     assert!(found.contains("e7"), "{found}");
     for command in ["verify", "list", "export bomb"] {
         let words: Vec<&str> = ["sessions"].into_iter().chain(command.split(' ')).collect();
-        check(&room, &words, b"", size_kb);
+        check(&workspace, &words, b"", size_kb);
     }
-    check(&room, &["sessions", "backup", "backup.db"], b"", size_kb);
-    let other = Room::empty();
-    std::fs::copy(room.path("backup.db"), other.path("backup.db")).unwrap();
-    let told = check(&other, &["sessions", "restore", "backup.db"], b"", size_kb);
-    assert!(told.contains("1 session"), "{told}");
-    check(&room, &["sessions", "redact", "bomb", "e3"], b"", size_kb);
-    check(&room, &["sessions", "delete", "bomb", "--yes"], b"", size_kb);
+    check(&workspace, &["sessions", "backup", "backup.db"], b"", size_kb);
+    let other = Workspace::empty();
+    std::fs::copy(workspace.path("backup.db"), other.path("backup.db")).unwrap();
+    let reported = check(&other, &["sessions", "restore", "backup.db"], b"", size_kb);
+    assert!(reported.contains("1 session"), "{reported}");
+    check(&workspace, &["sessions", "redact", "bomb", "e3"], b"", size_kb);
+    check(&workspace, &["sessions", "delete", "bomb", "--yes"], b"", size_kb);
 }
 
 #[test]
 fn a_transcript_of_long_lines_takes_little_memory() {
-    let room = Room::empty();
+    let workspace = Workspace::empty();
     let line = said("e1", "user", &"a ".repeat(15 << 20));
     let deep = "[".repeat(1 << 20);
     for input in [line, deep.clone(), format!("{{\"id\":{deep}"), "x".repeat(40 << 20)] {
         let own_kb = input.len() as u64 / 1024;
-        check(&room, &["sessions", "import", "-"], input.as_bytes(), own_kb);
+        check(&workspace, &["sessions", "import", "-"], input.as_bytes(), own_kb);
     }
 }
 
 #[test]
 fn a_hostile_team_file_takes_little_memory() {
-    let room = Room::empty();
+    let workspace = Workspace::empty();
     let members = |count: usize| {
         let member = |number| format!("[[member]]\nname = \"m{number}\"\nagent = \"scribe\"\n");
         (0..count).map(member).collect::<String>()
@@ -113,13 +115,13 @@ fn a_hostile_team_file_takes_little_memory() {
         members(20_000),
         format!("a{} = 1\n", ".a".repeat(100_000)),
     ] {
-        room.write("tertulia.toml", &text);
-        check(&room, &["run", "hello"], b"", text.len() as u64 / 1024);
-        check(&room, &["doctor"], b"", text.len() as u64 / 1024);
+        workspace.write("tertulia.toml", &text);
+        check(&workspace, &["run", "hello"], b"", text.len() as u64 / 1024);
+        check(&workspace, &["doctor"], b"", text.len() as u64 / 1024);
     }
 }
 
-/// A child that was started by [`Room::start`] is ended by the test that started it.
+/// A child that was started by [`Workspace::start`] is ended by the test that started it.
 fn end(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
@@ -127,18 +129,18 @@ fn end(mut child: Child) {
 
 #[test]
 fn doctor_names_what_a_killed_import_left_and_the_next_writer_deletes_it() {
-    let room = Room::empty();
-    let mut child = room.start(&["sessions", "import", "-", "--as", "killed"]);
+    let workspace = Workspace::empty();
+    let mut child = workspace.start(&["sessions", "import", "-", "--as", "killed"]);
     let line = |number: usize| said(&format!("e{number}"), "user", "left words") + "\n";
     let mut stdin = child.stdin.take().unwrap();
     // More than waits in memory and in the pipe: what was stored of it is there when all is written.
-    crate::room::tell(&mut stdin, (0..8_000).map(line).collect::<String>().as_bytes());
+    crate::workspace::tell(&mut stdin, (0..8_000).map(line).collect::<String>().as_bytes());
     end(child);
-    let told = room.exits(0, &["doctor"]).stdout;
-    assert!(told.contains("1 interrupted import or deletion left"), "{told}");
-    assert!(room.exits(0, &["sessions", "list", "--all"]).stdout.is_empty());
+    let reported = workspace.exits(0, &["doctor"]).stdout;
+    assert!(reported.contains("1 interrupted import or deletion left"), "{reported}");
+    assert!(workspace.exits(0, &["sessions", "list", "--all"]).stdout.is_empty());
     let log = said("m1", "user", "hello");
-    room.tertulia_with(&["sessions", "import", "-", "--as", "next"], log.as_bytes());
-    let told = room.exits(0, &["doctor"]).stdout;
-    assert!(!told.contains("interrupted import"), "{told}");
+    workspace.tertulia_with(&["sessions", "import", "-", "--as", "next"], log.as_bytes());
+    let reported = workspace.exits(0, &["doctor"]).stdout;
+    assert!(!reported.contains("interrupted import"), "{reported}");
 }

@@ -2,6 +2,9 @@
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use tertulia_context::builder::{ContextBuildInput, ContextBuilder, ContextConfig};
+use tertulia_session::Entry;
+use tertulia_session::record::{MessageRecord, read_entry_line};
 
 use crate::harness::{ask, request, rpc_with_logs};
 
@@ -54,6 +57,38 @@ fn the_command_and_the_method_say_the_same() {
     let answer = ask("buildContext", &params);
     let printed = crate::harness::tertulia(&["build"], &params).stdout;
     assert_eq!(answer.strip_prefix("\"result\":"), Some(printed.trim_end()));
+}
+
+/// Returns the messages of the library's default for this log, as JSON.
+fn library_messages(entries: &[Value], budget: u64) -> Value {
+    let entry = |(at, entry): (usize, &Value)| read_entry_line(at + 1, &entry.to_string()).unwrap();
+    let log: Vec<Entry> = entries.iter().enumerate().map(entry).collect();
+    let builder = ContextBuilder::new(ContextConfig::new(budget)).unwrap();
+    let input = ContextBuildInput { session_entries: &log, ..ContextBuildInput::default() };
+    let built = builder.build_context(&input).unwrap();
+    let sent = built.model_messages.iter();
+    sent.map(|sent| serde_json::to_value(MessageRecord(&sent.message)).unwrap()).collect()
+}
+
+#[test]
+fn library_command_and_method_have_the_same_default() {
+    let long = long();
+    let entries = long["sessionEntries"].as_array().unwrap();
+    let mut asked = entries.clone();
+    asked[20]["payload"]["parts"][0]["payload"]["text"] = json!("What was step 2 of task T-2?");
+    for (entries, budget) in [(entries, 600), (&asked, 600), (&asked, 900), (&asked, 100_000)] {
+        let params = json!({"config": {"maxInputTokens": budget}, "sessionEntries": entries});
+        let by_method = result("buildContext", &params);
+        let lines: Vec<String> = entries.iter().map(Value::to_string).collect();
+        let budget_flag = budget.to_string();
+        let flags = ["build", "--log", "-", "--budget", &budget_flag];
+        let printed = crate::harness::tertulia(&flags, &lines.join("\n")).stdout;
+        let by_command: Value = serde_json::from_str(&printed).unwrap();
+        assert_eq!(by_command["modelMessages"], by_method["modelMessages"], "{budget}");
+        assert_eq!(library_messages(entries, budget), by_method["modelMessages"], "{budget}");
+        let recalled = by_method["stats"]["recalledEntriesCount"].as_u64().unwrap();
+        assert_eq!(recalled > 0, entries == &asked && budget < 1_000, "{budget}");
+    }
 }
 
 #[test]
@@ -124,15 +159,15 @@ fn a_summary_of_another_log_is_wrong_input() {
 }
 
 #[test]
-fn overflow_tells_programs_floor_limit_and_the_biggest() {
+fn an_overflow_has_floor_limit_and_the_biggest_for_programs() {
     let params = json!({"config": {"maxInputTokens": 20}, "tokenizer": "bytes", "systemPrompt": "x".repeat(100),
         "sessionEntries": [{"id": "a", "type": "message",
             "payload": {"role": "user", "content": "y".repeat(40)}}]});
-    assert_snapshot!(error("buildContext", &params), @r#"{"code":-32000,"data":{"biggest":[{"part":"systemPrompt","tokens":28},{"entry":"a","tokens":13}],"category":"context","code":"ContextOverflow","floor":44,"limit":20,"retryable":false},"message":"at least 44 tokens have to be sent and 20 may be; shorten what is largest or raise maxInputTokens: system prompt 28, entry a 13"}"#);
+    assert_snapshot!(error("buildContext", &params), @r#"{"code":-32000,"data":{"biggest":[{"part":"systemPrompt","tokens":28},{"entry":"a","tokens":13}],"category":"context","code":"ContextOverflow","floor":44,"limit":20,"retryable":false},"message":"the request needs at least 44 tokens, and the limit is 20; shorten the largest parts or raise maxInputTokens: system prompt 28, entry a 13"}"#);
 }
 
 #[test]
-fn wrong_input_tells_programs_entry_and_field() {
+fn an_input_error_has_entry_and_field_for_programs() {
     let entry = json!({"config": {"maxInputTokens": 20}, "sessionEntries": [{"id": "a",
         "type": "message", "payload": {"role": "boss", "content": "y"}}]});
     assert_snapshot!(error("buildContext", &entry), @r#"{"code":-32000,"data":{"category":"context","code":"ContextInvalidInput","entry":"a","field":"payload.role","retryable":false},"message":"sessionEntries[0]: Entry a: payload.role must be system, user, assistant or tool; got \"boss\""}"#);
@@ -160,7 +195,7 @@ fn a_cut_that_makes_nothing_smaller_is_an_error_and_no_loop() {
 }
 
 #[test]
-fn unknown_parameters_and_models_are_told_in_the_log() {
+fn unknown_parameters_and_models_are_reported_in_the_log() {
     let params = r#"{"config":{"maxInputTokens":50,"x":1},"y":2,"model":"nobody-9"}"#;
     let lines = rpc_with_logs(&[&request("buildContext", params)]);
     assert!(lines[0].contains("[rpc] buildContext: unknown parameters ignored: y, config.x"));

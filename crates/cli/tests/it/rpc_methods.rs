@@ -1,4 +1,4 @@
-//! The methods of the rpc door: shapes, hooks, and the contract's error texts.
+//! The rpc methods: shapes, hooks, and the contract's error texts.
 
 use insta::assert_snapshot;
 
@@ -203,7 +203,7 @@ fn conversations_are_apart_and_name_themselves_unless_they_are_the_main_one() {
 }
 
 #[test]
-fn creating_a_conversation_again_replaces_it_and_tells_what_went() {
+fn creating_a_conversation_again_replaces_it_and_reports_what_was_lost() {
     let answers = rpc_with_logs(&[
         &request("addMessage", &said("gone")),
         &request("createConversation", "{}"),
@@ -321,14 +321,14 @@ fn messages_and_tools_are_counted_together() {
 }
 
 #[test]
-fn sections_are_told_on_request() {
+fn sections_are_reported_on_request() {
     let input = r#"{"contextMessages":[],"currentMessage":"Hello","teamTask":"T"}"#;
     let params = format!(r#"{{"agentType":"claude","input":{input},"explain":true}}"#);
     assert_snapshot!(ask("assemblePrompt", &params), @r#""result":{"prompt":"[TEAM_TASK]\nT\n\n[MESSAGE]\nHello","status":"fits","bytes":30,"keptContext":0,"droppedContext":0,"sections":{"system":0,"teamTask":13,"context":0,"message":15,"separators":2}}"#);
 }
 
 #[test]
-fn names_inside_of_options_that_say_nothing_are_told() {
+fn names_inside_of_options_that_say_nothing_are_reported() {
     let params = r#"{"agentId":"a","agentType":"b","options":{"windowSize":3}}"#;
     let answers = rpc_with_logs(&[&request("getContextForAgent", params)]);
     assert!(answers[0].contains("unknown parameters ignored: options.windowSize"), "{answers:?}");

@@ -122,12 +122,12 @@ proptest! {
         prop_assume!(!requests.is_empty());
         let singly = rpc_with_logs(&requests);
         let batch = rpc_with_logs(&[&format!("[{}]", requests.join(","))]);
-        let (answers, mut told): (Vec<_>, Vec<_>) =
+        let (answers, mut reported): (Vec<_>, Vec<_>) =
             singly.into_iter().partition(|line| line.contains("\"id\":") && !line.contains("\"method\""));
         if !answers.is_empty() {
-            told.push(format!("[{}]", answers.join(",")));
+            reported.push(format!("[{}]", answers.join(",")));
         }
-        prop_assert_eq!(batch, told);
+        prop_assert_eq!(batch, reported);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! how long, and who is next. In a pipe nothing of that is there.
 
 use crate::pty::Pty;
-use crate::room::Room;
+use crate::workspace::Workspace;
 
 /// Max writes two lines, waits for a file, and hands over; Eva follows.
 const TEAM: &str = r#"
@@ -19,7 +19,7 @@ agent = "script"
 answers = ["Fine with `me`."]
 "#;
 
-/// Whether the last row of a screen says who works, how long, and who is next.
+/// Returns whether the last row of a screen says who works, how long, and who is next.
 fn is_status(screen: &str) -> bool {
     let last = screen.trim_end().lines().last().unwrap_or_default();
     last.contains("max · ") && last.contains(" s · then eva")
@@ -27,15 +27,15 @@ fn is_status(screen: &str) -> bool {
 
 #[test]
 fn an_answer_streams_in_above_a_line_that_says_who_works_and_who_is_next() {
-    let room = Room::new(TEAM);
-    let pty = Pty::start(&room, &["run", "@max @eva go", "--trust"], &[]);
+    let workspace = Workspace::new(TEAM);
+    let pty = Pty::start(&workspace, &["run", "@max @eva go", "--trust"], &[]);
     // Before its turn ends, what it said is there, and so is what it is saying.
     let screen = pty.until("the first lines and the status", |screen| {
         screen.contains("use **one** queue") && is_status(screen)
     });
     assert!(screen.contains("max:\nPlan\n"), "{screen}");
-    assert!(!room.path("gone").exists());
-    room.write("go", "");
+    assert!(!workspace.path("gone").exists());
+    workspace.write("go", "");
     let shown = pty.ends();
     assert_eq!(shown.code, 0, "{}", shown.screen);
     // Rendered once complete, each answer once, and nothing is left of the status.
@@ -48,13 +48,13 @@ fn an_answer_streams_in_above_a_line_that_says_who_works_and_who_is_next() {
 
 #[test]
 fn without_colours_the_answer_streams_all_the_same() {
-    let room = Room::new(TEAM);
-    room.write("go", "");
+    let workspace = Workspace::new(TEAM);
+    workspace.write("go", "");
     for (arguments, variables) in [
         (&["run", "@max go", "--trust"][..], &[("NO_COLOR", "1")][..]),
         (&["run", "@max go", "--trust", "--color", "never"], &[]),
     ] {
-        let shown = Pty::start(&room, arguments, variables).ends();
+        let shown = Pty::start(&workspace, arguments, variables).ends();
         assert!(shown.screen.contains("use one queue for all"), "{}", shown.screen);
         assert!(!shown.raw.contains("\u{1b}[1m"), "{:?}", shown.raw);
     }
@@ -62,9 +62,9 @@ fn without_colours_the_answer_streams_all_the_same() {
 
 #[test]
 fn with_quiet_only_the_answers_are_shown() {
-    let room = Room::new(TEAM);
-    room.write("go", "");
-    let shown = Pty::start(&room, &["run", "@max go", "--trust", "--quiet"], &[]).ends();
+    let workspace = Workspace::new(TEAM);
+    workspace.write("go", "");
+    let shown = Pty::start(&workspace, &["run", "@max go", "--trust", "--quiet"], &[]).ends();
     assert_eq!(shown.screen.trim_end(), "max:\n## Plan\nuse **one** queue for all");
     assert!(!shown.raw.contains('\u{1b}'), "{:?}", shown.raw);
 }
@@ -76,8 +76,8 @@ fn a_tool_is_one_line_and_a_failure_ends_with_a_command_that_retries_it() {
         "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"max\"\nagent = \"command\"\n\
          output = \"jsonl\"\ncommand = [\"sh\", \"-c\", '''{script}''']\n"
     );
-    let room = Room::new(&team);
-    let shown = Pty::start(&room, &["run", "go", "--trust"], &[]).ends();
+    let workspace = Workspace::new(&team);
+    let shown = Pty::start(&workspace, &["run", "go", "--trust"], &[]).ends();
     assert_eq!(shown.code, 1, "{}", shown.screen);
     assert!(shown.screen.contains("→ Bash ls\n"), "{}", shown.screen);
     assert!(shown.screen.contains("max could not answer (crash): ended with exit code 7"));
@@ -86,9 +86,16 @@ fn a_tool_is_one_line_and_a_failure_ends_with_a_command_that_retries_it() {
 
 #[test]
 fn in_a_pipe_an_answer_has_the_bytes_that_the_agent_wrote() {
-    let room = Room::new(TEAM);
-    room.write("go", "");
-    let left = room.exits(0, &["run", "@max @eva go", "--trust"]);
-    assert_eq!(left.stdout, "max:\n## Plan\nuse **one** queue for all\n\neva:\nFine with `me`.\n");
-    assert!(!left.stderr.contains('\u{1b}') && !left.stderr.contains(" · "), "{}", left.stderr);
+    let workspace = Workspace::new(TEAM);
+    workspace.write("go", "");
+    let output = workspace.exits(0, &["run", "@max @eva go", "--trust"]);
+    assert_eq!(
+        output.stdout,
+        "max:\n## Plan\nuse **one** queue for all\n\neva:\nFine with `me`.\n"
+    );
+    assert!(
+        !output.stderr.contains('\u{1b}') && !output.stderr.contains(" · "),
+        "{}",
+        output.stderr
+    );
 }

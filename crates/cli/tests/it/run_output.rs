@@ -1,7 +1,7 @@
 //! What `tertulia run` prints: nothing that a terminal obeys, and events for programs.
 
 use crate::harness::{tertulia, tertulia_on_terminal};
-use crate::room::Room;
+use crate::workspace::Workspace;
 
 /// What a hostile answer may hold: moves, titles, clipboards, modes, queries, and ways to hide them.
 const SEQUENCES: [&str; 40] = [
@@ -81,12 +81,12 @@ fn no_control_sequence_of_an_answer_reaches_a_terminal() {
 
 #[test]
 fn events_are_one_json_object_per_line_and_the_last_one_is_the_end() {
-    let room = Room::new(
+    let workspace = Workspace::new(
         "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
          [[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"Yes. [NEXT: nobody]\"]\n",
     );
-    let left = room.exits(3, &["run", "hello", "--json", "--new", "talk"]);
-    let events = left.json();
+    let output = workspace.exits(3, &["run", "hello", "--json", "--new", "talk"]);
+    let events = output.json();
     let types: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
     assert_eq!(
         types,
@@ -109,9 +109,9 @@ fn events_are_one_json_object_per_line_and_the_last_one_is_the_end() {
     assert!(events[12]["error"].as_str().unwrap().contains("reached nobody"), "{}", events[12]);
     assert_eq!(end["question"]["entries"][0], events[8]["entry"]["id"]);
     // Talk is for people.
-    assert_eq!(left.stderr.lines().filter(|line| line.contains("working")).count(), 0);
+    assert_eq!(output.stderr.lines().filter(|line| line.contains("working")).count(), 0);
     let entries: Vec<_> = events.iter().filter(|event| event["type"] == "stored").collect();
-    let stored = room.entries();
+    let stored = workspace.entries();
     assert_eq!(entries.len() + 1, stored.len(), "all but the header");
     for (event, entry) in entries.iter().zip(&stored[1..]) {
         assert_eq!(event["entry"], *entry);
@@ -121,9 +121,10 @@ fn events_are_one_json_object_per_line_and_the_last_one_is_the_end() {
 #[test]
 fn a_run_that_fails_early_ends_with_an_event_too() {
     let team = "[[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"Hi.\"]\n";
-    let room = Room::new(team);
-    room.write("broken.toml", "[[member]]\nname = \"max\"\nagent = \"clod\"\n");
-    room.write("sessions.db", "this is no database, and long enough to be seen as none at all");
+    let workspace = Workspace::new(team);
+    workspace.write("broken.toml", "[[member]]\nname = \"max\"\nagent = \"clod\"\n");
+    workspace
+        .write("sessions.db", "this is no database, and long enough to be seen as none at all");
     for (code, arguments, word) in [
         (2, &["hello", "--team", "broken.toml"][..], "broken.toml:3:"),
         (2, &["hello", "--member", "mex"], "did you mean max?"),
@@ -134,19 +135,19 @@ fn a_run_that_fails_early_ends_with_an_event_too() {
         (2, &["hello", "--max-turns", "none"], "invalid value 'none'"),
         (2, &["hello", "again"], "unexpected argument 'again' found"),
     ] {
-        let left = room.exits(code, &[&["run", "--json"], arguments].concat());
-        let events = left.json();
-        assert_eq!(events.len(), 1, "{left:?}");
+        let output = workspace.exits(code, &[&["run", "--json"], arguments].concat());
+        let events = output.json();
+        assert_eq!(events.len(), 1, "{output:?}");
         assert_eq!((&events[0]["type"], &events[0]["exitCode"]), (&"end".into(), &code.into()));
         assert_eq!(events[0]["pause"]["why"], "failed");
         let error = events[0]["error"].as_str().unwrap();
         assert!(error.contains(word), "{error}");
-        assert!(left.stderr.contains(word), "people are told too: {}", left.stderr);
+        assert!(output.stderr.contains(word), "people see it too: {}", output.stderr);
     }
-    let left = room.exits(0, &["run", "--json", "hello"]);
-    let end = left.json().pop().unwrap();
+    let output = workspace.exits(0, &["run", "--json", "hello"]);
+    let end = output.json().pop().unwrap();
     assert_eq!((&end["exitCode"], end.get("error")), (&0.into(), None));
-    let left = room.exits(1, &["run", "--json", "--continue", "--repeat", "zzz"]);
-    let ends = left.json().iter().filter(|event| event["type"] == "end").count();
-    assert_eq!((ends, &left.json().last().unwrap()["exitCode"]), (1, &1.into()));
+    let output = workspace.exits(1, &["run", "--json", "--continue", "--repeat", "zzz"]);
+    let ends = output.json().iter().filter(|event| event["type"] == "end").count();
+    assert_eq!((ends, &output.json().last().unwrap()["exitCode"]), (1, &1.into()));
 }

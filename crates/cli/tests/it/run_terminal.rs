@@ -4,18 +4,18 @@ use std::io::{Read, Write};
 
 use portable_pty::{CommandBuilder, NativePtySystem, PtySize, PtySystem};
 
-use crate::room::{Room, wait_until};
+use crate::workspace::{Workspace, wait_until};
 
 /// Runs the command on a terminal, answers its first question, and gives its exit code and all it showed.
-fn on_terminal(room: &Room, arguments: &[&str], answer: &str) -> (u32, String) {
+fn on_terminal(workspace: &Workspace, arguments: &[&str], answer: &str) -> (u32, String) {
     let size = PtySize { rows: 24, cols: 100, pixel_width: 0, pixel_height: 0 };
     let pair = NativePtySystem::default().openpty(size).unwrap();
     let mut command =
         CommandBuilder::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap());
     command.args(arguments);
-    command.cwd(room.path(""));
-    command.env("HOME", room.root().join("home"));
-    command.env("TERTULIA_HOME", room.root().join("data"));
+    command.cwd(workspace.path(""));
+    command.env("HOME", workspace.root().join("home"));
+    command.env("TERTULIA_HOME", workspace.root().join("data"));
     command.env_remove("TERTULIA_TEAM");
     let mut child = pair.slave.spawn_command(command).unwrap();
     drop(pair.slave);
@@ -47,14 +47,14 @@ command = ["sh", "-c", "cat > /dev/null; printf 'a\\033[2Jb'"]
 
 #[test]
 fn a_person_is_asked_for_trust_once_and_may_say_no() {
-    let room = Room::new(TEAM);
-    let (code, shown) = on_terminal(&room, &["run", "hello"], "n");
+    let workspace = Workspace::new(TEAM);
+    let (code, shown) = on_terminal(&workspace, &["run", "hello"], "n");
     assert_eq!(code, 2, "{shown}");
     assert!(shown.contains("max starts sh -c") && shown.contains("[y/N]"), "{shown}");
-    let (code, shown) = on_terminal(&room, &["run", "hello"], "y");
+    let (code, shown) = on_terminal(&workspace, &["run", "hello"], "y");
     assert_eq!(code, 0, "{shown}");
     assert!(shown.contains("a␛[2Jb") && !shown.contains("\u{1b}[2J"), "{shown:?}");
-    let (code, shown) = on_terminal(&room, &["run", "hello"], "");
+    let (code, shown) = on_terminal(&workspace, &["run", "hello"], "");
     assert_eq!(code, 0, "{shown}");
     assert!(!shown.contains("[y/N]"), "{shown}");
 }
@@ -76,22 +76,27 @@ done
 
 #[test]
 fn an_agent_that_wants_to_be_allowed_something_needs_a_person() {
-    let room = Room::new("[[member]]\nname = \"max\"\nagent = \"acp\"\ncommand = [\"asking\"]\n");
-    room.program("asking", ASKING);
-    let left = room.exits(3, &["run", "hello", "--trust"]);
-    assert!(left.stderr.contains("max asks for permission: Write notes.txt"), "{}", left.stderr);
-    assert!(left.stderr.contains("tertulia chat --session"), "{}", left.stderr);
-    assert!(left.stderr.contains("and type /resume max there"), "{}", left.stderr);
-    assert!(!left.stderr.contains("rephrase the request"), "{}", left.stderr);
+    let workspace =
+        Workspace::new("[[member]]\nname = \"max\"\nagent = \"acp\"\ncommand = [\"asking\"]\n");
+    workspace.program("asking", ASKING);
+    let output = workspace.exits(3, &["run", "hello", "--trust"]);
+    assert!(
+        output.stderr.contains("max asks for permission: Write notes.txt"),
+        "{}",
+        output.stderr
+    );
+    assert!(output.stderr.contains("tertulia chat --session"), "{}", output.stderr);
+    assert!(output.stderr.contains("and type /resume max there"), "{}", output.stderr);
+    assert!(!output.stderr.contains("rephrase the request"), "{}", output.stderr);
     // Whoever comes finds the turn that is to be repeated.
-    let session = room.session();
-    let shown = room.exits(0, &["chat", "--session", &session]).stdout;
-    assert!(shown.contains("max's last turn failed; /resume max repeats it\n"), "{shown}");
+    let session = workspace.session();
+    let shown = workspace.exits(0, &["chat", "--session", &session]).stdout;
+    assert!(shown.contains("max's last turn failed; /resume max retries it\n"), "{shown}");
     // A session that is gone is not named.
-    let left = room.exits(3, &["run", "hello", "--store", "memory"]);
-    assert!(left.stderr.contains("or ask in `tertulia chat`\n"), "{}", left.stderr);
-    assert!(!left.stderr.contains("--session"), "{}", left.stderr);
-    let events = room.exits(3, &["run", "hello", "--json"]).json();
+    let output = workspace.exits(3, &["run", "hello", "--store", "memory"]);
+    assert!(output.stderr.contains("or ask in `tertulia chat`\n"), "{}", output.stderr);
+    assert!(!output.stderr.contains("--session"), "{}", output.stderr);
+    let events = workspace.exits(3, &["run", "hello", "--json"]).json();
     let asked = events.iter().find(|event| event["type"] == "permission").unwrap();
     assert_eq!(asked["request"]["choices"][0]["allows"], true);
     assert_eq!(events.last().unwrap()["pause"]["why"], "permissionNeeded");

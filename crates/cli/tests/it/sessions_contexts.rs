@@ -2,29 +2,29 @@
 
 use serde_json::Value;
 
-use crate::harness::{Outcome, Shelf, repository_file, said, tertulia};
+use crate::harness::{Outcome, TestStore, repository_file, said, tertulia};
 
 fn example(path: &str) -> String {
     std::fs::read_to_string(repository_file(path)).unwrap()
 }
 
-fn context(shelf: &Shelf, arguments: &[&str]) -> Outcome {
-    tertulia(&[&["context", "--store", &shelf.url()], arguments].concat(), "")
+fn context(store: &TestStore, arguments: &[&str]) -> Outcome {
+    tertulia(&[&["context", "--store", &store.url()], arguments].concat(), "")
 }
 
-fn build(shelf: &Shelf, arguments: &[&str], input: &str) -> Outcome {
-    tertulia(&[&["build", "--store", &shelf.url()], arguments].concat(), input)
+fn build(store: &TestStore, arguments: &[&str], input: &str) -> Outcome {
+    tertulia(&[&["build", "--store", &store.url()], arguments].concat(), input)
 }
 
 #[test]
 fn one_of_session_and_snapshot_is_needed() {
-    let shelf = Shelf::new();
-    assert!(context(&shelf, &[]).exits_with(2));
-    assert!(context(&shelf, &["--session", "a", "--snapshot", "-"]).exits_with(2));
-    assert!(context(&shelf, &["--session", "a"]).stderr.contains("there are no sessions yet"));
+    let store = TestStore::new();
+    assert!(context(&store, &[]).exits_with(2));
+    assert!(context(&store, &["--session", "a", "--snapshot", "-"]).exits_with(2));
+    assert!(context(&store, &["--session", "a"]).stderr.contains("there are no sessions yet"));
 }
 
-/// A session of this many messages, its task at the beginning, and between the last messages much that is
+/// Returns a session of this many messages, its task at the beginning, and between the last messages much that is
 /// none.
 fn long(messages: usize, noise: usize) -> String {
     let mut log = vec![r#"{"id":"t","type":"team_task","payload":{"task":"Count"}}"#.to_owned()];
@@ -38,9 +38,9 @@ fn long(messages: usize, noise: usize) -> String {
 
 #[test]
 fn messages_and_the_task_are_found_however_far_back_they_are() {
-    let shelf = Shelf::new();
-    shelf.import("noisy", &long(300, 700));
-    let prompt = context(&shelf, &["--session", "noisy", "--type", "claude", "--window", "2"]);
+    let store = TestStore::new();
+    store.import("noisy", &long(300, 700));
+    let prompt = context(&store, &["--session", "noisy", "--type", "claude", "--window", "2"]);
     let end = "\n- user -> all: This is 298.\n- user -> all: This is 299.\n\n\
                [MESSAGE from user]\n  The last.";
     assert!(prompt.stdout.starts_with("[TEAM_TASK]\n  Count\n\n[CONTEXT]\n"), "{}", prompt.stdout);
@@ -50,9 +50,9 @@ fn messages_and_the_task_are_found_however_far_back_they_are() {
 
 #[test]
 fn a_table_says_what_became_of_older_messages() {
-    let shelf = Shelf::new();
-    shelf.import("noisy", &long(300, 0));
-    let table = context(&shelf, &["--session", "noisy", "--explain", "--window", "5"]);
+    let store = TestStore::new();
+    store.import("noisy", &long(300, 0));
+    let table = context(&store, &["--session", "noisy", "--explain", "--window", "5"]);
     assert!(table.stdout.contains("This is 295."), "{}", table.stdout);
     assert!(table.stdout.contains("295  messages covered by the summary"), "{}", table.stdout);
     assert_eq!(table.stderr, "");
@@ -60,67 +60,67 @@ fn a_table_says_what_became_of_older_messages() {
 
 #[test]
 fn what_was_redacted_and_what_is_on_another_branch_is_in_no_prompt() {
-    let shelf = Shelf::new();
-    shelf.import("login", &example("examples/session.jsonl"));
-    shelf.prints(&["redact", "login", "e-3"], "");
-    shelf.prints(&["branch", "login", "e-8"], "");
-    let prompt = context(&shelf, &["--session", "login", "--type", "claude", "--window", "50"]);
+    let store = TestStore::new();
+    store.import("login", &example("examples/session.jsonl"));
+    store.prints(&["redact", "login", "e-3"], "");
+    store.prints(&["branch", "login", "e-8"], "");
+    let prompt = context(&store, &["--session", "login", "--type", "claude", "--window", "50"]);
     assert!(prompt.stdout.contains("I look for the code first."));
     assert!(prompt.stdout.ends_with("so every lock lasts for centuries."), "{}", prompt.stdout);
     for gone in ["do not touch the database", "Mend attempts::add, and write a test"] {
         assert!(!prompt.stdout.contains(gone), "{gone}");
-        let built = build(&shelf, &["--session", "login", "--budget", "9000"], "");
+        let built = build(&store, &["--session", "login", "--budget", "9000"], "");
         assert!(built.exits_with(0) && !built.stdout.contains(gone), "{gone}");
     }
 }
 
 #[test]
 fn a_context_from_a_session_is_that_of_its_log() {
-    let shelf = Shelf::new();
-    shelf.import("login", &example("examples/session.jsonl"));
+    let store = TestStore::new();
+    store.import("login", &example("examples/session.jsonl"));
     let path = repository_file("examples/session.jsonl").display().to_string();
     let flags = ["--model", "claude-sonnet-4-5", "--budget", "600"];
     for more in [&[][..], &["--explain"], &["--format", "anthropic"]] {
-        let from = |source: [&str; 2]| build(&shelf, &[&source, &flags[..], more].concat(), "");
+        let from = |source: [&str; 2]| build(&store, &[&source, &flags[..], more].concat(), "");
         let (stored, file) = (from(["--session", "login"]), from(["--log", &path]));
         assert!(stored.exits_with(0), "{}", stored.stderr);
         assert_eq!(stored.stdout, file.stdout);
     }
-    assert_eq!(shelf.prints(&["export", "login"], ""), example("examples/session.jsonl"));
+    assert_eq!(store.prints(&["export", "login"], ""), example("examples/session.jsonl"));
 }
 
 #[test]
 fn new_entries_are_appended_when_that_is_asked_for() {
-    let shelf = Shelf::new();
-    shelf.import("login", &example("examples/session.jsonl"));
+    let store = TestStore::new();
+    store.import("login", &example("examples/session.jsonl"));
     let flags =
         ["--session", "login", "--model", "claude-sonnet-4-5", "--budget", "600", "--append"];
     let input = r#"{"inputMessages":[{"role":"assistant","content":"Done."},{"role":"user","content":"Thanks."}]}"#;
-    let built = build(&shelf, &[&flags[..], &["-"]].concat(), input);
+    let built = build(&store, &[&flags[..], &["-"]].concat(), input);
     assert!(built.exits_with(0), "{}", built.stderr);
     let result: Value = serde_json::from_str(&built.stdout).unwrap();
     let made = result["entriesToAppend"].as_array().unwrap();
     assert!(made.len() >= 2);
-    let log = shelf.prints(&["export", "login"], "");
+    let log = store.prints(&["export", "login"], "");
     assert_eq!(log.lines().count(), 9 + made.len());
     let mut last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
     assert!(last.as_object_mut().unwrap().remove("salt").is_some(), "{last}");
     assert_eq!(last, made[made.len() - 1]);
     // The same input again is known by now.
-    let again = build(&shelf, &[&flags[..], &["-"]].concat(), input);
+    let again = build(&store, &[&flags[..], &["-"]].concat(), input);
     let result: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(result["entriesToAppend"], serde_json::json!([]));
-    assert_eq!(shelf.prints(&["export", "login"], ""), log);
-    assert!(build(&shelf, &["--append", "--budget", "9"], "{}").exits_with(2));
+    assert_eq!(store.prints(&["export", "login"], ""), log);
+    assert!(build(&store, &["--append", "--budget", "9"], "{}").exits_with(2));
 }
 
 #[test]
 fn counts_of_tokens_are_kept_with_the_entries() {
     use tertulia_store::{Range, SessionId, SessionStore, StoreUrl};
-    let shelf = Shelf::new();
-    shelf.import("login", &example("examples/session.jsonl"));
-    build(&shelf, &["--session", "login", "--model", "claude-sonnet-4-5", "--budget", "9000"], "");
-    let store = SessionStore::open(&shelf.url().parse::<StoreUrl>().unwrap()).unwrap();
+    let store = TestStore::new();
+    store.import("login", &example("examples/session.jsonl"));
+    build(&store, &["--session", "login", "--model", "claude-sonnet-4-5", "--budget", "9000"], "");
+    let store = SessionStore::open(&store.url().parse::<StoreUrl>().unwrap()).unwrap();
     let stored = store.load(&"login".parse::<SessionId>().unwrap(), &Range::All).unwrap();
     let counted: Vec<_> = stored.iter().filter_map(|one| one.count.clone()).collect();
     assert_eq!(counted.len(), 7, "every message");
@@ -129,28 +129,32 @@ fn counts_of_tokens_are_kept_with_the_entries() {
 
 #[test]
 fn a_session_is_shown_as_to_a_member_and_a_snapshot_with_the_window_of_the_library() {
-    let shelf = Shelf::new();
+    let store = TestStore::new();
     let log: Vec<String> =
         (0..30).map(|n| said(&format!("m{n}"), "user", &format!("word{n}."))).collect();
-    shelf.import("long", &log.join("\n"));
+    store.import("long", &log.join("\n"));
     let messages = |text: &str| (0..30).filter(|n| text.contains(&format!("word{n}."))).count();
-    let session = context(&shelf, &["--session", "long", "--type", "claude"]);
+    let session = context(&store, &["--session", "long", "--type", "claude"]);
     // What no summary covers yet goes in too.
     assert_eq!(messages(&session.stdout), 30, "{}", session.stdout);
-    let told = context(&shelf, &["--session", "long", "--type", "claude", "--explain"]);
-    assert!(told.stderr.contains("window: 20 messages (--window changes it)"), "{}", told.stderr);
-    let snapshot = shelf.prints(&["export", "long", "--format", "snapshot"], "");
+    let reported = context(&store, &["--session", "long", "--type", "claude", "--explain"]);
+    assert!(
+        reported.stderr.contains("window: 20 messages (--window changes it)"),
+        "{}",
+        reported.stderr
+    );
+    let snapshot = store.prints(&["export", "long", "--format", "snapshot"], "");
     let of_file = tertulia(&["context", "--snapshot", "-", "--type", "claude"], &snapshot);
     assert_eq!(messages(&of_file.stdout), 6, "{}", of_file.stdout);
 }
 
 #[test]
 fn a_session_is_shown_with_the_settings_that_are_asked_for() {
-    let shelf = Shelf::new();
+    let store = TestStore::new();
     let text = "one   two [NEXT: max]\n\n\nthree";
-    shelf.import("s", &[said("a", "user", text), said("b", "user", "Well?")].join("\n"));
+    store.import("s", &[said("a", "user", text), said("b", "user", "Well?")].join("\n"));
     let shown = |arguments: &[&str]| {
-        context(&shelf, &[&["--session", "s", "--type", "codex"], arguments].concat())
+        context(&store, &[&["--session", "s", "--type", "codex"], arguments].concat())
     };
     let whole = shown(&["--whitespace", "compact", "--instruction", "Be kind."]).stdout;
     assert_eq!(

@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::harness::{Shelf, said, tertulia};
+use crate::harness::{TestStore, said, tertulia};
 
 #[test]
 fn an_import_with_one_bad_line_leaves_nothing_behind() {
-    let shelf = Shelf::new();
-    shelf.import("first", &said("m", "user", "Hello"));
+    let store = TestStore::new();
+    store.import("first", &said("m", "user", "Hello"));
     let mut log = String::new();
     for line in 1..=8000 {
         match line {
@@ -19,109 +19,115 @@ fn an_import_with_one_bad_line_leaves_nothing_behind() {
             _ => writeln!(log, "{}", said(&format!("m-{line}"), "user", "Hello")).unwrap(),
         }
     }
-    let told = shelf.refuses(&["import", "-", "--as", "bad"], &log);
-    assert!(told.contains("standard input: line 7000: Entry x: payload"), "{told}");
-    assert_eq!(shelf.ids(), ["first"]);
-    assert!(shelf.refuses(&["show", "bad"], "").contains("there is no session bad"));
-    assert_eq!(shelf.prints(&["verify", "--json"], "").lines().count(), 1);
+    let reported = store.refuses(&["import", "-", "--as", "bad"], &log);
+    assert!(reported.contains("standard input: line 7000: Entry x: payload"), "{reported}");
+    assert_eq!(store.ids(), ["first"]);
+    assert!(store.refuses(&["show", "bad"], "").contains("there is no session bad"));
+    assert_eq!(store.prints(&["verify", "--json"], "").lines().count(), 1);
     // The id is free, and the mended file is taken.
     let mended = log.replace("{\"id\":\"x\",\"type\":\"message\"}\n", "\n");
-    shelf.prints(&["import", "-", "--as", "bad"], &mended);
-    assert_eq!(shelf.ids(), ["bad", "first"]);
+    store.prints(&["import", "-", "--as", "bad"], &mended);
+    assert_eq!(store.ids(), ["bad", "first"]);
 }
 
 #[test]
 fn entries_that_do_not_fit_together_are_named() {
-    let shelf = Shelf::new();
+    let store = TestStore::new();
     let orphan = r#"{"id":"a","parentId":"nobody","type":"custom"}"#;
-    let told = shelf.refuses(&["import", "-"], orphan);
+    let reported = store.refuses(&["import", "-"], orphan);
     assert!(
-        told.contains(
+        reported.contains(
             "standard input: entry a follows nobody, which is not in the session; append that one first; \
              nothing was imported"
         ),
-        "{told}"
+        "{reported}"
     );
     let twice = "{\"id\":\"a\",\"type\":\"custom\"}\n{\"id\":\"a\",\"type\":\"other\"}";
-    assert!(shelf.refuses(&["import", "-"], twice).contains("entry a is there already"));
+    assert!(store.refuses(&["import", "-"], twice).contains("entry a already exists"));
     let lost = r#"{"id":"a","type":"redaction","payload":{"targetId":"nobody"}}"#;
-    assert!(shelf.refuses(&["import", "-"], lost).contains("redaction a is of nobody"));
+    assert!(store.refuses(&["import", "-"], lost).contains("redaction a is of nobody"));
     let nul = r#"{"id":"a\u0000b","type":"custom"}"#;
-    assert!(shelf.refuses(&["import", "-"], nul).contains("an id without NUL"));
+    assert!(store.refuses(&["import", "-"], nul).contains("an id without NUL"));
     let later = r#"{"id":"a","type":"session_header","payload":{"version":3}}"#;
-    assert!(shelf.refuses(&["import", "-"], later).contains("this program reads versions 1 to 2"));
-    assert_eq!(shelf.ids(), [""; 0]);
+    assert!(store.refuses(&["import", "-"], later).contains("this program reads versions 1 to 2"));
+    assert_eq!(store.ids(), [""; 0]);
 }
 
 #[test]
 fn a_line_of_sixty_four_megabytes_is_refused_by_its_limit_with_its_place() {
-    let shelf = Shelf::new();
+    let store = TestStore::new();
     let long = "x".repeat(64 << 20);
     let log = format!("{}\n{}\n", said("a", "user", "Hello"), said("b", "user", &long));
-    let told = shelf.refuses(&["import", "-", "--max-line-bytes", "1MiB"], &log);
+    let reported = store.refuses(&["import", "-", "--max-line-bytes", "1MiB"], &log);
     assert!(
-        told.contains(
+        reported.contains(
             "standard input: line 2 is longer than 1048576 bytes; raise --max-line-bytes"
         ),
-        "{told}"
+        "{reported}"
     );
     let document = format!("{{\n\"messages\":\n[\"{long}\"]}}");
-    let told = shelf.refuses(&["import", "-", "--max-line-bytes", "1MiB"], &document);
-    assert!(told.contains("line 3 is longer than 1048576 bytes"), "{told}");
+    let reported = store.refuses(&["import", "-", "--max-line-bytes", "1MiB"], &document);
+    assert!(reported.contains("line 3 is longer than 1048576 bytes"), "{reported}");
     let many = format!("{{\n{}", "\"x\",\n".repeat(300_000));
-    let told = shelf.refuses(&["import", "-", "--max-line-bytes", "1MiB"], &many);
-    assert!(told.contains("too long for a snapshot (1048576 bytes at most)"), "{told}");
-    assert_eq!(shelf.ids(), [""; 0]);
+    let reported = store.refuses(&["import", "-", "--max-line-bytes", "1MiB"], &many);
+    assert!(reported.contains("too long for a snapshot (1048576 bytes at most)"), "{reported}");
+    assert_eq!(store.ids(), [""; 0]);
 }
 
 #[test]
 fn nesting_and_bytes_that_are_no_text_do_no_harm() {
-    let shelf = Shelf::new();
+    let store = TestStore::new();
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-    shelf.import("deep", &format!(r#"{{"id":"a","type":"custom","payload":{deep}}}"#));
-    assert!(shelf.prints(&["export", "deep"], "").contains(&deep));
-    let path = shelf.path("bytes");
+    store.import("deep", &format!(r#"{{"id":"a","type":"custom","payload":{deep}}}"#));
+    assert!(store.prints(&["export", "deep"], "").contains(&deep));
+    let path = store.path("bytes");
     std::fs::write(&path, b"{\"id\":\"\xff\"}\n").unwrap();
-    let told = shelf.refuses(&["import", &path.display().to_string()], "");
-    assert!(told.contains("line 1 is not UTF-8: byte 8"), "{told}");
+    let reported = store.refuses(&["import", &path.display().to_string()], "");
+    assert!(reported.contains("line 1 is not UTF-8: byte 8"), "{reported}");
     for nothing in ["", "\n\n", "\u{feff}"] {
-        assert!(shelf.refuses(&["import", "-"], nothing).contains("is empty"), "{nothing:?}");
+        assert!(store.refuses(&["import", "-"], nothing).contains("is empty"), "{nothing:?}");
     }
     for other in ["[]", "7", "null", "{}", "{\"a\":1}"] {
         assert!(
-            shelf.refuses(&["import", "-"], other).contains("unrecognised file format"),
+            store.refuses(&["import", "-"], other).contains("unrecognised file format"),
             "{other}"
         );
     }
-    assert_eq!(shelf.ids(), ["deep"]);
+    assert_eq!(store.ids(), ["deep"]);
 }
 
 #[test]
 fn only_files_are_imported() {
-    let shelf = Shelf::new();
-    let pipe = shelf.path("pipe");
+    let store = TestStore::new();
+    let pipe = store.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    for path in [shelf.path(""), pipe, "/dev/zero".into(), "/dev/null".into()] {
-        let told = shelf.refuses(&["import", &path.display().to_string()], "");
-        assert!(told.contains("is not a file; name a file, or - for standard input"), "{told}");
+    for path in [store.path(""), pipe, "/dev/zero".into(), "/dev/null".into()] {
+        let reported = store.refuses(&["import", &path.display().to_string()], "");
+        assert!(
+            reported.contains("is not a file; name a file, or - for standard input"),
+            "{reported}"
+        );
     }
-    let told = shelf.refuses(&["import", "nowhere.jsonl"], "");
-    assert!(told.contains("cannot read nowhere.jsonl"), "{told}");
-    assert!(!shelf.path("sessions.db").exists(), "a wrong path makes no store");
+    let reported = store.refuses(&["import", "nowhere.jsonl"], "");
+    assert!(reported.contains("cannot read nowhere.jsonl"), "{reported}");
+    assert!(!store.path("sessions.db").exists(), "a wrong path makes no store");
 }
 
 #[test]
 fn hostile_names_are_refused_everywhere() {
-    let shelf = Shelf::new();
-    shelf.import("one", &said("m", "user", "Hello"));
+    let store = TestStore::new();
+    store.import("one", &said("m", "user", "Hello"));
     for name in ["../x", "a/b", "'; DROP TABLE session; --", "a\nb", "a\u{202e}b", "..", ""] {
         for arguments in
             [["branch", "one", "m", "--into", name].as_slice(), &["import", "-", "--as", name]]
         {
-            let outcome = shelf.sessions(arguments, &said("m", "user", "Hello"));
-            let told = &outcome.stderr;
-            assert!(outcome.exits_with(2), "{arguments:?}: {told}");
-            assert!(told.contains("cannot be the id of a session"), "{arguments:?}: {told}");
+            let outcome = store.sessions(arguments, &said("m", "user", "Hello"));
+            let reported = &outcome.stderr;
+            assert!(outcome.exits_with(2), "{arguments:?}: {reported}");
+            assert!(
+                reported.contains("cannot be the id of a session"),
+                "{arguments:?}: {reported}"
+            );
         }
         for arguments in [
             ["show", name].as_slice(),
@@ -132,37 +138,37 @@ fn hostile_names_are_refused_everywhere() {
             &["rename", name, "x"],
             &["search", "x", "--session", name],
         ] {
-            let told = shelf.refuses(arguments, "");
-            assert!(told.contains("there is no session"), "{arguments:?}: {told}");
+            let reported = store.refuses(arguments, "");
+            assert!(reported.contains("there is no session"), "{arguments:?}: {reported}");
         }
     }
-    assert_eq!(shelf.ids(), ["one"]);
+    assert_eq!(store.ids(), ["one"]);
 }
 
 #[test]
 fn sql_in_every_text_is_text() {
-    let shelf = Shelf::new();
+    let store = TestStore::new();
     let sql = "'); DROP TABLE entry; --\" OR 1=1 %_* NEAR(";
     let entry = json!({"id": sql, "type": "message", "runId": sql, "meta": {sql: sql}, "payload":
         {"content": sql, "speaker": {"roleId": sql, "roleName": sql, "roleTitle": sql, "type": sql}}});
     let task = json!({"id": "t", "parentId": sql, "type": sql, "payload": sql});
-    shelf.import("one", &format!("{entry}\n{task}"));
-    let exported = shelf.prints(&["export", "one"], "");
-    shelf.sessions(&["search", sql, "--speaker", sql, "--type", sql], "");
-    shelf.sessions(&["list", "--prefix", sql], "");
-    shelf.prints(&["show", "one", "--from", sql], "");
-    shelf.prints(&["branch", "one", sql], "");
-    shelf.prints(&["redact", "one", "t", "--reason", sql], "");
+    store.import("one", &format!("{entry}\n{task}"));
+    let exported = store.prints(&["export", "one"], "");
+    store.sessions(&["search", sql, "--speaker", sql, "--type", sql], "");
+    store.sessions(&["list", "--prefix", sql], "");
+    store.prints(&["show", "one", "--from", sql], "");
+    store.prints(&["branch", "one", sql], "");
+    store.prints(&["redact", "one", "t", "--reason", sql], "");
     assert!(exported.contains("DROP TABLE entry"));
-    assert!(shelf.prints(&["verify"], "").contains("one  whole  4 entries, 2 redacted"));
+    assert!(store.prints(&["verify"], "").contains("one  ok  4 entries, 2 redacted"));
 }
 
 #[test]
 fn a_store_that_others_could_swap_or_read_is_refused() {
-    let shelf = Shelf::new();
-    shelf.import("one", &said("m", "user", "Hello"));
-    let link = shelf.path("link.db");
-    symlink(shelf.path("sessions.db"), &link).unwrap();
+    let store = TestStore::new();
+    store.import("one", &said("m", "user", "Hello"));
+    let link = store.path("link.db");
+    symlink(store.path("sessions.db"), &link).unwrap();
     let list = |path: &std::path::Path| {
         let outcome =
             tertulia(&["sessions", "list", "--store", &format!("sqlite:{}", path.display())], "");
@@ -170,10 +176,10 @@ fn a_store_that_others_could_swap_or_read_is_refused() {
         outcome.stderr
     };
     assert!(list(&link).contains("is a symbolic link"), "{}", list(&link));
-    let open = shelf.path("sessions.db");
+    let open = store.path("sessions.db");
     std::fs::set_permissions(&open, PermissionsExt::from_mode(0o644)).unwrap();
     assert!(list(&open).contains("can be read by others; run `chmod 600`"), "{}", list(&open));
-    let folder = shelf.path("open");
+    let folder = store.path("open");
     std::fs::create_dir(&folder).unwrap();
     std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o777)).unwrap();
     let url = format!("sqlite:{}", folder.join("new.db").display());
@@ -200,8 +206,8 @@ fn binary(home: &std::path::Path) -> Command {
 
 #[test]
 fn the_file_is_where_the_environment_says() {
-    let shelf = Shelf::new();
-    let log = shelf.path("log.jsonl");
+    let store = TestStore::new();
+    let log = store.path("log.jsonl");
     std::fs::write(&log, said("m", "user", "Hello")).unwrap();
     let places = [
         (None, ".local/share/tertulia/sessions.db"),
@@ -209,34 +215,34 @@ fn the_file_is_where_the_environment_says() {
         (Some("TERTULIA_HOME"), "data/sessions.db"),
     ];
     for (variable, file) in places {
-        let mut command = binary(&shelf.path(""));
+        let mut command = binary(&store.path(""));
         command.args(["sessions", "import"]).arg(&log);
         if let Some(variable) = variable {
-            command.env(variable, shelf.path("data"));
+            command.env(variable, store.path("data"));
         }
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let about = shelf.path(file).metadata().unwrap();
+        let about = store.path(file).metadata().unwrap();
         assert_eq!(about.permissions().mode() & 0o777, 0o600, "{file}");
-        let folder = shelf.path(file).parent().unwrap().metadata().unwrap();
+        let folder = store.path(file).parent().unwrap().metadata().unwrap();
         assert_eq!(folder.permissions().mode() & 0o777, 0o700, "{file}");
     }
-    let named = binary(&shelf.path(""))
-        .env("TERTULIA_STORE", shelf.url())
+    let named = binary(&store.path(""))
+        .env("TERTULIA_STORE", store.url())
         .args(["sessions", "import"])
         .arg(&log)
         .output();
     assert!(named.unwrap().status.success());
-    assert_eq!(shelf.ids().len(), 1);
+    assert_eq!(store.ids().len(), 1);
 }
 
 #[test]
 fn commands_that_need_no_session_make_no_store() {
-    let shelf = Shelf::new();
+    let store = TestStore::new();
     let request = r#"{"jsonrpc":"2.0","id":1,"method":"getTeamTask"}"#;
-    tertulia(&["rpc", "--store", &shelf.url()], request);
-    tertulia(&["build", "--budget", "100", "--store", &shelf.url()], "{}");
-    assert!(!shelf.path("sessions.db").exists());
+    tertulia(&["rpc", "--store", &store.url()], request);
+    tertulia(&["build", "--budget", "100", "--store", &store.url()], "{}");
+    assert!(!store.path("sessions.db").exists());
 }
 
 #[test]
@@ -250,19 +256,19 @@ fn without_a_home_only_sessions_are_missing() {
         .unwrap();
     let lines = ["getTeamTask", "listSessions"]
         .map(|method| format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{method}\"}}\n"));
-    let output = crate::room::feed(child, lines.concat().as_bytes());
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert!(told.contains(r#""task":null"#), "{told}");
-    assert!(told.contains("no home folder is known; name a store with --store"), "{told}");
+    let output = crate::workspace::feed(child, lines.concat().as_bytes());
+    let reported = String::from_utf8(output.stdout).unwrap();
+    assert!(reported.contains(r#""task":null"#), "{reported}");
+    assert!(reported.contains("no home folder is known; name a store with --store"), "{reported}");
 }
 
 #[test]
 fn new_entries_are_shown_as_they_land() {
     use std::io::{BufRead, BufReader};
-    let shelf = Shelf::new();
-    shelf.import("one", &said("a", "user", "Hello"));
-    let mut child = binary(&shelf.path(""))
-        .args(["sessions", "show", "one", "--follow", "--json", "--store", &shelf.url()])
+    let store = TestStore::new();
+    store.import("one", &said("a", "user", "Hello"));
+    let mut child = binary(&store.path(""))
+        .args(["sessions", "show", "one", "--follow", "--json", "--store", &store.url()])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -273,10 +279,10 @@ fn new_entries_are_shown_as_they_land() {
     let request = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"append","params":{{"sessionId":"one","entries":[{entry}]}}}}"#
     );
-    assert!(tertulia(&["rpc", "--store", &shelf.url()], &request).stdout.contains("\"b\""));
+    assert!(tertulia(&["rpc", "--store", &store.url()], &request).stdout.contains("\"b\""));
     assert!(lines.next().unwrap().unwrap().contains("And then?"));
     // A session that is gone ends it with a word.
-    shelf.prints(&["delete", "one", "--yes"], "");
+    store.prints(&["delete", "one", "--yes"], "");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().contains("there is no session one"));

@@ -1,71 +1,73 @@
 //! `tertulia sessions show` and the Markdown export: what people read of a session.
 
-use crate::room::{Left, Room};
+use crate::workspace::{CommandOutput, Workspace};
 
 const TEAM: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
     [[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"Done.\\n\\n- one\\n- two\"]\n";
 
-fn talked() -> Room {
-    let room = Room::new(TEAM);
-    room.exits(0, &["run", "[TEAM_TASK: Ship it] hello", "--new", "talk"]);
-    room
+fn talked() -> Workspace {
+    let workspace = Workspace::new(TEAM);
+    workspace.exits(0, &["run", "[TEAM_TASK: Ship it] hello", "--new", "talk"]);
+    workspace
 }
 
-/// What the command prints for a person two hours east of Greenwich, or wherever this leads.
-fn printed(room: &Room, zone: &str, arguments: &[&str]) -> String {
-    let left = Left::of(room.command(arguments).env("TZ", zone).spawn().unwrap());
-    assert_eq!(left.code, Some(0), "{left:?}");
-    left.stdout
+/// Returns what the command prints for a person two hours east of Greenwich, or wherever this
+/// leads.
+fn printed(workspace: &Workspace, zone: &str, arguments: &[&str]) -> String {
+    let output = CommandOutput::wait(workspace.command(arguments).env("TZ", zone).spawn().unwrap());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    output.stdout
 }
 
 /// A log with one message, late in the evening of Greenwich.
-fn late(room: &Room) {
+fn late(workspace: &Workspace) {
     let log = r#"{"id":"m1","type":"message","timestamp":1769900400000,
         "payload":{"role":"user","content":"late words"}}"#;
     let log = log.replace("\n        ", "");
-    let left = room.tertulia_with(&["sessions", "import", "-", "--as", "late"], log.as_bytes());
-    assert_eq!(left.code, Some(0), "{left:?}");
+    let output =
+        workspace.tertulia_with(&["sessions", "import", "-", "--as", "late"], log.as_bytes());
+    assert_eq!(output.code, Some(0), "{output:?}");
 }
 
 #[test]
 fn times_are_local() {
-    let room = Room::empty();
-    late(&room);
+    let workspace = Workspace::empty();
+    late(&workspace);
     let show = ["sessions", "show", "late"];
-    assert!(printed(&room, "UTC0", &show).starts_with("── 2026-01-31 ──\n23:00:00 user"));
-    assert!(printed(&room, "EET-2", &show).starts_with("── 2026-02-01 ──\n01:00:00 user"));
+    assert!(printed(&workspace, "UTC0", &show).starts_with("── 2026-01-31 ──\n23:00:00 user"));
+    assert!(printed(&workspace, "EET-2", &show).starts_with("── 2026-02-01 ──\n01:00:00 user"));
     let search = ["sessions", "search", "late"];
-    assert!(printed(&room, "EET-2", &search).starts_with("late  2026-02-01 01:00  user"));
+    assert!(printed(&workspace, "EET-2", &search).starts_with("late  2026-02-01 01:00  user"));
     let export = ["sessions", "export", "late", "--format", "markdown"];
-    assert!(printed(&room, "EET-2", &export).contains("2026-02-01 01:00"));
+    assert!(printed(&workspace, "EET-2", &export).contains("2026-02-01 01:00"));
     // A day begins where the person is.
     let since = ["sessions", "search", "late", "--since", "2026-02-01", "--json"];
-    assert_eq!(printed(&room, "UTC0", &since), "");
-    assert!(printed(&room, "EET-2", &since).contains("\"timestamp\":1769900400000"));
+    assert_eq!(printed(&workspace, "UTC0", &since), "");
+    assert!(printed(&workspace, "EET-2", &since).contains("\"timestamp\":1769900400000"));
     // Programs get the same everywhere.
     let json = ["sessions", "show", "late", "--json"];
-    assert_eq!(printed(&room, "UTC0", &json), printed(&room, "EET-2", &json));
+    assert_eq!(printed(&workspace, "UTC0", &json), printed(&workspace, "EET-2", &json));
 }
 
 #[test]
 fn bookkeeping_is_shown_only_when_asked_for() {
-    let room = talked();
-    let shown = room.exits(0, &["sessions", "show", "talk"]).stdout;
+    let workspace = talked();
+    let shown = workspace.exits(0, &["sessions", "show", "talk"]).stdout;
     assert!(shown.contains("· team task: Ship it") && shown.contains("  - two\n"), "{shown}");
     for noise in ["turn of", "session_header", "usage", "table stands"] {
         assert!(!shown.contains(noise), "{shown}");
     }
-    let all = room.exits(0, &["sessions", "show", "talk", "--all"]).stdout;
+    let all = workspace.exits(0, &["sessions", "show", "talk", "--all"]).stdout;
     for noise in ["turn of max: queued", "turn of max: done", "session_header"] {
         assert!(all.contains(noise), "{all}");
     }
-    let records = room.exits(0, &["sessions", "show", "talk", "--json"]).json();
-    assert_eq!(records, room.entries());
+    let records = workspace.exits(0, &["sessions", "show", "talk", "--json"]).json();
+    assert_eq!(records, workspace.entries());
 }
 
 #[test]
 fn a_recalled_text_is_one_line_and_in_no_export_and_no_search() {
-    let room = Room::empty();
+    let workspace = Workspace::empty();
     let recall =
         |id: &str, payload: &str| format!(r#"{{"id":"{id}","type":"recall","payload":{payload}}}"#);
     let log = [
@@ -76,9 +78,9 @@ fn a_recalled_text_is_one_line_and_in_no_export_and_no_search() {
         recall("c3", r#"{"text":"","sourceIds":[],"replaces":true}"#),
     ];
     let import = ["sessions", "import", "-", "--as", "work"];
-    let left = room.tertulia_with(&import, log.join("\n").as_bytes());
-    assert_eq!(left.code, Some(0), "{left:?}");
-    let shown = room.exits(0, &["sessions", "show", "work"]).stdout;
+    let output = workspace.tertulia_with(&import, log.join("\n").as_bytes());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let shown = workspace.exits(0, &["sessions", "show", "work"]).stdout;
     for line in [
         " · recalled: files as they are now (2 lines)  c1\n",
         " · recalled for max: files as they are now (1 line)  c2\n",
@@ -88,60 +90,63 @@ fn a_recalled_text_is_one_line_and_in_no_export_and_no_search() {
     }
     assert_eq!(shown.matches("zebra").count(), 1, "{shown}");
     let export = ["sessions", "export", "work", "--format", "markdown"];
-    let exported = room.exits(0, &export).stdout;
+    let exported = workspace.exits(0, &export).stdout;
     assert!(
         exported.contains("look at the zebra") && !exported.contains("one zebra"),
         "{exported}"
     );
-    let found = room.exits(0, &["sessions", "search", "zebra*", "--json"]).stdout;
+    let found = workspace.exits(0, &["sessions", "search", "zebra*", "--json"]).stdout;
     assert!(found.lines().count() == 1 && found.contains("m1"), "{found}");
-    room.exits(0, &["sessions", "redact", "work", "m1"]);
-    let shown = room.exits(0, &["sessions", "show", "work"]).stdout;
+    workspace.exits(0, &["sessions", "redact", "work", "m1"]);
+    let shown = workspace.exits(0, &["sessions", "show", "work"]).stdout;
     assert_eq!(shown.matches("[redacted recall by e-").count(), 2, "{shown}");
-    let records = room.exits(0, &["sessions", "show", "work", "--json"]).stdout;
+    let records = workspace.exits(0, &["sessions", "show", "work", "--json"]).stdout;
     assert!(!records.contains("zebra"), "{records}");
 }
 
 #[test]
 fn messages_are_all_that_is_shown_on_request() {
-    let room = talked();
-    let shown = room.exits(0, &["sessions", "show", "talk", "--messages"]).stdout;
+    let workspace = talked();
+    let shown = workspace.exits(0, &["sessions", "show", "talk", "--messages"]).stdout;
     assert!(shown.contains("hello") && shown.contains("Done."), "{shown}");
     assert!(!shown.contains('·'), "{shown}");
-    let records = room.exits(0, &["sessions", "show", "talk", "--messages", "--json"]).json();
+    let records = workspace.exits(0, &["sessions", "show", "talk", "--messages", "--json"]).json();
     assert_eq!(records.len(), 2);
-    room.exits(2, &["sessions", "show", "talk", "--messages", "--all"]);
+    workspace.exits(2, &["sessions", "show", "talk", "--messages", "--all"]);
 }
 
 #[test]
 fn the_newest_of_what_is_shown_are_counted() {
-    let room = talked();
+    let workspace = talked();
     for _ in 0..4 {
-        room.exits(0, &["run", "again", "--session", "talk"]);
+        workspace.exits(0, &["run", "again", "--session", "talk"]);
     }
-    let shown = room.exits(0, &["sessions", "show", "talk", "--messages", "--tail", "3"]).stdout;
+    let shown =
+        workspace.exits(0, &["sessions", "show", "talk", "--messages", "--tail", "3"]).stdout;
     assert_eq!(shown.matches(" max  e-").count(), 2, "{shown}");
     assert_eq!(shown.matches(" ann  e-").count(), 1, "{shown}");
-    let shown = room.exits(0, &["sessions", "show", "talk", "--messages", "--tail", "99"]).stdout;
+    let shown =
+        workspace.exits(0, &["sessions", "show", "talk", "--messages", "--tail", "99"]).stdout;
     assert_eq!(shown.matches("  e-").count(), 10, "{shown}");
-    let shown = room.exits(0, &["sessions", "show", "talk", "--tail", "0"]).stdout;
+    let shown = workspace.exits(0, &["sessions", "show", "talk", "--tail", "0"]).stdout;
     assert_eq!(shown, "");
 }
 
 #[test]
 fn an_export_to_markdown_is_a_document_of_what_was_said() {
-    let room = talked();
-    room.exits(0, &["sessions", "rename", "talk", "Shipping"]);
+    let workspace = talked();
+    workspace.exits(0, &["sessions", "rename", "talk", "Shipping"]);
     let output = ["sessions", "export", "talk", "--format", "markdown", "-o", "talk.md"];
-    room.exits(0, &output);
-    let document = std::fs::read_to_string(room.path("talk.md")).unwrap();
+    workspace.exits(0, &output);
+    let document = std::fs::read_to_string(workspace.path("talk.md")).unwrap();
     assert!(document.starts_with("# Shipping\n\nSession `talk`, created 20"), "{document}");
     for piece in ["\n*Task: Ship it*\n", "\n## ann\n", "\n## max\n", "\nDone.\n\n- one\n- two\n"] {
         assert!(document.contains(piece), "{piece}: {document}");
     }
     assert!(!document.contains("queued"), "{document}");
-    let hidden = room.entries().into_iter().find(|entry| entry["type"] == "message").unwrap();
-    room.exits(0, &["sessions", "redact", "talk", hidden["id"].as_str().unwrap()]);
-    let redacted = room.exits(0, &["sessions", "export", "talk", "--format", "markdown"]).stdout;
+    let hidden = workspace.entries().into_iter().find(|entry| entry["type"] == "message").unwrap();
+    workspace.exits(0, &["sessions", "redact", "talk", hidden["id"].as_str().unwrap()]);
+    let redacted =
+        workspace.exits(0, &["sessions", "export", "talk", "--format", "markdown"]).stdout;
     assert!(redacted.contains("*[redacted message]*"), "{redacted}");
 }

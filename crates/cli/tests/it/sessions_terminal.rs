@@ -2,15 +2,15 @@
 
 use proptest::prelude::*;
 
-use crate::harness::{Outcome, Shelf, tertulia_on_terminal};
+use crate::harness::{Outcome, TestStore, tertulia_on_terminal};
 
 #[test]
 fn no_control_sequence_of_a_context_in_json_reaches_the_terminal() {
-    let shelf = Shelf::new();
+    let store = TestStore::new();
     let text = "a\u{9b}2J\u{7f}\u{202e}\u{e0041}\u{200b}\u{e0100}b";
-    shelf.import("tricks", &crate::harness::said("m", "user", text));
+    store.import("tricks", &crate::harness::said("m", "user", text));
     let arguments =
-        ["context", "--session", "tricks", "--json", "--explain", "--store", &shelf.url()];
+        ["context", "--session", "tricks", "--json", "--explain", "--store", &store.url()];
     let Outcome { stdout, .. } = tertulia_on_terminal(&arguments, "");
     assert!(stdout.starts_with('{'), "{stdout:?}");
     for hidden in text.chars().filter(|c| !c.is_ascii_graphic()) {
@@ -20,7 +20,7 @@ fn no_control_sequence_of_a_context_in_json_reaches_the_terminal() {
 
 #[test]
 fn no_control_sequence_of_a_session_reaches_the_terminal() {
-    let shelf = Shelf::new();
+    let store = TestStore::new();
     let tricks = "\u{1b}]52;c;eA==\u{7}\u{9b}2J\r\u{202e}x";
     let call = serde_json::json!({"role": "assistant", "parts": [
         {"kind": "thinking", "payload": {"text": tricks}},
@@ -34,8 +34,8 @@ fn no_control_sequence_of_a_session_reaches_the_terminal() {
         serde_json::json!({"id": "d", "type": tricks}),
     ];
     let log: Vec<String> = log.iter().map(ToString::to_string).collect();
-    shelf.import("tricks", &log.join("\n"));
-    let url = shelf.url();
+    store.import("tricks", &log.join("\n"));
+    let url = store.url();
     for arguments in [
         ["show", "tricks"].as_slice(),
         &["show", "tricks", "--json"],
@@ -66,13 +66,13 @@ proptest! {
     fn whatever_was_said_a_transcript_only_appends_lines(
         texts in prop::collection::vec("[\\PC\\x00-\\x1f\\x7f-\\x9f\\u{202a}-\\u{202e}]{0,40}", 1..6),
     ) {
-        let shelf = Shelf::new();
+        let store = TestStore::new();
         let log: Vec<String> = texts.iter().enumerate().map(|(place, text)| {
             serde_json::json!({"id": format!("{place}"), "type": "message", "payload": {
                 "content": text, "speaker": {"roleId": "x", "roleName": text}}}).to_string()
         }).collect();
-        shelf.import("one", &log.join("\n"));
-        let shown = shelf.prints(&["show", "one"], "");
+        store.import("one", &log.join("\n"));
+        let shown = store.prints(&["show", "one"], "");
         let may_pass = |c: char| !c.is_control() || c == '\n' || c == '\t';
         prop_assert!(shown.chars().all(may_pass), "{:?}", shown);
         prop_assert!(!shown.contains(|c| ('\u{202a}'..='\u{202e}').contains(&c)), "{:?}", shown);

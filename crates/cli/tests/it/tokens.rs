@@ -27,7 +27,7 @@ fn several_files_are_added_up() {
         line.rsplit(' ').next().unwrap().trim_start_matches('~').parse::<u64>().unwrap()
     };
     assert_eq!(last(lines[1]) + last(lines[2]), last(lines[3]));
-    assert!(lines[3].starts_with("together"));
+    assert!(lines[3].starts_with("total"));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn strings_that_look_like_control_tokens_are_text() {
 }
 
 #[test]
-fn an_unknown_model_is_estimated_and_told() {
+fn an_unknown_model_is_estimated_and_reported() {
     let outcome = tertulia(&["tokens", "--model", "nobody-9"], "x");
     assert!(outcome.exits_with(0));
     assert!(outcome.stderr.contains("unknown model \"nobody-9\"; using an estimate"));
@@ -60,7 +60,7 @@ fn an_unknown_model_is_estimated_and_told() {
 }
 
 #[test]
-fn wrong_names_and_files_are_told() {
+fn wrong_names_and_files_are_reported() {
     let tokenizer = tertulia(&["tokens", "--tokenizer", "x"], "");
     assert!(tokenizer.exits_with(2));
     assert!(tokenizer.stderr.contains("must be o200k, cl100k, gemma, claude or bytes"));

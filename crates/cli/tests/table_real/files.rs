@@ -3,37 +3,37 @@
 
 use tertulia_fake_models::Step;
 
-use crate::house::House;
+use crate::workspace::Workspace;
 use crate::{CLAUDE, CODEX, GEMINI_ASKED};
 
 const CONTENT: &str = "what-is-in-the-file";
 
-fn house() -> House {
-    let house = House::new();
-    house.write("notes.md", CONTENT);
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("notes.md", CONTENT);
     for model in [CLAUDE, CODEX, GEMINI_ASKED] {
-        house.says(model, "I have read it.");
+        workspace.says(model, "I have read it.");
     }
-    house
+    workspace
 }
 
 #[test]
 fn a_file_that_a_person_names_is_attached_by_claude_and_gemini() {
     for (member, model) in [("max", CLAUDE), ("leo", GEMINI_ASKED)] {
-        let house = house();
-        let run = house.run(&[&format!("@{member} please read @notes.md now")]);
+        let workspace = workspace();
+        let run = workspace.run(&[&format!("@{member} please read @notes.md now")]);
         assert_eq!(run.code, Some(0), "{run:#?}");
-        let asked = house.asked(model).pop().unwrap();
+        let asked = workspace.asked(model).pop().unwrap();
         assert!(asked.body.contains(CONTENT), "{member}: {}", asked.user);
     }
 }
 
 #[test]
 fn a_file_that_a_person_names_is_a_path_for_codex() {
-    let house = house();
-    let run = house.run(&["@eva please read @notes.md now"]);
+    let workspace = workspace();
+    let run = workspace.run(&["@eva please read @notes.md now"]);
     assert_eq!(run.code, Some(0), "{run:#?}");
-    let asked = house.asked(CODEX).pop().unwrap();
+    let asked = workspace.asked(CODEX).pop().unwrap();
     assert!(asked.user.ends_with("@eva please read @notes.md now"), "{}", asked.user);
     assert!(!asked.body.contains(CONTENT), "{}", asked.user);
 }
@@ -41,12 +41,12 @@ fn a_file_that_a_person_names_is_a_path_for_codex() {
 #[test]
 fn a_file_that_an_agent_names_is_attached_by_nobody() {
     for (member, model) in [("max", CLAUDE), ("leo", GEMINI_ASKED)] {
-        let house = house();
+        let workspace = workspace();
         let said = format!("Look at @notes.md, @gone.md and @Override.\n\n[NEXT: {member}]");
-        house.does(CODEX, [Step::text(&said)]);
-        let run = house.run(&["@eva go on"]);
+        workspace.does(CODEX, [Step::text(&said)]);
+        let run = workspace.run(&["@eva go on"]);
         assert_eq!(run.code, Some(0), "{run:#?}");
-        let asked = house.asked(model).pop().unwrap();
+        let asked = workspace.asked(model).pop().unwrap();
         assert!(asked.user.contains("Look at \\@notes.md"), "{member}: {}", asked.user);
         assert!(!asked.body.contains(CONTENT), "{member}: {}", asked.user);
     }

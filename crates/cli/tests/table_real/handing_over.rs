@@ -3,27 +3,27 @@
 
 use tertulia_fake_models::{Sign, Step};
 
-use crate::house::House;
+use crate::workspace::Workspace;
 use crate::{CLAUDE, CODEX, COPILOT, GEMINI_ASKED, OPENCODE, PI};
 
-/// From Max to Eva to Leo to Ann; each model is told a role and finds the name in its request.
-fn hand_round(signs: [Sign; 3]) -> House {
-    let house = House::new();
+/// From Max to Eva to Leo to Ann; each model is given a role and finds the name in its request.
+fn hand_round(signs: [Sign; 3]) -> Workspace {
+    let workspace = Workspace::new();
     let roles = [(CLAUDE, "reviewer"), (CODEX, "researcher"), (GEMINI_ASKED, "person")];
     for ((model, role), sign) in roles.into_iter().zip(signs) {
-        house.does(model, [Step::hand_over(role, sign)]);
+        workspace.does(model, [Step::hand_over(role, sign)]);
     }
-    let run = house.run(&["@max how do we buffer the events?"]);
-    assert_eq!(run.code, Some(0), "{run:#?}\n{:#?}", house.said());
-    assert!(house.replay_is_equal());
-    house
+    let run = workspace.run(&["@max how do we buffer the events?"]);
+    assert_eq!(run.code, Some(0), "{run:#?}\n{:#?}", workspace.said());
+    assert!(workspace.replay_is_equal());
+    workspace
 }
 
 #[test]
 fn a_model_that_knows_only_its_request_hands_over_by_a_mention() {
-    let house = hand_round([Sign::Mention, Sign::Mention, Sign::Mention]);
+    let workspace = hand_round([Sign::Mention, Sign::Mention, Sign::Mention]);
     assert_eq!(
-        house.said(),
+        workspace.said(),
         [
             "ann: @max how do we buffer the events?",
             "max: max is done. @eva, what do you think?",
@@ -35,9 +35,9 @@ fn a_model_that_knows_only_its_request_hands_over_by_a_mention() {
 
 #[test]
 fn a_model_that_knows_only_its_request_hands_over_by_a_marker() {
-    let house = hand_round([Sign::Marker, Sign::Marker, Sign::Marker]);
+    let workspace = hand_round([Sign::Marker, Sign::Marker, Sign::Marker]);
     assert_eq!(
-        house.said(),
+        workspace.said(),
         [
             "ann: @max how do we buffer the events?",
             "max: max is done.\n\n[NEXT: eva]",
@@ -49,10 +49,10 @@ fn a_model_that_knows_only_its_request_hands_over_by_a_marker() {
 
 #[test]
 fn every_request_names_the_sender_and_no_member_with_a_backslash() {
-    let house = hand_round([Sign::Mention, Sign::Mention, Sign::Marker]);
+    let workspace = hand_round([Sign::Mention, Sign::Mention, Sign::Marker]);
     let requests = [(CLAUDE, "ann"), (CODEX, "max"), (GEMINI_ASKED, "eva")];
     for (model, sender) in requests {
-        let asked = house.asked(model).remove(0);
+        let asked = workspace.asked(model).remove(0);
         assert!(asked.user.contains(&format!("from {sender}")), "{model}: {}", asked.user);
         assert!(!asked.user.contains("\\@"), "{model}: {}", asked.user);
     }
@@ -60,27 +60,27 @@ fn every_request_names_the_sender_and_no_member_with_a_backslash() {
 
 #[test]
 fn what_a_turn_was_sent_is_what_the_model_was_asked() {
-    let house = hand_round([Sign::Mention, Sign::Marker, Sign::Marker]);
+    let workspace = hand_round([Sign::Mention, Sign::Marker, Sign::Marker]);
     for (model, member) in [(CLAUDE, "max"), (CODEX, "eva"), (GEMINI_ASKED, "leo")] {
-        let asked = house.asked(model).remove(0);
-        let turn = house.turn_of(member);
-        let prompt = house.tertulia(&["context", "--turn", &turn, "--part", "prompt"]);
+        let asked = workspace.asked(model).remove(0);
+        let turn = workspace.turn_of(member);
+        let prompt = workspace.tertulia(&["context", "--turn", &turn, "--part", "prompt"]);
         assert_eq!((prompt.code, &*prompt.answers), (Some(0), &*asked.user), "{prompt:#?}");
-        let system = house.tertulia(&["context", "--turn", &turn, "--part", "system"]);
+        let system = workspace.tertulia(&["context", "--turn", &turn, "--part", "system"]);
         assert!(asked.system.contains(system.answers.trim()), "{model}: {}", asked.system);
     }
 }
 
 #[test]
 fn opencode_copilot_and_pi_hand_over_to_each_other_and_then_to_the_person() {
-    let house = House::of_open_programs();
-    house.does(OPENCODE, [Step::hand_over("reviewer", Sign::Mention)]);
-    house.does(COPILOT, [Step::hand_over("researcher", Sign::Marker)]);
-    house.does(PI, [Step::hand_over("person", Sign::Mention)]);
-    let run = house.run(&["@max how do we buffer the events?"]);
-    assert_eq!(run.code, Some(0), "{run:#?}\n{:#?}", house.said());
+    let workspace = Workspace::of_open_programs();
+    workspace.does(OPENCODE, [Step::hand_over("reviewer", Sign::Mention)]);
+    workspace.does(COPILOT, [Step::hand_over("researcher", Sign::Marker)]);
+    workspace.does(PI, [Step::hand_over("person", Sign::Mention)]);
+    let run = workspace.run(&["@max how do we buffer the events?"]);
+    assert_eq!(run.code, Some(0), "{run:#?}\n{:#?}", workspace.said());
     assert_eq!(
-        house.said(),
+        workspace.said(),
         [
             "ann: @max how do we buffer the events?",
             "max: max is done. @eva, what do you think?",
@@ -88,26 +88,26 @@ fn opencode_copilot_and_pi_hand_over_to_each_other_and_then_to_the_person() {
             "leo: leo is done. @ann, what do you think?",
         ]
     );
-    assert!(house.replay_is_equal());
-    assert_eq!(house.processes(), [] as [String; 0]);
+    assert!(workspace.replay_is_equal());
+    assert_eq!(workspace.processes(), [] as [String; 0]);
 }
 
 /// What the README shows: two agents hand over to each other, then to the person. Nothing but `tertulia
 /// init` was done before.
 #[test]
 fn a_new_team_of_claude_and_codex_hands_over_and_then_asks_the_person() {
-    let house = House::of_a_new_user();
-    let init = house.tertulia(&["init"]);
+    let workspace = Workspace::of_a_new_user();
+    let init = workspace.tertulia(&["init"]);
     assert_eq!(init.code, Some(0), "{init:#?}");
-    house.does(
+    workspace.does(
         CLAUDE,
         [Step::hand_over("reviewer", Sign::Mention), Step::hand_over("person", Sign::Mention)],
     );
-    house.does(CODEX, [Step::hand_over("author", Sign::Marker)]);
-    let run = house.tertulia(&["run", "--json", "How do we buffer the events?"]);
+    workspace.does(CODEX, [Step::hand_over("author", Sign::Marker)]);
+    let run = workspace.tertulia(&["run", "--json", "How do we buffer the events?"]);
     assert_eq!(run.code, Some(0), "{run:#?}");
     assert_eq!(
-        house.said(),
+        workspace.said(),
         [
             "ann: How do we buffer the events?",
             "claude: claude is done. @codex, what do you think?",
@@ -117,6 +117,6 @@ fn a_new_team_of_claude_and_codex_hands_over_and_then_asks_the_person() {
     );
     let asks = r#""to":"ann","why":"answer""#;
     assert!(run.answers.contains(asks), "{run:#?}");
-    assert!(house.replay_is_equal());
-    assert_eq!(house.processes(), [] as [String; 0]);
+    assert!(workspace.replay_is_equal());
+    assert_eq!(workspace.processes(), [] as [String; 0]);
 }

@@ -11,17 +11,17 @@
 
 mod files;
 mod handing_over;
-mod house;
+mod workspace;
 
 use std::time::Duration;
 
-use house::House;
 use tertulia_fake_models::{Script, Step};
+use workspace::Workspace;
 
 const CLAUDE: &str = "claude-sonnet-4-5";
 const CODEX: &str = "gpt-5-codex";
 const GEMINI: &str = "gemini-3-pro-preview";
-/// What Gemini CLI asks for when it is told that name.
+/// What Gemini CLI asks for when it is given that name.
 const GEMINI_ASKED: &str = "gemini-3.1-pro-preview";
 const OPENCODE: &str = "model-of-opencode";
 const COPILOT: &str = "gpt-5.5";
@@ -29,14 +29,14 @@ const PI: &str = "model-of-pi";
 
 #[test]
 fn a_conversation_goes_from_person_to_agent_to_agent_to_person() {
-    let house = House::new();
-    house.says(CLAUDE, "Use a queue:\n\n```rust\n    let q = Queue::new();\n```\n[NEXT: eva]");
-    house.says(CODEX, "The queue needs a limit. [NEXT: leo]");
-    house.says(GEMINI_ASKED, "Agreed, 50 is enough. [NEXT: ann]");
-    let run = house.run(&["@max how do we buffer the events?"]);
+    let workspace = Workspace::new();
+    workspace.says(CLAUDE, "Use a queue:\n\n```rust\n    let q = Queue::new();\n```\n[NEXT: eva]");
+    workspace.says(CODEX, "The queue needs a limit. [NEXT: leo]");
+    workspace.says(GEMINI_ASKED, "Agreed, 50 is enough. [NEXT: ann]");
+    let run = workspace.run(&["@max how do we buffer the events?"]);
     assert_eq!(run.code, Some(0), "{run:#?}");
     assert_eq!(
-        house.said(),
+        workspace.said(),
         [
             "ann: @max how do we buffer the events?",
             "max: Use a queue:\n\n```rust\n    let q = Queue::new();\n```\n[NEXT: eva]",
@@ -44,7 +44,7 @@ fn a_conversation_goes_from_person_to_agent_to_agent_to_person() {
             "leo: Agreed, 50 is enough. [NEXT: ann]",
         ]
     );
-    let asked = house.models.asked();
+    let asked = workspace.models.asked();
     let of = |model: &str| asked.iter().find(|one| one.model.contains(model)).expect(model);
     assert!(of(CLAUDE).user.contains("how do we buffer the events?"));
     assert!(of(CLAUDE).system.contains("You are Max."), "{}", of(CLAUDE).system);
@@ -53,59 +53,59 @@ fn a_conversation_goes_from_person_to_agent_to_agent_to_person() {
     let (_, said) = of(CODEX).user.split_once("[CONTEXT]").expect("a context");
     assert!(!said.contains("[NEXT"), "{said}");
     assert!(of("gemini").user.contains("The queue needs a limit."), "{}", of("gemini").user);
-    assert!(house.replay_is_equal());
-    assert_eq!(house.processes(), [] as [String; 0]);
+    assert!(workspace.replay_is_equal());
+    assert_eq!(workspace.processes(), [] as [String; 0]);
 }
 
 #[test]
 fn one_that_is_not_signed_in_does_not_stop_the_others() {
-    let house = House::new();
-    house.models.script_for(CLAUDE, Script::of([Step::Status(401)]));
-    house.says(CODEX, "I am here.");
-    let run = house.run(&["Both of you: [NEXT: max, eva]"]);
+    let workspace = Workspace::new();
+    workspace.models.script_for(CLAUDE, Script::new([Step::Status(401)]));
+    workspace.says(CODEX, "I am here.");
+    let run = workspace.run(&["Both of you: [NEXT: max, eva]"]);
     assert!(run.talk.contains("auth"), "{run:#?}");
-    assert!(house.said().contains(&"eva: I am here.".to_owned()), "{run:#?}");
-    assert!(house.replay_is_equal());
+    assert!(workspace.said().contains(&"eva: I am here.".to_owned()), "{run:#?}");
+    assert!(workspace.replay_is_equal());
 }
 
 #[test]
 fn a_prompt_that_is_too_large_is_sent_once_more_and_no_more() {
-    let house = House::new();
-    house.models.script_for(CLAUDE, Script::of([Step::Overflow]));
-    let run = house.run(&["@max read this."]);
+    let workspace = Workspace::new();
+    workspace.models.script_for(CLAUDE, Script::new([Step::Overflow]));
+    let run = workspace.run(&["@max read this."]);
     assert_eq!(run.code, Some(1), "{run:#?}");
     assert!(run.talk.contains("overflow"), "{run:#?}");
-    let requests = house.models.asked().iter().filter(|one| one.model.contains(CLAUDE)).count();
+    let requests = workspace.models.asked().iter().filter(|one| one.model.contains(CLAUDE)).count();
     assert_eq!(requests, 2, "{run:#?}");
 }
 
 #[test]
 fn a_message_of_700_kb_arrives_whole() {
-    let house = House::new();
-    house.says(CODEX, "Read.");
+    let workspace = Workspace::new();
+    workspace.says(CODEX, "Read.");
     let words = "0123456789 abcdefghijklmnop\n".repeat(25_000);
-    let run = house.run_with_input(&["--member", "eva", "-"], &words);
+    let run = workspace.run_with_input(&["--member", "eva", "-"], &words);
     assert_eq!(run.code, Some(0), "{}", run.talk);
-    let asked = house.models.asked();
+    let asked = workspace.models.asked();
     let indented = words.trim_end().replace('\n', "\n  ");
     assert!(asked[0].user.contains(&indented), "{} bytes", asked[0].user.len());
 }
 
 #[test]
 fn an_interrupted_turn_keeps_its_beginning_and_leaves_no_process() {
-    let house = House::new();
+    let workspace = Workspace::new();
     let slow = Step::Slow { text: "word ".repeat(600), pause: Duration::from_millis(50) };
-    house.models.script_for(CLAUDE, Script::of([slow]));
-    let run = house.interrupt_after_text(&["@max tell me a story."]);
+    workspace.models.script_for(CLAUDE, Script::new([slow]));
+    let run = workspace.interrupt_after_text(&["@max tell me a story."]);
     assert_eq!(run.code, Some(130), "{run:#?}");
-    let said = house.said();
+    let said = workspace.said();
     assert!(said.last().unwrap().starts_with("max: word word"), "{said:?}");
-    assert_eq!(house.processes(), [] as [String; 0]);
+    assert_eq!(workspace.processes(), [] as [String; 0]);
     // The table goes on, and the turn is not repeated by itself.
-    house.says(CODEX, "Shorter, then.");
-    let run = house.run(&["--continue", "@eva you try."]);
+    workspace.says(CODEX, "Shorter, then.");
+    let run = workspace.run(&["--continue", "@eva you try."]);
     assert_eq!(run.code, Some(0), "{run:#?}");
-    let stories = house.models.asked().iter().filter(|one| one.model.contains(CLAUDE)).count();
+    let stories = workspace.models.asked().iter().filter(|one| one.model.contains(CLAUDE)).count();
     assert_eq!(stories, 1);
-    assert!(house.replay_is_equal());
+    assert!(workspace.replay_is_equal());
 }

@@ -1,5 +1,5 @@
-//! What stands before a message of the context: who said it to whom, and what it is. In an escaped format no
-//! name can imitate the label of another kind.
+//! The label before a message of the context: who said it to whom, and what kind of item it is. In an escaped format
+//! no name can imitate the label of another kind.
 
 use crate::escape::{written_id, written_name};
 use crate::prompt::{ContextKind, ContextMessage, SpokenBy};
@@ -25,7 +25,7 @@ pub enum LabelPiece<'p> {
 }
 
 impl<'p> LabelPiece<'p> {
-    /// The text.
+    /// Returns the text.
     pub fn text(self) -> &'p str {
         match self {
             Self::Text(text) | Self::Id(text) => text,
@@ -111,7 +111,7 @@ impl ContextMessage<'_> {
 }
 
 impl SpokenBy {
-    /// What stands behind a name. A name with brackets is written in quotes, so no name ends like this.
+    /// Returns what stands behind a name. A name with brackets is written in quotes, so no name ends like this.
     pub(super) fn note(self) -> &'static str {
         match self {
             Self::Member => "",

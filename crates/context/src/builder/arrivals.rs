@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> Message {
-        Message::of_role(Role::User, std::iter::once(Part::text(text)).collect())
+        Message::with_role(Role::User, std::iter::once(Part::text(text)).collect())
     }
 
     fn says(text: &str) -> Vec<Message> {

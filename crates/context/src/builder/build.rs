@@ -291,7 +291,7 @@ impl<'a, 'b> Build<'a, 'b> {
     /// Whether the newest message is a request that nobody began to answer, so that recall may find much for it.
     pub(super) fn asks_anew(&self) -> bool {
         let newest = self.newest_said().map(|item| item.entry);
-        self.builder.config.recall_tokens > 0 && newest.is_some() && newest == self.window.request
+        self.builder.config.recall_cap() > 0 && newest.is_some() && newest == self.window.request
     }
 
     /// Whether recall may take all that is free: for a new request in a conversation. Where agents work with tools, they
@@ -304,7 +304,7 @@ impl<'a, 'b> Build<'a, 'b> {
     /// Over this a context is cut. Room for what a new request recalls is kept free for new requests alone.
     pub(super) fn trigger(&self) -> u64 {
         let config = &self.builder.config;
-        let recall = if self.asks_anew() { config.recall_tokens } else { 0 };
+        let recall = if self.asks_anew() { config.recall_cap() } else { 0 };
         config.max_input_tokens.saturating_sub(config.reserve_tokens.saturating_add(recall))
     }
 

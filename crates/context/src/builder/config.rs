@@ -6,6 +6,7 @@ use std::str::FromStr;
 use tertulia_session::UnknownWord;
 
 use super::ContextError;
+use crate::recall::usual_tokens;
 
 /// How a context is kept within its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +29,9 @@ pub struct ContextConfig {
     /// recall finds again what the summary leaves out, at most 4,096.
     pub summary_tokens: Option<u64>,
     /// How many tokens of what is no longer sent may come back at the end, where the newest messages
-    /// are about it; 0 for none. Kept free: a context is cut when it is over the rest.
-    pub recall_tokens: u64,
+    /// are about it; `Some(0)` for none, `None` for an eighth of what is not reserved, at most 2,048. Kept free: a
+    /// context is cut when it is over the rest.
+    pub recall_tokens: Option<u64>,
     /// Whether the result says what a model would be asked for a better summary than the extractive one.
     pub request_summaries: bool,
     /// Tool outputs of fewer tokens stay as they are.
@@ -49,27 +51,52 @@ pub enum Strategy {
     Drop,
 }
 
-impl ContextConfig {
-    /// The usual ways within this many tokens.
-    pub fn new(max_input_tokens: u64) -> Self {
+/// The settings of every interface: the library, the command line, rpc and team sessions.
+impl Default for ContextConfig {
+    fn default() -> Self {
         Self {
-            max_input_tokens,
+            max_input_tokens: input_tokens_of(DEFAULT_WINDOW),
             max_history_messages: None,
             enable_compaction: true,
             reserve_tokens: 0,
             target_permille: DEFAULT_TARGET_PERMILLE,
             strategies: vec![Strategy::Elide, Strategy::Summarize, Strategy::Drop],
             summary_tokens: None,
-            recall_tokens: 0,
+            recall_tokens: None,
             request_summaries: false,
             elide_min_tokens: DEFAULT_ELIDE_MIN_TOKENS,
             protect_permille: DEFAULT_PROTECT_PERMILLE,
         }
     }
+}
 
-    /// How many tokens a summary may have.
+impl ContextConfig {
+    /// Returns the default settings within this many tokens.
+    pub fn new(max_input_tokens: u64) -> Self {
+        Self { max_input_tokens, ..Self::default() }
+    }
+
+    /// Returns the default settings for a model with a window of this many tokens. A part of the window is left to
+    /// the answer.
+    pub fn for_window(window: u64) -> Self {
+        Self::new(input_tokens_of(window))
+    }
+
+    /// Returns the same settings with nothing recalled.
+    #[must_use]
+    pub fn without_recall(self) -> Self {
+        Self { recall_tokens: Some(0), ..self }
+    }
+
+    /// Returns how many tokens may be recalled at a step.
+    pub fn recall_cap(&self) -> u64 {
+        let unreserved = self.max_input_tokens.saturating_sub(self.reserve_tokens);
+        self.recall_tokens.unwrap_or_else(|| usual_tokens(unreserved))
+    }
+
+    /// Returns how many tokens a summary may have.
     pub fn summary_cap(&self) -> u64 {
-        let share = if self.recall_tokens == 0 { 3 } else { 8 };
+        let share = if self.recall_cap() == 0 { 3 } else { 8 };
         let usual = (self.max_input_tokens / share).min(SUMMARY_TOKENS_MAX);
         self.summary_tokens.unwrap_or(usual).min(self.max_input_tokens)
     }
@@ -77,7 +104,7 @@ impl ContextConfig {
     pub(super) fn check(&self) -> Result<(), ContextError> {
         let max = self.max_input_tokens;
         let (history, summary) = (self.max_history_messages, self.summary_tokens);
-        let (reserve, recall) = (self.reserve_tokens, self.recall_tokens);
+        let (reserve, recall) = (self.reserve_tokens, self.recall_cap());
         let reserved = reserve.saturating_add(recall);
         let (target, protect) = (self.target_permille, self.protect_permille);
         let below = format!("less than maxInputTokens, {max}");
@@ -132,6 +159,18 @@ impl FromStr for Strategy {
     }
 }
 
+/// The window of the models that a builder counts for by default.
+const DEFAULT_WINDOW: u64 = 200_000;
+
+/// The tokens of a window that are left to the answer; an eighth of a small one.
+const ANSWER_TOKENS: u64 = 16_384;
+
+/// Returns how many tokens a request may have in a window of this many.
+const fn input_tokens_of(window: u64) -> u64 {
+    let eighth = window / 8;
+    window - if eighth < ANSWER_TOKENS { eighth } else { ANSWER_TOKENS }
+}
+
 /// Chosen from figures, see docs/benchmarks.md.
 pub const DEFAULT_TARGET_PERMILLE: u64 = 600;
 
@@ -143,3 +182,25 @@ const DEFAULT_PROTECT_PERMILLE: u64 = 500;
 const TOKENS_MAX: u64 = 1 << 53;
 
 const SUMMARY_TOKENS_MAX: u64 = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_less_the_answer_is_what_may_be_sent() {
+        let sent = |window| ContextConfig::for_window(window).max_input_tokens;
+        assert_eq!([0, 8_192, 131_072, 200_000].map(sent), [0, 7_168, 114_688, 183_616]);
+        assert_eq!(ContextConfig::default(), ContextConfig::for_window(200_000));
+    }
+
+    #[test]
+    fn recall_gets_an_eighth_of_what_is_not_reserved_up_to_its_most() {
+        let cap = |max| ContextConfig::new(max).recall_cap();
+        assert_eq!([1, 8, 8_000, 16_384, 200_000].map(cap), [0, 1, 1_000, 2_048, 2_048]);
+        let config = ContextConfig { reserve_tokens: 4_000, ..ContextConfig::new(8_000) };
+        assert_eq!((config.recall_cap(), config.summary_cap()), (500, 1_000));
+        let config = config.without_recall();
+        assert_eq!((config.recall_cap(), config.summary_cap()), (0, 2_666));
+    }
+}

@@ -268,12 +268,13 @@ fn gather<'a>(build: &Build<'a, '_>, first_kept: LogIndex, kept: &[LogIndex]) ->
     let until = build.marks.summary_first_kept;
     // A summary that kept from elsewhere, or from further on, says nothing about what lies before.
     let known = until.filter(|until| *until < first_kept && build.index.is_on_branch(*until));
-    let is_new =
-        |view: &ViewEntry<'_>| until != Some(first_kept) && Some(LogIndex(view.place())) >= known;
+    let is_new = |view: &ViewEntry<'_>| {
+        until != Some(first_kept) && Some(LogIndex(view.position())) >= known
+    };
     for view in build.index.before(log, first_kept).take_while(is_new) {
         (first, last) = (Some(view.id()), last.or(Some(view.id())));
         let message = covered_of(view, build.input.perspective);
-        found.extend(message.map(|message| (LogIndex(view.place()), message)));
+        found.extend(message.map(|message| (LogIndex(view.position()), message)));
     }
     let range = first.cloned().zip(last.cloned());
     found.retain(|(entry, _)| !kept.contains(entry));

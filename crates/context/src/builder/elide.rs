@@ -83,14 +83,14 @@ mod tests {
         let content = Json::text("a long output");
         let result = ToolResult { tool_call_id: "1".into(), is_error: true, content };
         let part = Part::new(PartKind::ToolResult(Box::new(result)));
-        let mut message = Message::of_role(Role::Tool, std::iter::once(part).collect());
+        let mut message = Message::with_role(Role::Tool, std::iter::once(part).collect());
         message.run_id = Some("run".into());
         let stubbed = elided(&message, &EntryId::from("e-1"));
         assert_eq!(stubbed.run_id, message.run_id);
         let PartKind::ToolResult(result) = &stubbed.parts[0].kind else { panic!("no result") };
         assert!(result.is_error && result.content.as_str().contains("entry e-1"));
         assert!(
-            has_outputs(&message) && !has_outputs(&Message::of_role(Role::User, message.parts))
+            has_outputs(&message) && !has_outputs(&Message::with_role(Role::User, message.parts))
         );
     }
 }

@@ -58,7 +58,7 @@ pub enum FloorPart {
 }
 
 impl ContextError {
-    /// The name of the error on every door.
+    /// Returns the name of the error, which is the same on every interface.
     pub fn code(&self) -> &'static str {
         match self {
             Self::InvalidInput(_) => "ContextInvalidInput",
@@ -113,13 +113,13 @@ impl fmt::Display for Overflow {
         if floor <= limit {
             write!(
                 f,
-                "{floor} tokens have to be sent, and the model found them too many; shorten what is largest"
+                "the request needs {floor} tokens, and the model rejects them as too many; shorten the largest parts"
             )?;
         } else {
             write!(
                 f,
-                "at least {floor} tokens have to be sent and {limit} may be; shorten what is \
-                 largest or raise maxInputTokens"
+                "the request needs at least {floor} tokens, and the limit is {limit}; shorten the \
+                 largest parts or raise maxInputTokens"
             )?;
         }
         for (place, item) in self.biggest.iter().enumerate() {

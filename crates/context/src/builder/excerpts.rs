@@ -20,6 +20,9 @@ const KEPT_PERMILLE: u64 = 300;
 /// How much of the room a file gets that the work turns to.
 const TURN_PERMILLE: u64 = 200;
 
+/// The same in tokens, at most.
+const TURN_TOKENS_MAX: u64 = 3_072;
+
 /// How much of it all such files get together, until the next cut.
 const TURNS_PERMILLE: u64 = 400;
 
@@ -35,7 +38,7 @@ pub(super) const FILES_HEAD: &str = "[Files as they are now, as far as they were
 impl Build<'_, '_> {
     /// Whether files come back at all: a member of a team is told of the conversation alone.
     pub(super) fn shows_files(&self) -> bool {
-        self.builder.config.recall_tokens > 0 && self.input.perspective.is_none()
+        self.builder.config.recall_cap() > 0 && self.input.perspective.is_none()
     }
 
     /// How far down a cut goes, so that what is known of files fills the rest.
@@ -132,7 +135,7 @@ fn at_turn(build: &mut Build<'_, '_>) -> Option<Excerpts> {
     let fixed = build.scale.of_tokens(build.sums.fixed());
     let room = permille_of(build.trigger().saturating_sub(fixed), TURN_PERMILLE);
     let free = build.trigger().saturating_sub(build.total());
-    let room = room.min(free);
+    let room = room.min(TURN_TOKENS_MAX).min(free);
     if room < TURN_TOKENS_MIN {
         return None;
     }

@@ -40,7 +40,7 @@ pub(super) fn frozen_message(
         parts.push(Part::text(text_of(&lines)));
     }
     let is_there = !parts.is_empty();
-    let message = is_there.then(|| Message::of_role(Role::System, parts.into_iter().collect()));
+    let message = is_there.then(|| Message::with_role(Role::System, parts.into_iter().collect()));
     Ok((message, time))
 }
 

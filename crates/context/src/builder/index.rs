@@ -125,7 +125,7 @@ impl ContextIndex {
         let mut hidden = HashSet::new();
         for target in redactions {
             self.settled = Settled::default();
-            hidden.extend(self.entries.place(target).filter(|hidden| *hidden < before));
+            hidden.extend(self.entries.position(target).filter(|hidden| *hidden < before));
         }
         if !hidden.is_empty() {
             self.last_recall = None;
@@ -148,7 +148,7 @@ impl ContextIndex {
     /// do not share.
     fn follow_branch(&mut self, log: &[Entry]) {
         let mut new = Vec::new();
-        let mut shared = self.entries.newest_place();
+        let mut shared = self.entries.newest_position();
         while let Some(at) = shared.filter(|at| !self.branch.contains(*at)) {
             new.push(at);
             shared = self.parent_before(log, at);
@@ -161,7 +161,7 @@ impl ContextIndex {
 
     /// Brings what is known of files up to date.
     pub(super) fn follow_files(&mut self, log: &[Entry]) {
-        let newest = self.entries.newest_place();
+        let newest = self.entries.newest_position();
         if self.files_until == newest {
             return;
         }
@@ -183,7 +183,7 @@ impl ContextIndex {
     /// What is known of a branch follows from where it begins, so no parent may come later than its child.
     fn refuse_late_parents(&self, log: &[Entry]) -> Result<(), ContextError> {
         for early in self.early.iter().copied().filter(|early| self.branch.contains(*early)) {
-            if let Some(parent) = self.entries.parent_place(log, early) {
+            if let Some(parent) = self.entries.parent_position(log, early) {
                 let (entry, parent) = (log[early].id.clone(), log[parent].id.clone());
                 return Err(EntryError::ParentCycle { entry, parent }.into());
             }
@@ -192,15 +192,15 @@ impl ContextIndex {
     }
 
     fn parent_before(&self, log: &[Entry], of: usize) -> Option<usize> {
-        self.entries.parent_place(log, of).filter(|parent| *parent < of)
+        self.entries.parent_position(log, of).filter(|parent| *parent < of)
     }
 
     pub(super) fn newest(&self) -> Option<LogIndex> {
-        self.entries.newest_place().map(LogIndex)
+        self.entries.newest_position().map(LogIndex)
     }
 
     pub(super) fn find(&self, id: &EntryId) -> Option<LogIndex> {
-        self.entries.place(id).map(LogIndex)
+        self.entries.position(id).map(LogIndex)
     }
 
     pub(super) fn see<'a>(&self, log: &'a [Entry], at: LogIndex) -> Option<ViewEntry<'a>> {
@@ -358,7 +358,7 @@ mod tests {
         let id = |number: usize| EntryId::from(format!("e-{number}"));
         let entry = |(number, parent): (usize, &usize)| {
             let parts = std::iter::once(Part::text("Shall we?")).collect();
-            let message = Message::of_role(tertulia_session::Role::User, parts);
+            let message = Message::with_role(tertulia_session::Role::User, parts);
             let new = NewEntry::new(EntryKind::Message(message));
             match number.checked_sub(1) {
                 Some(last) => new.with_parent(id((*parent).min(last))).with_id(id(number)),

@@ -46,7 +46,7 @@ const PASSAGE_HEAD_TOKENS: u64 = 24;
 pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     let config = &build.builder.config;
     let is_whole = build.marks.first_kept.is_none() && build.marks.elided.is_empty();
-    if config.recall_tokens == 0 || is_whole || !build.asks_anew() {
+    if config.recall_cap() == 0 || is_whole || !build.asks_anew() {
         return None;
     }
     // What the model found too large must not come about again by what is recalled.
@@ -54,8 +54,8 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     let limit = (config.max_input_tokens - config.reserve_tokens).min(refused.unwrap_or(u64::MAX));
     let free = limit.saturating_sub(build.total());
     let most = match build.recalls_much() {
-        true => config.recall_tokens.max(REQUEST_TOKENS_MAX),
-        false => config.recall_tokens,
+        true => config.recall_cap().max(REQUEST_TOKENS_MAX),
+        false => config.recall_cap(),
     };
     let budget = free.min(most).saturating_mul(1_000) / build.scale.permille();
     catch_up(build);
@@ -115,12 +115,17 @@ pub(super) fn catch_up(build: &mut Build<'_, '_>) {
     for at in until..log.len() {
         let view = index.see(log, LogIndex(at));
         if let Some(EntryKind::Message(message)) = view.and_then(|view| view.kind()) {
-            index.recall.add(at, message);
+            index.recall.add_said(
+                at,
+                message,
+                log.get(at).and_then(|entry| entry.timestamp.as_ref()),
+            );
         }
     }
     index.recalled_until = log.len();
-    for (at, message) in (log.len()..).zip(build.arrivals.messages) {
-        index.recall.add(at, message);
+    let arrived = build.arrivals.messages.iter().zip(&build.arrivals.entries);
+    for (at, (message, entry)) in (log.len()..).zip(arrived) {
+        index.recall.add_said(at, message, entry.timestamp.as_ref());
     }
     index.recalled_arrivals = build.arrivals.entries.iter().map(|entry| entry.id.clone()).collect();
 }
@@ -161,18 +166,18 @@ fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
     build.index.recall.search_beside(&query, budget, tokenizer, standing, message_at)
 }
 
-/// The message with as many passages as fit. The head lines were not counted by the search: the
-/// smallest passages pay for them, as few as will do.
+/// The message with as many passages as fit. The search counts the head lines roughly: where they cost more, the passages
+/// that answer worst go, as few as will do.
 fn fit(build: &Build<'_, '_>, passages: &[Passage], budget: u64) -> Option<Recalled> {
-    let mut by_size: Vec<usize> = (0..passages.len()).collect();
-    by_size.sort_by_key(|passage| passages[*passage].tokens);
+    let mut worst_first: Vec<usize> = (0..passages.len()).collect();
+    worst_first.sort_by_key(|passage| passages[*passage].score);
     // How many go is found by halving: counting anew for each would be quadratic.
     let (mut fewest, mut enough) = (0, passages.len());
     let mut best = None;
     while fewest < enough {
         // None first: all fit most often.
         let gone = fewest.checked_sub(1).map_or(0, |too_few| too_few.midpoint(enough));
-        let recalled = without(build, passages, &by_size[..gone]);
+        let recalled = without(build, passages, &worst_first[..gone]);
         if recalled.tokens <= budget {
             (enough, best) = (gone, Some(recalled));
         } else {

@@ -145,7 +145,7 @@ impl<'a> Mender<'a> {
         }
         // Some programs write a result into the answer that calls.
         if !results.is_empty() {
-            let message = Message::of_role(Role::Assistant, results.into_iter().collect());
+            let message = Message::with_role(Role::Assistant, results.into_iter().collect());
             let item = Item::new(entry, MessageRef::made(message));
             self.keep_parts(item, |pairs, item, part| match &part.kind {
                 PartKind::ToolResult(result) => Some(pairs.misplaced(item, part, result)),
@@ -241,7 +241,7 @@ impl<'a> Mender<'a> {
         for (answer, parts) in missing.into_iter().enumerate().filter(|(_, some)| !some.is_empty())
         {
             let message =
-                MessageRef::made(Message::of_role(Role::Tool, parts.into_iter().collect()));
+                MessageRef::made(Message::with_role(Role::Tool, parts.into_iter().collect()));
             let Answer { entry, is_before, .. } = answers[answer];
             added.push((end(answer), Item { entry, message, is_before, is_mended: true }));
         }
@@ -307,7 +307,7 @@ impl<'a> Pairs<'a> {
             true => item.clone(),
             false => {
                 let parts = std::iter::once(part.clone()).collect();
-                let message = MessageRef::made(Message::of_role(Role::Tool, parts));
+                let message = MessageRef::made(Message::with_role(Role::Tool, parts));
                 Item { message, is_mended: true, ..item.clone() }
             }
         };

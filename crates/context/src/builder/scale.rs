@@ -50,7 +50,7 @@ impl Scale {
             };
             // What was recalled for that request, and the hints, are not known any more: between
             // none and as much as there may be, what corrects least is believed.
-            let unknown = build.builder.config.recall_tokens + build.sums.hints;
+            let unknown = build.builder.config.recall_cap() + build.sums.hints;
             Some(1_000.clamp(permille(counted + unknown), permille(counted)))
         });
         let permille = fresh.or(build.marks.scale_permille).unwrap_or(1_000);

@@ -1,4 +1,4 @@
-//! What became of every entry: exactly one fate each, in the order of the log. Asked for by whoever
+//! What became of every entry: exactly one outcome each, in the order of the log. Asked for by whoever
 //! wants to know why a model did not see something.
 
 use std::collections::{HashMap, HashSet};
@@ -12,7 +12,7 @@ use super::recalled::Recalled;
 use super::repair::{Repair, RepairKind};
 use super::{Item, LogIndex};
 use crate::branch::Sign;
-use crate::verdict::{DropReason, Fate, HideReason, Verdict};
+use crate::verdict::{DropReason, HideReason, Outcome, Verdict};
 
 pub(super) fn verdicts(
     build: &Build<'_, '_>,
@@ -29,7 +29,7 @@ pub(super) fn verdicts(
         .filter(|(at, entry)| at.0 >= build.log.len() || build.index.find(&entry.id) == Some(*at));
     let judged = own.map(|(at, entry)| Verdict {
         entry: entry.id.clone(),
-        fate: court.fate(at),
+        outcome: court.outcome(at),
         recalled: recalled.contains(&at),
     });
     judged.collect()
@@ -75,8 +75,8 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
         Self { build, sent, summary, mended, in_force }
     }
 
-    fn fate(&self, at: LogIndex) -> Fate {
-        let hidden = |reason| Fate::Hidden { reason };
+    fn outcome(&self, at: LogIndex) -> Outcome {
+        let hidden = |reason| Outcome::Hidden { reason };
         let is_arrival = at.0 >= self.build.log.len();
         if !is_arrival && !self.build.index.is_on_branch(at) {
             return hidden(HideReason::OtherBranch);
@@ -93,12 +93,12 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
                 }
                 EntryKind::Recall(_) => {}
                 EntryKind::CompactionSummary(_) if self.summary.as_ref() == Some(&entry.id) => {
-                    return Fate::Kept;
+                    return Outcome::Kept;
                 }
                 EntryKind::CompactionSummary(_) => return self.covered(),
                 EntryKind::SystemPromptOverride(_) | EntryKind::RuntimeInit(_) => {
                     return match self.in_force.contains(&at) {
-                        true => Fate::Kept,
+                        true => Outcome::Kept,
                         false => hidden(HideReason::Superseded),
                     };
                 }
@@ -106,12 +106,12 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
             }
         }
         match self.sent.get(&at) {
-            Some(true) => Fate::Elided,
-            Some(false) => Fate::Kept,
+            Some(true) => Outcome::Elided,
+            Some(false) => Outcome::Kept,
             None if self.is_covered(at) => self.covered(),
             None => {
                 let reason = self.mended.get(&at).cloned().unwrap_or(DropReason::Cut);
-                Fate::Dropped { reason }
+                Outcome::Dropped { reason }
             }
         }
     }
@@ -125,10 +125,10 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
         })
     }
 
-    fn covered(&self) -> Fate {
+    fn covered(&self) -> Outcome {
         match &self.summary {
-            Some(by) => Fate::Summarized { by: by.clone() },
-            None => Fate::Dropped { reason: DropReason::Cut },
+            Some(by) => Outcome::Summarized { by: by.clone() },
+            None => Outcome::Dropped { reason: DropReason::Cut },
         }
     }
 }
@@ -165,12 +165,12 @@ mod tests {
         let input =
             ContextBuildInput { session_entries: &log, explain: true, ..Default::default() };
         let built = builder.build_context(&input).unwrap();
-        let fate = |id: &str| {
+        let outcome = |id: &str| {
             let verdict = built.verdicts.iter().find(|one| one.entry.as_str() == id);
-            verdict.map(|one| one.fate.clone())
+            verdict.map(|one| one.outcome.clone())
         };
-        assert_eq!(fate("m1"), Some(Fate::Dropped { reason: DropReason::Cut }));
-        assert_eq!(fate("x"), Some(Fate::Hidden { reason: HideReason::OtherBranch }));
-        assert_eq!(fate("m2"), Some(Fate::Kept));
+        assert_eq!(outcome("m1"), Some(Outcome::Dropped { reason: DropReason::Cut }));
+        assert_eq!(outcome("x"), Some(Outcome::Hidden { reason: HideReason::OtherBranch }));
+        assert_eq!(outcome("m2"), Some(Outcome::Kept));
     }
 }

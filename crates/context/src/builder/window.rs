@@ -153,7 +153,7 @@ impl<'a> Branch<'a> {
         let mut is_met = false;
         for view in reader.index.entries.walk(reader.log)? {
             let view = view?;
-            let entry = LogIndex(view.place());
+            let entry = LogIndex(view.position());
             branch.is_known = known_until == Some(entry);
             if branch.is_known {
                 break;
@@ -182,7 +182,7 @@ impl<'a> Branch<'a> {
 /// Whether something was recalled in place of this.
 fn is_replaced(view: ViewEntry<'_>, marks: &Marks<'_>) -> bool {
     matches!(view.kind(), Some(EntryKind::Recall(_)))
-        && Some(LogIndex(view.place())) < marks.recalled
+        && Some(LogIndex(view.position())) < marks.recalled
 }
 
 /// An entry as a message to a model, if it is one.
@@ -193,7 +193,7 @@ pub(super) fn message_of<'a>(
     match (view.kind()?, perspective) {
         (EntryKind::Message(message), None) => Some(MessageRef::Said(message)),
         (EntryKind::Message(message), Some(perspective)) => {
-            let read = perspective.model_message(view.place(), view.entry()?, message);
+            let read = perspective.model_message(view.position(), view.entry()?, message);
             Some(MessageRef::Read(Box::new(read)))
         }
         // A member of a team is told of this log alone.
@@ -228,7 +228,7 @@ pub(super) fn made_message(
     kind: &str,
     parts: impl IntoIterator<Item = Part>,
 ) -> Message {
-    let mut message = Message::of_role(role, parts.into_iter().collect());
+    let mut message = Message::with_role(role, parts.into_iter().collect());
     message.meta = Json::parse(&format!("{{\"kind\":{}}}", Json::text(kind).as_str())).ok();
     message
 }

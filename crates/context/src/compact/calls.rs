@@ -147,7 +147,7 @@ mod tests {
             arguments: Json::parse(arguments).unwrap(),
             raw_args_text: None,
         }));
-        let message = Message::of_role(Role::Assistant, [Part::new(call)].into_iter().collect());
+        let message = Message::with_role(Role::Assistant, [Part::new(call)].into_iter().collect());
         let entry = EntryId::from("e");
         let covered = [super::super::Covered { entry: &entry, message: &message }];
         let reading = read::read(&covered);

@@ -2,7 +2,7 @@
 //! open, a finding. Small tables for six languages; data, no judgement.
 //!
 //! Cues are in small letters, `|` between them. A `^` asks for the start of the sentence, `…` stands for words between
-//! two parts. Cues of letters with blanks between words match whole words only.
+//! two parts. Cues of letters with spaces between words match whole words only.
 
 use memchr::memmem::Finder;
 
@@ -10,8 +10,8 @@ use memchr::memmem::Finder;
 pub(super) enum Cue {
     /// A rule that holds without exception.
     Rule,
-    /// A wish or a limit.
-    Wish,
+    /// A preference or a limit.
+    Preference,
     Decision,
     Done,
     Open,
@@ -32,7 +32,7 @@ const TABLES: [(Cue, [&str; 6]); 7] = [
         "doit|doivent|jamais|toujours|interdit|il faut",
         "必ず|してはいけない|しないで|絶対に|厳禁",
     ]),
-    (Cue::Wish, [
+    (Cue::Preference, [
         "only|should|avoid|prefer|at most|at least|no more than|keep",
         "只|仅|避免|应该|最多|至少|不能",
         "nur|sollte|vermeide|höchstens|mindestens",
@@ -166,7 +166,7 @@ impl Found {
     }
 }
 
-/// Whether the script of this cue has blanks between words.
+/// Whether the script of this cue has spaces between words.
 fn spaced(word: &str) -> bool {
     word.chars().all(|letter| (letter as u32) < 0x2E80)
 }

@@ -48,7 +48,7 @@ fn read_names<'a>(reading: &'a Reading<'a>, carried: &Carried<'a>) -> Names<'a> 
     }
     for call in &reading.calls {
         for field in &call.fields {
-            names.read(&field.text, Source::Call, call.message);
+            names.read_argument(&field.text, call.message);
         }
     }
     for answer in &reading.answers {
@@ -144,7 +144,7 @@ impl<'a> Gatherer<'_, 'a> {
 
     fn by_others(&mut self, candidate: Candidate<'a>, found: Found, source: Source) {
         let asks = asks(candidate.text);
-        let rank = match (source, found.has(Cue::Rule), found.has(Cue::Wish)) {
+        let rank = match (source, found.has(Cue::Rule), found.has(Cue::Preference)) {
             (Source::User, true, _) => Some(0),
             (Source::User, _, true) => Some(1),
             (_, true, _) => Some(2),

@@ -57,7 +57,7 @@ pub(super) fn distinct_names(summary: &str) -> Vec<&str> {
 }
 
 /// The distinct words of a text: of four letters or more, and pairs of letters of scripts without
-/// blanks. In small letters, in order.
+/// spaces. In small letters, in order.
 pub(super) fn distinct_words(text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut words = Vec::new();
@@ -87,7 +87,7 @@ fn said_lines(summary: &str) -> impl Iterator<Item = &str> {
     summary.lines().filter(|line| heading(line).is_none()).map(|line| split_line(line).1)
 }
 
-/// A letter of a script without blanks between words.
+/// A letter of a script without spaces between words.
 fn is_wide(letter: char) -> bool {
     (letter as u32) >= 0x2E80
 }

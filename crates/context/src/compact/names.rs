@@ -24,15 +24,14 @@ pub(super) struct Name<'a> {
     assistant: u32,
     thinking: u32,
     calls: u32,
+    /// How often it is the whole argument of a call.
+    arguments: u32,
     results: u32,
     /// The newest message, and the source there, so that a message counts once.
     newest: Option<(usize, Source)>,
     /// How early it stood in the previous summary; 0 if it did not.
     carried: u64,
 }
-
-/// A number in fewer calls says nothing.
-const NUMBER_CALLS_MIN: u32 = 2;
 
 /// The value of standing in the previous summary, first and last place.
 const CARRIED: (u64, u64) = (64, 16);
@@ -57,6 +56,16 @@ impl<'a> Names<'a> {
                 Source::Result => &mut name.results,
             };
             *count += 1;
+        }
+    }
+
+    /// Reads an argument of a call.
+    pub(super) fn read_argument(&mut self, text: &'a str, message: usize) {
+        self.read(text, Source::Call, message);
+        let mut names = identifiers(text);
+        let (first, second) = (names.next(), names.next());
+        if let Some(name) = first.filter(|name| name.len() == text.len() && second.is_none()) {
+            self.name(without_place(name)).arguments += 1;
         }
     }
 
@@ -107,6 +116,7 @@ impl Name<'_> {
             return self.number_value(messages);
         }
         let used = 12 * damped(self.calls)
+            + 12 * damped(self.arguments)
             + 6 * damped(self.assistant)
             + 6 * damped(self.user)
             + 4 * damped(self.thinking)
@@ -121,15 +131,15 @@ impl Name<'_> {
         let digits = self.text.bytes().filter(u8::is_ascii_digit).count();
         let is_time = self.text.contains(':') && digits <= 6;
         let is_short = digits < 4 && !self.text.contains('.');
-        // Limits and timeouts that calls have again and again will be used again.
-        let calls = if self.calls >= NUMBER_CALLS_MIN { self.calls } else { 0 };
-        if self.carried == 0 && calls == 0 && (is_short || is_time) {
+        if self.carried == 0 && self.calls == 0 && (is_short || is_time) {
             return 0;
         }
-        let used = 6 * damped(calls)
+        // Timeouts, limits and offsets of calls are used again, and cost little.
+        let used = 24 * damped(self.calls)
+            + 12 * damped(self.arguments)
             + 3 * damped(self.assistant)
             + 4 * damped(self.user)
-            + self.carried * 4;
+            + self.carried * 16;
         used * self.lately(messages) / 64
     }
 
@@ -152,8 +162,37 @@ fn damped(count: u32) -> u64 {
     }
 }
 
+/// How many digits are a token.
+const DIGITS: usize = 3;
+
 /// About how many tokens a name takes, without counting: signs and capitals begin new ones.
 fn rough_cost(name: &str) -> u64 {
+    if name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return 1 + name.len().div_ceil(DIGITS) as u64;
+    }
     let signs = name.bytes().filter(|byte| !byte.is_ascii_lowercase()).count();
     1 + (name.len() / 6 + signs / 2) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_a_call_had_as_an_argument_is_a_name_and_one_of_an_output_is_not() {
+        let mut names = Names::new(2);
+        names.read_argument("120", 0);
+        names.read("line 130", Source::Result, 1);
+        assert!(names.value("120") > 0);
+        assert_eq!(names.value("130"), 0);
+    }
+
+    #[test]
+    fn a_folder_that_is_a_whole_argument_counts_more_than_one_in_a_command() {
+        let mut names = Names::new(1);
+        names.read_argument("src/strategy/", 0);
+        names.read_argument("ls src/checkpoint/ | head", 0);
+        assert!(names.value("src/strategy/") > names.value("src/checkpoint/"));
+        assert!(names.value("src/checkpoint/") > 0);
+    }
 }

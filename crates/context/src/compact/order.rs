@@ -58,7 +58,7 @@ impl<'a> Candidates<'a> {
 pub(super) struct Lists<'a> {
     pub(super) goal: Vec<Candidate<'a>>,
     pub(super) requests: Vec<Candidate<'a>>,
-    /// By how binding they are: rules of users, wishes of users, rules of the system.
+    /// By how binding they are: rules of users, preferences of users, rules of the system.
     pub(super) constraints: [Vec<Candidate<'a>>; 3],
     pub(super) decisions: Vec<Candidate<'a>>,
     pub(super) done: Vec<Candidate<'a>>,
@@ -129,8 +129,8 @@ pub(super) fn order<'a>(
     let (looking, acting): (Vec<_>, Vec<_>) = commands.partition(|line| only_looks(line.text));
     candidates.add(Section::Commands, acting.into_iter().chain(looking));
 
-    let [rules, wishes, system] = found.constraints;
-    let new = [rules, wishes, system].into_iter().flat_map(|list| list.into_iter().rev());
+    let [rules, preferences, system] = found.constraints;
+    let new = [rules, preferences, system].into_iter().flat_map(|list| list.into_iter().rev());
     candidates.add(Section::Constraints, by_turns(old(Section::Constraints), new.collect()));
 
     let notes = by_turns(telling_first(found.notes, names, messages), old(Section::Notes));

@@ -109,7 +109,7 @@ pub(super) fn heading(line: &str) -> Option<Section> {
     Some(known.map_or(Section::Notes, |(section, _)| *section))
 }
 
-/// A text in pieces of a bounded size, cut at blanks where there are some.
+/// A text in pieces of a bounded size, cut at spaces where there are some.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

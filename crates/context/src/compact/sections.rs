@@ -100,7 +100,7 @@ pub(super) fn split_line(line: &str) -> (&str, &str) {
     }
 }
 
-/// A text on one line and within these bytes: blanks joined, cut at a character, at a blank where one is near.
+/// A text on one line and within these bytes: spaces joined, cut at a character, at a blank where one is near.
 pub(super) fn one_line(text: &str, max: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max + 8));
     for word in text.split_whitespace() {

@@ -38,7 +38,7 @@ impl Work {
     fn add(&mut self, role: Role, kind: PartKind) {
         self.place += 1;
         let parts = [Part::new(kind)].into_iter().collect();
-        self.files.add(self.place, &Message::of_role(role, parts));
+        self.files.add(self.place, &Message::with_role(role, parts));
     }
 
     pub(super) fn done(&mut self, tool: &str, arguments: Value, result: &str) {

@@ -1,5 +1,5 @@
-//! Whether one word is an exact name, by its letters alone. Called for every run of name characters,
-//! so it looks at each byte once.
+//! Decides by its characters whether a word is an exact name. Called for every run of name characters, so it looks at
+//! each byte once.
 
 /// Words with a slash that name nothing.
 #[rustfmt::skip]
@@ -38,7 +38,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(word: &str) -> Self {
+    fn new(word: &str) -> Self {
         let mut shape = Self::default();
         let mut last = b' ';
         for (at, byte) in word.bytes().enumerate() {
@@ -67,7 +67,7 @@ impl Shape {
     }
 }
 
-/// Whether this word is an exact name: a path, a name from code, a flag, a code, a hash, a version, a
+/// Returns whether this word is an exact name: a path, a name from code, a flag, a code, a hash, a version, a
 /// number of three digits or more.
 pub(crate) fn is_identifier(word: &str) -> bool {
     if word.len() < 2 || word.len() > super::LENGTH_MAX {
@@ -85,7 +85,7 @@ pub(crate) fn is_identifier(word: &str) -> bool {
             && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
             && name.bytes().all(plain);
     }
-    let shape = Shape::of(word);
+    let shape = Shape::new(word);
     let signs = shape.letters + shape.digits;
     if signs == 0 {
         return false;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_plain_words_are_told_apart() {
+    fn names_and_plain_words_are_distinguished() {
         for name in
             ["a_b", "__init__", "o200k", "x86-64", "UTF-8", "SIGKILL", "2026-11-15", "ann@b.org"]
         {

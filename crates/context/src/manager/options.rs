@@ -1,4 +1,4 @@
-//! How a [`ContextManager`](crate::ContextManager) is set up, and what one call may ask of it.
+//! The options of a [`ContextManager`](crate::ContextManager), and those of a single call.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;

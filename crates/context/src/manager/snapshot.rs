@@ -75,7 +75,7 @@ impl ContextSnapshot {
 }
 
 impl ContextManager {
-    /// The state as one value that shares the messages. There is no clock here: the caller says when.
+    /// Returns the state as one value that shares the messages. There is no clock here: the caller says when.
     pub fn export_snapshot(&self, now_millis: i64) -> ContextSnapshot {
         ContextSnapshot {
             messages: self.get_messages(),
@@ -94,7 +94,7 @@ impl ContextManager {
             check_speaker(&message.message)
                 .map_err(|error| SnapshotError { cause: cause(error) })?;
         }
-        self.conversation = Conversation::of(snapshot.messages);
+        self.conversation = Conversation::from_messages(snapshot.messages);
         self.unknown = snapshot.unknown;
         let team_task = snapshot.team_task.map(|task| self.limited_task(task));
         self.change_team_task(team_task);

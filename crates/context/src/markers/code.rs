@@ -1,5 +1,5 @@
-//! Where a text is code: fenced blocks and inline spans. The fences come from `markdown`; the spans are paired
-//! as somebody may who does not know where blocks begin, in one pass, whatever backticks the text holds.
+//! Finds the code in a text: fenced blocks and inline spans. The fences come from `markdown`. The spans are paired
+//! without knowing where blocks begin, in one pass, whatever backticks the text contains.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,19 +20,19 @@ pub(super) enum Escapes {
 }
 
 struct Run {
-    place: Range<usize>,
+    range: Range<usize>,
     is_escaped: bool,
 }
 
 impl Code {
     pub(super) fn find(text: &str) -> Self {
         match memchr::memchr2(b'`', b'~', text.as_bytes()) {
-            Some(_) => Self::of(text, &Markdown::of(text)),
+            Some(_) => Self::new(text, &Markdown::new(text)),
             None => Self::default(),
         }
     }
 
-    pub(super) fn of(text: &str, markdown: &Markdown) -> Self {
+    pub(super) fn new(text: &str, markdown: &Markdown) -> Self {
         let mut code = Self::default();
         let mut prose = 0;
         for fence in &markdown.fences {
@@ -61,13 +61,13 @@ impl Code {
     }
 }
 
-/// Whether a range has a byte in common with one of these, which are in order and do not overlap.
+/// Returns whether a range has a byte in common with one of these, which are in order and do not overlap.
 pub(super) fn touches(regions: &[Range<usize>], range: &Range<usize>) -> bool {
     let next = regions.partition_point(|region| region.end <= range.start);
     regions.get(next).is_some_and(|region| region.start < range.end)
 }
 
-/// The stretches of lines without a blank one between them.
+/// Returns the stretches of lines that no blank line divides.
 pub(super) fn paragraphs(text: &str, prose: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let (mut at, end) = (prose.start, prose.end);
     std::iter::from_fn(move || {
@@ -98,8 +98,8 @@ pub(super) fn add_spans(
     let mut last_of_length = HashMap::new();
     for (index, run) in runs.iter().enumerate().rev() {
         closes[index] =
-            last_of_length.get(&(run.place.len() - usize::from(run.is_escaped))).copied();
-        last_of_length.insert(run.place.len(), index);
+            last_of_length.get(&(run.range.len() - usize::from(run.is_escaped))).copied();
+        last_of_length.insert(run.range.len(), index);
     }
     let mut index = 0;
     while index < runs.len() {
@@ -107,8 +107,8 @@ pub(super) fn add_spans(
             index += 1;
             continue;
         };
-        let start = runs[index].place.start + usize::from(runs[index].is_escaped);
-        let end = runs[close].place.end;
+        let start = runs[index].range.start + usize::from(runs[index].is_escaped);
+        let end = runs[close].range.end;
         spans.push(paragraph.start + start..paragraph.start + end);
         index = close + 1;
     }
@@ -119,11 +119,11 @@ fn backtick_runs(text: &str, escapes: Escapes) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for at in memchr::memchr_iter(b'`', bytes) {
         match runs.last_mut() {
-            Some(run) if run.place.end == at => run.place.end += 1,
+            Some(run) if run.range.end == at => run.range.end += 1,
             _ => {
                 let before = bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
                 let is_escaped = escapes == Escapes::Count && before % 2 == 1;
-                runs.push(Run { place: at..at + 1, is_escaped });
+                runs.push(Run { range: at..at + 1, is_escaped });
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Stripping by the rule of the contract: one pass per kind of marker, then whitespace is folded.
 //!
-//! A marker that comes into being by the removal of another one stays: each pass looks once. Code is
-//! text like any other here; whoever sends code uses `preserve`.
+//! If removing a marker creates another one, that one stays, because each kind has one pass. Code is treated like any
+//! other text; callers that send code use `preserve`.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,7 +24,7 @@ fn without_markers(text: Cow<'_, str>, kind: Kind) -> Cow<'_, str> {
     without(text, |scanner, _, from| Some(scanner.find(kind, from)?.whole))
 }
 
-/// The text without the ranges that `find` gives, one after the other.
+/// Returns the text without the ranges that `find` gives, one after the other.
 fn without<'a>(
     text: Cow<'a, str>,
     find: impl Fn(&mut Scanner<'_>, &str, usize) -> Option<Range<usize>>,

@@ -1,5 +1,5 @@
-//! What stands in elements and comments of HTML, over blank lines too, where Markdown sees only text. Called by
-//! `own`. What is wrapped in tags was mostly taken from elsewhere, and a comment is seen by nobody.
+//! Finds the content of HTML elements and comments, also across blank lines, where Markdown sees only text. Called by
+//! `own`. Text in tags was mostly copied from elsewhere, and comments are not displayed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ const TAG_BYTES_MAX: usize = 1024;
 /// A longer name is no element's.
 const NAME_BYTES_MAX: usize = 40;
 
-/// What stands in elements and comments, with their tags, in order and without overlaps: elements that
+/// Returns what stands in elements and comments, with their tags, in order and without overlaps: elements that
 /// begin a line or have a name of somebody's own, and those that quote wherever they begin. One that never
 /// ends reaches to the end of the text if it quotes and begins a line.
 pub(super) fn elements(text: &str, is_code: impl Fn(&Range<usize>) -> bool) -> Vec<Range<usize>> {
@@ -94,8 +94,8 @@ fn name(text: &str) -> Option<&str> {
 }
 
 fn begins_line(bytes: &[u8], at: usize) -> bool {
-    let blanks = bytes[..at].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-    at == blanks || matches!(bytes[at - blanks - 1], b'\n' | b'\r')
+    let spaces = bytes[..at].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    at == spaces || matches!(bytes[at - spaces - 1], b'\n' | b'\r')
 }
 
 /// Ranges in order, those that touch as one.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use memchr::{memchr2, memrchr2};
 
-/// The lines of a text with their line breaks: `\n`, `\r\n` or `\r`.
+/// Returns the lines of a text with their line breaks: `\n`, `\r\n` or `\r`.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -19,7 +19,7 @@ pub(super) fn start(text: &str, at: usize) -> usize {
     memrchr2(b'\n', b'\r', &text.as_bytes()[..at]).map_or(0, |line_break| line_break + 1)
 }
 
-/// Where the line from this place on ends, with its line break.
+/// Returns where the line from this place on ends, with its line break.
 pub(super) fn end(text: &str, at: usize) -> usize {
     let rest = &text.as_bytes()[at..];
     match memchr2(b'\n', b'\r', rest) {
@@ -55,18 +55,18 @@ pub(super) fn looks(line: &str) -> Looks {
     Looks { columns, is_quote: rest.starts_with('>') }
 }
 
-/// How many lists and quotes may be open in a line at most: one for every mark that it begins with, and one for
-/// two columns of blanks before a mark. A rule, such as `* * *`, opens none.
+/// Returns how many lists and quotes may be open in a line at most: one for every mark that it begins with, and one for
+/// two columns of spaces before a mark. A rule, such as `* * *`, opens none.
 pub(super) fn depth_max(line: &str) -> usize {
-    let (mut depth, mut blanks, mut marks) = (0, 0, 0);
+    let (mut depth, mut spaces, mut marks) = (0, 0, 0);
     let mut rest = line;
     loop {
         let text = rest.trim_start_matches([' ', '\t']);
         let tabs = rest[..rest.len() - text.len()].bytes().filter(|byte| *byte == b'\t').count();
-        blanks += rest.len() - text.len() + 3 * tabs;
+        spaces += rest.len() - text.len() + 3 * tabs;
         let Some(width) = text.starts_with('>').then_some(1).or_else(|| mark(text)) else { break };
         marks += 1;
-        depth = marks + blanks / 2;
+        depth = marks + spaces / 2;
         rest = &text[width..];
     }
     let mut signs = line.trim_ascii().bytes().filter(|byte| !matches!(byte, b' ' | b'\t'));
@@ -74,7 +74,7 @@ pub(super) fn depth_max(line: &str) -> usize {
     if is_rule && !line.contains('>') { 0 } else { depth }
 }
 
-/// How many bytes the mark of a list item has that a text begins with.
+/// Returns how many bytes the mark of a list item has that a text begins with.
 fn mark(text: &str) -> Option<usize> {
     let digits = text.bytes().take(10).take_while(u8::is_ascii_digit).count();
     let width = match (digits, text.as_bytes().get(digits)?) {

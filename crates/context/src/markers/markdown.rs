@@ -1,5 +1,5 @@
-//! What CommonMark makes of a text, as pulldown-cmark reads it: what is shown as plain text, what is code, and
-//! where list items begin. Called by `code` and `own`, which add how a hasty reader may take it.
+//! Reads a text as CommonMark with pulldown-cmark: what is plain text, what is code, and where list items begin.
+//! Called by `code` and `own`, which add simpler readings of the same text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -52,7 +52,7 @@ struct Fence {
 }
 
 impl Markdown {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn new(text: &str) -> Self {
         let mut markdown = Self::default();
         if line::lines(text).any(|line| line::depth_max(&text[line]) > DEPTH_MAX) {
             return markdown;
@@ -74,7 +74,7 @@ impl Markdown {
         self.items.binary_search(&line).is_ok()
     }
 
-    /// Whether code ended before the line that begins here because it is not indented as its list item.
+    /// Returns whether code ended before the line that begins here because it is not indented as its list item.
     pub(super) fn is_cut(&self, line: usize) -> bool {
         self.cuts.binary_search(&line).is_ok()
     }
@@ -141,7 +141,7 @@ impl Markdown {
             self.lost.push(cut..line_end);
             return Some(line_end);
         }
-        state.fence = Some(Fence::of(block, range.start, line_end));
+        state.fence = Some(Fence::new(block, range.start, line_end));
         None
     }
 
@@ -151,7 +151,7 @@ impl Markdown {
             .map(|line| range.start + line.start..range.start + line.end);
         let opening = lines.find_map(|line| {
             let code = text[line.clone()].trim_ascii_start();
-            Some(Fence::of(code, line.start, line.end)).filter(Fence::is_one)
+            Some(Fence::new(code, line.start, line.end)).filter(Fence::is_one)
         });
         let Some(fence) = opening else { return };
         let last = lines.filter(|line| !text[line.clone()].trim_ascii().is_empty()).last();
@@ -184,7 +184,7 @@ impl Markdown {
         Some((fence, end))
     }
 
-    /// Adds plain text, together with the one before it if only blanks and signs for emphasis lie between.
+    /// Adds plain text, together with the one before it if only spaces and signs for emphasis lie between.
     fn add_plain(&mut self, text: &str, range: Range<usize>) {
         let is_near = |gap: &str| gap.bytes().all(|byte| b" \t\r\n\\*_".contains(&byte));
         match self.plain.last_mut() {
@@ -204,7 +204,7 @@ impl State {
 
 impl Fence {
     /// The fence that a block begins with.
-    fn of(block: &str, start: usize, code_end: usize) -> Self {
+    fn new(block: &str, start: usize, code_end: usize) -> Self {
         let sign = block.bytes().next().unwrap_or_default();
         let length = block.bytes().take_while(|byte| *byte == sign).count();
         Self { start, sign, length, code_end }
@@ -220,7 +220,7 @@ impl Fence {
     }
 }
 
-/// The text with every line break a line feed and no tab before it, at the same places: pulldown-cmark misses
+/// Returns the text with every line break a line feed and no tab before it, at the same places: pulldown-cmark misses
 /// fences behind a carriage return alone, and ends of fences with a tab behind them.
 fn with_plain_line_ends(text: &str) -> Cow<'_, str> {
     let parts = |line: Range<usize>| {

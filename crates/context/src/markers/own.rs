@@ -1,8 +1,8 @@
-//! Whose words stand at a place of a message: the sender's own, or somebody else's that are shown as code,
-//! as a quote or in HTML. Asked by `parse` for markers and by the router for mentions.
+//! Decides whose words a range of a message contains: the sender's own, or somebody else's that are shown as code, as
+//! a quote or in HTML. Called by `parse` for markers and by the router for mentions.
 //!
-//! Backticks can be paired in several ways, and programs that show Markdown differ. A place is the sender's
-//! own only if every way of reading says so.
+//! Backticks can be paired in several ways, and programs that display Markdown differ. A range is the sender's own
+//! only if every reading agrees.
 
 use std::ops::Range;
 
@@ -34,9 +34,9 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn of(text: &str) -> Self {
-        let markdown = Markdown::of(text);
-        let code = Code::of(text, &markdown);
+    pub(super) fn new(text: &str) -> Self {
+        let markdown = Markdown::new(text);
+        let code = Code::new(text, &markdown);
         let is_code = |place: &Range<usize>| {
             code.touches(place) && touches(&markdown.spans, place)
                 || touches(&markdown.fences, place)
@@ -52,7 +52,7 @@ impl Judge {
         &self.code
     }
 
-    /// Whose words the range holds: its own only if no byte of it is anybody else's.
+    /// Returns whose words the range holds: its own only if no byte of it is anybody else's.
     pub(super) fn words_at(&self, range: &Range<usize>) -> Words {
         if self.is_behind_open_fence(range) {
             return Words::Unclear;
@@ -65,7 +65,7 @@ impl Judge {
         if is_own { Words::Own } else { Words::Unclear }
     }
 
-    /// Whether a fence before this has no end. It may be one too many, so what stands here is told.
+    /// Returns whether a fence before this has no end. The fence may be a mistake, so a marker here gives a note.
     pub(super) fn is_behind_open_fence(&self, range: &Range<usize>) -> bool {
         self.markdown.open.is_some_and(|open| open <= range.start)
     }
@@ -100,7 +100,7 @@ impl Judge {
 /// So much is looked at for the target of a link.
 const TARGET_BYTES_MAX: usize = 256;
 
-/// Whether brackets at this range look like a link or the definition of one, be they one or not.
+/// Returns whether brackets at this range look like a link or the definition of one.
 pub(super) fn looks_like_link(text: &str, range: &Range<usize>) -> bool {
     let behind = &text[range.end..];
     let near = &behind[..behind.floor_char_boundary(TARGET_BYTES_MAX)];

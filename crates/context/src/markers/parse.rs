@@ -1,5 +1,5 @@
-//! What markers say: who is next and with which intent, who is dropped from the queue, who speaks,
-//! what the team's task is. Names are not resolved here; that needs the team.
+//! Parses markers: who is next and with which intent, who is dropped from the queue, who speaks, and the team's task.
+//! It does not resolve names, which needs the team.
 
 use std::ops::Range;
 
@@ -42,11 +42,11 @@ const UNHEARD_MAX: usize = 20;
 /// Reads the markers of a message. Markers in code, quotes, HTML and links are somebody else's words, and
 /// the block form `[TEAM_TASK] …` is text: they say nothing and stay in the clean text.
 pub fn parse_markers(text: &str) -> Markers {
-    parse_markers_where(text, |places| vec![true; places.len()])
+    parse_markers_where(text, |ranges| vec![true; ranges.len()])
 }
 
-/// Reads those markers of a message that count. The sender's own ones are asked about by their places, all
-/// at once and in order; one that does not count is told as unheard and stays in the clean text.
+/// Reads those markers of a message that count. The sender's own ones are asked about by their ranges, all
+/// at once and in order; a marker that does not count is reported as ignored and stays in the clean text.
 pub fn parse_markers_where(
     text: &str,
     counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
@@ -77,7 +77,7 @@ pub fn parse_markers_where(
     markers
 }
 
-/// The ranges of a text that are left without the markers that count, in order: joined, they are what
+/// Returns the ranges of a text that are left without the markers that count, in order: joined, they are what
 /// [`parse_markers_where`] gives as the clean text.
 pub fn kept_ranges_where(
     text: &str,
@@ -94,8 +94,8 @@ fn counted(
     let (mut markers, _) = judged(text);
     markers.retain(|(marker, _)| marker.kind != Kind::TaskBlock);
     let own = markers.iter().filter(|(_, words)| *words == Words::Own);
-    let places: Vec<Range<usize>> = own.map(|(marker, _)| marker.whole.clone()).collect();
-    let mut counts = if places.is_empty() { Vec::new() } else { counting(&places) }.into_iter();
+    let ranges: Vec<Range<usize>> = own.map(|(marker, _)| marker.whole.clone()).collect();
+    let mut counts = if ranges.is_empty() { Vec::new() } else { counting(&ranges) }.into_iter();
     for (marker, words) in markers {
         match words {
             Words::Own if counts.next().unwrap_or(true) => found.push(marker),
@@ -108,22 +108,23 @@ fn counted(
     (found, unheard)
 }
 
-/// Whose words stand at these places. What is part of a marker outside code is the marker's: [`Words::Foreign`].
-pub fn whose_words(text: &str, places: &[Range<usize>]) -> Vec<Words> {
-    if places.is_empty() {
+/// Returns whose words stand at these ranges. What is part of a marker outside code is the marker's:
+/// [`Words::Foreign`].
+pub fn whose_words(text: &str, ranges: &[Range<usize>]) -> Vec<Words> {
+    if ranges.is_empty() {
         return Vec::new();
     }
     let (found, judge) = judged(text);
-    let judge = judge.unwrap_or_else(|| Judge::of(text));
+    let judge = judge.unwrap_or_else(|| Judge::new(text));
     let markers: Vec<Range<usize>> = found.into_iter().map(|(marker, _)| marker.whole).collect();
-    let words = |place: &Range<usize>| match touches(&markers, place) {
+    let words = |range: &Range<usize>| match touches(&markers, range) {
         true => Words::Foreign,
-        false => judge.words_at(place),
+        false => judge.words_at(range),
     };
-    places.iter().map(words).collect()
+    ranges.iter().map(words).collect()
 }
 
-/// The markers outside code, in order, without overlaps, and whose words they are. A block is only its label.
+/// Returns the markers outside code, in order, without overlaps, and whose words they are. A block is only its label.
 /// Finding code costs some passes: there is a judge only for a text that has a marker at all.
 fn judged(text: &str) -> (Vec<(Found, Words)>, Option<Judge>) {
     let mut found: Vec<(Found, Words)> = Vec::new();
@@ -134,7 +135,7 @@ fn judged(text: &str) -> (Vec<(Found, Words)>, Option<Judge>) {
             continue;
         }
         let Some(marker) = scanner.marker_at(at) else { continue };
-        let judge = judge.get_or_insert_with(|| Judge::of(text));
+        let judge = judge.get_or_insert_with(|| Judge::new(text));
         if judge.code().touches(&marker.whole) && !judge.is_behind_open_fence(&marker.whole) {
             continue;
         }
@@ -151,7 +152,7 @@ fn items(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').map(trim).filter(|item| !item.is_empty())
 }
 
-/// A name with an intent behind it; only the last `!P1`, `!P2` or `!P3` is one.
+/// Returns a name with its intent: the last `!P1`, `!P2` or `!P3`.
 fn read_item(item: &str) -> Next {
     let plain = || Next { name: item.to_owned(), intent: Intent::default() };
     let Some((name, suffix)) = item.rsplit_once('!') else { return plain() };

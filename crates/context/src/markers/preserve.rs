@@ -1,7 +1,7 @@
 //! Stripping that keeps every byte outside markers: code, indentation and blank lines.
 //!
-//! A line that holds only markers goes whole. Elsewhere a marker goes with the blanks before it, or,
-//! at the start of a line, with the blanks behind it. What stands in code is no marker.
+//! A line with only markers is removed as a whole. Elsewhere a marker is removed with the spaces before it or, at the
+//! start of a line, with the spaces after it. Markers in code are text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,13 +24,13 @@ pub(super) fn without<'a>(text: &'a str, markers: &[Found]) -> Cow<'a, str> {
     Cow::Owned(ranges_without(text, markers).into_iter().map(|range| &text[range]).collect())
 }
 
-/// What is left of the text without these markers and the blanks that they leave. No range is empty.
+/// Returns what is left of the text without these markers and the spaces that they leave. No range is empty.
 pub(super) fn ranges_without(text: &str, markers: &[Found]) -> Vec<Range<usize>> {
     let mut kept = Vec::new();
     let mut until = 0;
     for group in groups(text, markers) {
         let gap = Gap::around(text, &group);
-        // The blanks before a group may have gone with the group before it.
+        // The spaces before a group may have gone with the group before it.
         kept.push(until..gap.range.start.max(until));
         until = gap.range.end;
         if gap.whole_line && until == text.len() && !text.ends_with('\n') {
@@ -42,7 +42,7 @@ pub(super) fn ranges_without(text: &str, markers: &[Found]) -> Vec<Range<usize>>
     kept
 }
 
-/// The markers outside code, in order, without overlaps, blocks with their text.
+/// Returns the markers outside code, in order, without overlaps, blocks with their text.
 fn markers_with_blocks(text: &str) -> Vec<Found> {
     let mut markers: Vec<Found> = Vec::new();
     let mut scanner = Scanner::new(text);
@@ -76,7 +76,7 @@ fn block_end(text: &str, body: usize, scanner: &mut Scanner<'_>, code: &Code) ->
     brackets(text, body).take_while(|at| *at < limit).find(|at| is_marker(at)).unwrap_or(limit)
 }
 
-/// Markers with only blanks between them, on one line, go together.
+/// Markers with only spaces between them, on one line, go together.
 fn groups<'a>(text: &'a str, markers: &'a [Found]) -> impl Iterator<Item = Range<usize>> + 'a {
     let blank_between = |left: &Found, right: &Found| {
         text.as_bytes()[left.whole.end..right.whole.start].iter().all(|byte| is_blank(*byte))
@@ -94,10 +94,10 @@ struct Gap {
 impl Gap {
     fn around(text: &str, group: &Range<usize>) -> Self {
         let bytes = text.as_bytes();
-        let blanks_before =
+        let spaces_before =
             bytes[..group.start].iter().rev().take_while(|byte| is_blank(**byte)).count();
-        let blanks_after = bytes[group.end..].iter().take_while(|byte| is_blank(**byte)).count();
-        let (start, end) = (group.start - blanks_before, group.end + blanks_after);
+        let spaces_after = bytes[group.end..].iter().take_while(|byte| is_blank(**byte)).count();
+        let (start, end) = (group.start - spaces_before, group.end + spaces_after);
         let starts_line = start == 0 || bytes[start - 1] == b'\n';
         let ends_line = end == text.len() || bytes[end] == b'\n';
         let range = match (starts_line, ends_line) {

@@ -70,8 +70,8 @@ impl<'t> Scanner<'t> {
         brackets(self.text, from).find_map(|at| self.marker_of(kind, at))
     }
 
-    /// Where the paragraph that holds this place ends: at the line break before a blank line, or at
-    /// the end of the text.
+    /// Returns where the paragraph that holds this place ends: at the line break before a blank
+    /// line, or at the end of the text.
     pub(super) fn paragraph_end(&mut self, from: usize) -> usize {
         let text = self.text;
         self.blank_line.get(from, |from| find_blank_line(text, from)).unwrap_or(text.len())
@@ -95,7 +95,7 @@ impl<'t> Scanner<'t> {
 }
 
 impl Ahead {
-    /// The first place at or behind `from` where it stands; asked for ascending places.
+    /// Returns its first position at or after `from`. Callers ask for ascending positions.
     pub(super) fn get(
         &mut self,
         from: usize,

@@ -36,7 +36,7 @@ pub(super) fn is_date(term: u64) -> bool {
 /// How questions for a time begin.
 const WHEN: [&str; 6] = ["when", "wann", "cuándo", "cuando", "quand", "quando"];
 
-/// The same in scripts without blanks.
+/// The same in scripts without spaces.
 const WHEN_DENSE: [&str; 4] = ["什么时候", "何时", "いつ", "언제"];
 
 /// What is asked for behind "what" and "which".

@@ -11,7 +11,7 @@ use super::score::Asked;
 /// The maximum number of words that are added.
 const TERMS_MAX: usize = 20;
 /// The share of the total weight that the added words get, in percent.
-const ADDED_PERCENT: u128 = 40;
+const ADDED_PERCENT: u128 = 25;
 /// A word is not added if more than one passage in five has it.
 const COMMON: u64 = 5;
 /// The minimum length that a text counts with, in terms. Without it the words of very short texts would get too much weight.
@@ -89,7 +89,7 @@ mod tests {
         let mut index = RecallIndex::new();
         for (at, text) in messages.iter().enumerate() {
             let parts = [Part::text(*text)].into_iter().collect();
-            index.add(at, &Message::of_role(Role::User, parts));
+            index.add(at, &Message::with_role(Role::User, parts));
         }
         let asked = vec![Asked { term: hash_of("garden"), value: 1_000, passages: 1 }];
         let texts: Vec<(u64, String)> = best.iter().map(|text| (10, (*text).to_owned())).collect();

@@ -14,18 +14,18 @@ pub(super) const NO_HEAD: u32 = u32::MAX;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Heads {
-    calls: BTreeMap<Seat, Box<str>>,
+    calls: BTreeMap<Location, Box<str>>,
     heads: Vec<Head>,
     postings: Postings,
 }
 
 /// Where a call or a result stands: the hash of the call's id, the place of its message, and its part.
 /// An id may come again; the newest call before a result is its call.
-type Seat = (u64, usize, usize);
+type Location = (u64, usize, usize);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Head {
-    seat: Seat,
+    location: Location,
     /// The passages, all of one message.
     spans: Range<u32>,
     is_file: bool,
@@ -36,8 +36,8 @@ const ARGUMENT_BYTES_MAX: usize = 300;
 
 impl Heads {
     pub(super) fn add_call(&mut self, call: &ToolCall, place: usize, part: usize) {
-        let seat = (hash_of(&call.tool_call_id), place, part);
-        self.calls.insert(seat, subject(call).into());
+        let location = (hash_of(&call.tool_call_id), place, part);
+        self.calls.insert(location, subject(call).into());
     }
 
     /// Notes the passages of a call or its result. Gives the number of the head, if the call is known.
@@ -49,7 +49,7 @@ impl Heads {
         spans: Range<usize>,
     ) -> Option<u32> {
         let spans = u32::try_from(spans.start).ok()?..u32::try_from(spans.end).ok()?;
-        self.add(Head { seat: (hash_of(call), place, part), spans, is_file: false })
+        self.add(Head { location: (hash_of(call), place, part), spans, is_file: false })
     }
 
     fn add(&mut self, mut head: Head) -> Option<u32> {
@@ -57,7 +57,7 @@ impl Heads {
         if head.spans.is_empty() || number >= NUMBERS_MAX {
             return None;
         }
-        let (_, subject) = self.calls.range((head.seat.0, 0, 0)..=head.seat).next_back()?;
+        let (_, subject) = self.calls.range((head.location.0, 0, 0)..=head.location).next_back()?;
         head.is_file = subject.lines().any(names_file);
         let mut all = Vec::new();
         terms(subject, &mut |term, _| all.push(term));
@@ -122,7 +122,7 @@ fn subject(call: &ToolCall) -> String {
     subject
 }
 
-/// Whether an argument is the path of a file: no blanks, and a name with an ending.
+/// Whether an argument is the path of a file: no spaces, and a name with an ending.
 fn names_file(argument: &str) -> bool {
     const ENDING_BYTES_MAX: usize = 8;
     let name = argument.rsplit(['/', '\\']).next().unwrap_or_default();

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn without_line_ends_blanks_are_cut_behind_and_else_anything() {
+    fn without_line_ends_the_cut_is_after_a_space_or_anywhere() {
         assert_eq!(lengths(&"x".repeat(4_100), false), [2_000, 2_000, 100]);
         assert_eq!(lengths(&"123456 ".repeat(600), false), [1_995, 1_995, 210]);
         assert_eq!(lengths(&"漢".repeat(1_000), false), [1_998, 1_002]);

@@ -6,8 +6,8 @@ use std::collections::hash_map::Entry;
 
 use tertulia_session::search::rank::REPEATS_MAX;
 
-/// Passages by term. Nothing depends on the order in which the map is walked; its keys come from
-/// strangers, so it keeps the standard hasher.
+/// Passages by term. Nothing depends on the order in which the map is walked. Its keys come from
+/// untrusted texts, so it keeps the standard hasher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Postings {
     lists: HashMap<u64, List>,

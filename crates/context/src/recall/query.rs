@@ -21,7 +21,7 @@ pub struct RecallQuery<'a> {
 }
 
 /// The weight of the newest message, and of a request that is the newest message.
-const NEWEST: u64 = 1_000;
+pub(super) const NEWEST: u64 = 1_000;
 /// The weight of a request whose answer is under way: the newest messages say more.
 const REQUEST_UNDER_WAY: u64 = 200;
 /// Each message counts for half of the next one.
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     fn message(text: &str) -> Message {
-        Message::of_role(Role::User, [Part::text(text)].into_iter().collect())
+        Message::with_role(Role::User, [Part::text(text)].into_iter().collect())
     }
 
     fn weight(query: &RecallQuery<'_>, term: &str) -> u64 {

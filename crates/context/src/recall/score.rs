@@ -5,11 +5,13 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use tertulia_session::search::rank::{Saturation, UNIT, rarity};
+use tertulia_session::search::rank::{Saturation, UNIT, kind_weight, rarity};
+use tertulia_session::search::terms::TermKind;
 
 use super::dates::{asks_when, is_date};
+use super::days::{NamedDay, named_days};
 use super::expansion::expanded;
-use super::query::RecallQuery;
+use super::query::{NEWEST, RecallQuery};
 use super::{RecallIndex, Span, Voice, speaker_of};
 
 pub(super) struct Asked {
@@ -84,6 +86,7 @@ struct Preference {
     is_new: bool,
     speakers: HashSet<u32>,
     asks_when: bool,
+    days: Vec<NamedDay>,
 }
 
 /// The factors for passages of a named speaker and for passages that name a time, in percent.
@@ -95,11 +98,13 @@ impl Preference {
         let terms = query.of_request();
         let is_new = !terms.is_empty();
         let speakers = terms.into_keys().map(speaker_of).collect();
-        Self { is_new, speakers, asks_when: is_new && asks_when(&query.request_text()) }
+        let text = if is_new { query.request_text() } else { String::new() };
+        Self { is_new, speakers, asks_when: asks_when(&text), days: named_days(&text) }
     }
 
     fn scores(&self, index: &RecallIndex, asked: &[Asked]) -> Vec<u64> {
         let mut scores = own_scores(index, asked);
+        self.add_days(index, &mut scores);
         for (score, span) in scores.iter_mut().zip(&index.spans) {
             if self.speakers.contains(&span.speaker) {
                 *score = *score * SPEAKER_PERCENT / 100;
@@ -109,6 +114,19 @@ impl Preference {
             }
         }
         scores
+    }
+
+    /// A day that is named counts like a word that all messages of the day have.
+    fn add_days(&self, index: &RecallIndex, scores: &mut [u64]) {
+        for named in &self.days {
+            let said = |span: &&Span| span.day.is(named);
+            let holders = index.spans.iter().filter(said).count() as u64;
+            let weight = NEWEST * kind_weight(TermKind::Word) * DATE_WEIGHT;
+            let value = weight * rarity(holders, index.spans.len() as u64);
+            for (score, _) in scores.iter_mut().zip(&index.spans).filter(|(_, span)| said(span)) {
+                *score += value;
+            }
+        }
     }
 }
 
@@ -162,7 +180,7 @@ fn own_scores(index: &RecallIndex, asked: &[Asked]) -> Vec<u64> {
         for posting in index.postings.of(*term) {
             let number = posting.number();
             if let (Some(score), Some(span)) = (scores.get_mut(number), index.spans.get(number)) {
-                *score += value * saturation.of(span.terms, posting.repeats()) / UNIT;
+                *score += value * saturation.fraction(span.terms, posting.repeats()) / UNIT;
             }
         }
         for spans in index.heads.spans_of(*term) {
@@ -245,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_neighbour_gets_a_part_and_a_stranger_nothing() {
+    fn a_neighbour_gets_a_part_and_any_other_message_nothing() {
         let span = |place, voice| Span {
             place,
             part: 0,
@@ -255,6 +273,7 @@ mod tests {
             terms: 1,
             gist: 0,
             speaker: 0,
+            day: Default::default(),
             escaped: false,
             is_dated: false,
             voice,

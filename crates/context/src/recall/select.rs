@@ -9,6 +9,7 @@ use crate::tokens::Tokenizer;
 
 struct Chosen<'s> {
     span: &'s Span,
+    score: u64,
     text: String,
     tokens: u64,
 }
@@ -37,6 +38,11 @@ pub struct RecallBudget {
 
 /// What the line before the passages of a message costs, about.
 const HEAD_TOKENS: u64 = 6;
+/// The same where the message before or behind it comes back too.
+const NEXT_HEAD_TOKENS: u64 = 3;
+
+/// A text of this many bytes is worth half of its score: of two that answer as well, the shorter one leaves room for others.
+const HALF_BYTES: u64 = 1_000;
 
 /// A message comes back whole if it takes no more than this part of the budget, as a divisor.
 const WHOLE_SHARE: u64 = 3;
@@ -56,19 +62,19 @@ pub(super) fn select(
     cut: impl Fn(&Span) -> Option<String>,
 ) -> Vec<Passage> {
     // From the best one on, the newer of two equals, while they fit.
-    let found = scores.iter().copied().zip(0..spans.len());
-    let mut best: BinaryHeap<(u64, usize)> = found.filter(|&(score, _)| score > 0).collect();
+    let mut best = BinaryHeap::from(worth(spans, scores, budget.max_tokens));
     let mut chosen = Vec::new();
     let (mut is_taken, mut messages) = (vec![false; spans.len()], HashSet::new());
     let mut gists = HashSet::new();
-    let choose = |span| {
+    let choose = |span, score| {
         let text = cut(span)?;
         let tokens = tokenizer.count(&text).tokens;
-        Some(Chosen { span, text, tokens })
+        Some(Chosen { span, score, text, tokens })
     };
     let (mut left, mut misfits) = (budget.max_tokens, 0);
     let mut scope = budget.scope_tokens;
-    while let (Some((_, number)), true) = (best.pop(), left.min(scope) > 0 && misfits < MISFITS_MAX)
+    while let (Some((score, number)), true) =
+        (best.pop(), left.min(scope) > 0 && misfits < MISFITS_MAX)
     {
         let Some(span) = spans.get(number).filter(|span| span.terms > 0) else { continue };
         match standing(span) {
@@ -84,9 +90,10 @@ pub(super) fn select(
         if is_taken[number] || gists.contains(&span.gist) {
             continue;
         }
-        let head = if messages.contains(&span.place) { 0 } else { HEAD_TOKENS };
+        let head = head_tokens(span.place, &messages);
         let pieces = |numbers: Range<usize>, max: u64| {
-            let pieces: Option<Vec<Chosen<'_>>> = spans[numbers].iter().map(&choose).collect();
+            let pieces = spans[numbers].iter().map(|span| choose(span, score));
+            let pieces: Option<Vec<Chosen<'_>>> = pieces.collect();
             let tokens = |pieces: &[Chosen<'_>]| pieces.iter().map(|one| one.tokens).sum::<u64>();
             pieces
                 .map(|pieces| (head + tokens(&pieces), pieces))
@@ -111,6 +118,37 @@ pub(super) fn select(
         chosen.extend(taken);
     }
     fitted(chosen, budget.max_tokens, tokenizer)
+}
+
+/// What the line before the passages of this message costs beside the messages that are chosen, about.
+fn head_tokens(place: usize, chosen: &HashSet<usize>) -> u64 {
+    let is_chosen = |place: Option<usize>| place.is_some_and(|place| chosen.contains(&place));
+    match is_chosen(Some(place)) {
+        true => 0,
+        false if is_chosen(place.checked_sub(1)) => NEXT_HEAD_TOKENS,
+        false if is_chosen(place.checked_add(1)) => NEXT_HEAD_TOKENS,
+        false => HEAD_TOKENS,
+    }
+}
+
+/// The passages that were found, each with its score by the room that it takes: that of its whole text if that may come
+/// back, else its own.
+fn worth(spans: &[Span], scores: &[u64], max_tokens: u64) -> Vec<(u64, usize)> {
+    let whole_max = max_tokens.saturating_mul(TOKEN_BYTES) / WHOLE_SHARE;
+    let mut found = Vec::new();
+    let mut number = 0;
+    for text in spans.chunk_by(|a, b| (a.place, a.part) == (b.place, b.part)) {
+        let whole = bytes(text);
+        for span in text {
+            let score = scores.get(number).copied().unwrap_or_default();
+            let room = if whole <= whole_max { whole } else { bytes(std::slice::from_ref(span)) };
+            if score > 0 {
+                found.push((score.saturating_mul(HALF_BYTES) / (HALF_BYTES + room), number));
+            }
+            number += 1;
+        }
+    }
+    found
 }
 
 /// The chosen passages, as many as fit when they are joined.
@@ -153,7 +191,8 @@ fn joined(chosen: &[Chosen<'_>], tokenizer: &Tokenizer) -> Vec<Passage> {
             [one] => one.tokens,
             _ => tokenizer.count(&text).tokens,
         };
-        Some(Passage { place: first.span.place, text, tokens })
+        let score = pieces.iter().map(|piece| piece.score).max().unwrap_or_default();
+        Some(Passage { place: first.span.place, text, tokens, score })
     };
     order.chunk_by(touch).filter_map(join).collect()
 }

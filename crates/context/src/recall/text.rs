@@ -92,7 +92,7 @@ mod tests {
         let content = Json::parse(content).unwrap();
         let result = ToolResult { tool_call_id: "1".into(), is_error: false, content };
         let part = Part::new(PartKind::ToolResult(Box::new(result)));
-        Message::of_role(Role::Tool, [Part::text("first"), part].into_iter().collect())
+        Message::with_role(Role::Tool, [Part::text("first"), part].into_iter().collect())
     }
 
     fn texts(message: &Message) -> Vec<String> {

@@ -18,7 +18,7 @@ pub struct TokenCache {
     misses: u64,
 }
 
-/// 128 bits of hash, and the length beside them: texts that a stranger made to collide in one half differ in the other.
+/// 128 bits of hash, and the length beside them: texts that somebody made to collide in one half differ in the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     halves: [u64; 2],
@@ -29,7 +29,7 @@ struct Key {
 const DEFAULT_COUNTS_MAX: usize = 65_536;
 
 impl TokenCache {
-    /// A cache of at most this many counts, and at least two.
+    /// Creates a cache of at most this many counts, and at least two.
     pub fn new(counts_max: usize) -> Self {
         Self {
             young: HashMap::new(),
@@ -39,9 +39,9 @@ impl TokenCache {
         }
     }
 
-    /// The count of this text: remembered, or counted now and remembered.
+    /// Returns the count of this text: remembered, or counted now and remembered.
     pub fn count(&mut self, tokenizer: &Tokenizer, text: &str) -> TokenCount {
-        let key = Key::of(tokenizer, text);
+        let key = Key::new(tokenizer, text);
         if let Some(count) = self.young.get(&key) {
             return *count;
         }
@@ -55,10 +55,10 @@ impl TokenCache {
 
     /// Takes over a count that was made elsewhere, such as one stored with an entry.
     pub fn insert(&mut self, tokenizer: &Tokenizer, text: &str, count: TokenCount) {
-        self.remember(Key::of(tokenizer, text), count);
+        self.remember(Key::new(tokenizer, text), count);
     }
 
-    /// How many texts it had to have counted.
+    /// Returns the number of cache misses.
     pub fn misses(&self) -> u64 {
         self.misses
     }
@@ -78,7 +78,7 @@ impl Default for TokenCache {
 }
 
 impl Key {
-    fn of(tokenizer: &Tokenizer, text: &str) -> Self {
+    fn new(tokenizer: &Tokenizer, text: &str) -> Self {
         let half = |seed: u64| {
             let mut hasher = DefaultHasher::new();
             (seed, tokenizer.id(), text).hash(&mut hasher);

@@ -1,5 +1,5 @@
-//! What a provider reports, held against what was estimated: the ratio corrects the next estimates.
-//! Pure and deterministic: the same reports in the same order give the same ratio, without floats.
+//! Compares the counts that a provider reports with the estimates; the ratio corrects later estimates. Pure and
+//! deterministic: the same reports in the same order give the same ratio, without floats.
 
 use super::TokenCount;
 
@@ -49,19 +49,19 @@ impl Calibration {
         }
     }
 
-    /// The ratio in thousandths: 1,000 before the first report, never out of its bounds.
+    /// Returns the ratio in thousandths: 1,000 before the first report, never out of its bounds.
     pub fn permille(&self) -> u64 {
         let reported = (self.reported + PRIOR_TOKENS) * 1_000;
         let ratio = reported / (self.estimated + PRIOR_TOKENS);
         ratio.clamp(CALIBRATION_PERMILLE_MIN, CALIBRATION_PERMILLE_MAX)
     }
 
-    /// How many reports it has seen.
+    /// Returns how many reports it has seen.
     pub fn reports(&self) -> u64 {
         self.reports
     }
 
-    /// The corrected estimate, rounded up. An exact count stays.
+    /// Returns the corrected estimate, rounded up. An exact count stays.
     pub fn apply(&self, count: TokenCount) -> TokenCount {
         if count.is_exact {
             return count;

@@ -20,7 +20,7 @@ impl TokenCount {
         Self { tokens, is_exact: true }
     }
 
-    /// A guess.
+    /// Creates an estimate.
     pub const fn estimated(tokens: u64) -> Self {
         Self { tokens, is_exact: false }
     }

@@ -20,8 +20,8 @@ mod price {
     pub(super) const PUNCTUATION_RUN: u64 = 93;
     pub(super) const PUNCTUATION: u64 = 17;
     pub(super) const LINE_BREAKS: u64 = 35;
-    /// Blanks that are more than the one between two words.
-    pub(super) const BLANKS: u64 = 102;
+    /// Spaces that are more than the one between two words.
+    pub(super) const SPACES: u64 = 102;
     pub(super) const HAN: u64 = 135;
     pub(super) const KANA: u64 = 95;
     pub(super) const HANGUL: u64 = 147;
@@ -55,13 +55,13 @@ enum Before {
     Digit,
     Punctuation,
     LineBreak,
-    Blank,
-    /// Blanks whose price is paid.
-    Blanks,
+    Space,
+    /// Spaces whose price is paid.
+    Spaces,
     Other,
 }
 
-/// The tokens of this text, rounded up.
+/// Returns the tokens of this text, rounded up.
 ///
 /// Every character costs something or nothing, never less: a longer text is never cheaper. A text
 /// begins as a line does, so that prices of lines add up to that of the text.
@@ -87,7 +87,7 @@ impl Scan {
             'A'..='Z' => self.letter(Before::Capital),
             '0'..='9' => self.run(Before::Digit, price::DIGIT_RUN, price::DIGIT),
             '\n' | '\r' => self.run(Before::LineBreak, price::LINE_BREAKS, 0),
-            ' ' | '\t' => self.blank(character),
+            ' ' | '\t' => self.space(character),
             '\0'..='\x7f' => {
                 self.run(Before::Punctuation, price::PUNCTUATION_RUN, price::PUNCTUATION)
             }
@@ -118,11 +118,11 @@ impl Scan {
     }
 
     /// One space between two words belongs to the second; indentation, tabs and longer runs are tokens of their own.
-    fn blank(&mut self, character: char) -> u64 {
+    fn space(&mut self, character: char) -> u64 {
         let (before, price) = match (self.before, character) {
-            (Before::Blanks, _) => (Before::Blanks, 0),
-            (Before::Blank | Before::LineBreak, _) | (_, '\t') => (Before::Blanks, price::BLANKS),
-            _ => (Before::Blank, 0),
+            (Before::Spaces, _) => (Before::Spaces, 0),
+            (Before::Space | Before::LineBreak, _) | (_, '\t') => (Before::Spaces, price::SPACES),
+            _ => (Before::Space, 0),
         };
         self.before = before;
         price
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn one_blank_between_words_is_free_and_indentation_is_not() {
+    fn one_space_between_words_is_free_and_indentation_is_not() {
         check("a b", 2 * (87 + 5));
         check("a  b", 2 * (87 + 5) + 102);
         check("a\n    b", 2 * (87 + 5) + 35 + 102);

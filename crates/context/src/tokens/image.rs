@@ -1,5 +1,5 @@
-//! What a picture costs: by its width and height, read from the first bytes, never by the length of
-//! its base64. The formulas are the vendors' published ones; [`super::MessageCounter`] calls them.
+//! Counts the tokens of a picture by its width and height, read from the first bytes, never by the length of its
+//! base64. The formulas are published by the vendors; [`super::MessageCounter`] calls them.
 
 mod base64;
 mod header;
@@ -20,7 +20,7 @@ pub fn read_dimensions(base64: &str) -> Option<Dimensions> {
 }
 
 impl Vendor {
-    /// What a picture of this size costs.
+    /// Returns the tokens of a picture of this size.
     pub fn image_tokens(self, size: Dimensions) -> u64 {
         match self {
             Self::Anthropic => anthropic(size),
@@ -29,7 +29,7 @@ impl Vendor {
         }
     }
 
-    /// What a picture costs whose size cannot be read: the most that Anthropic and OpenAI charge, and
+    /// Returns what a picture costs whose size cannot be read: the most that Anthropic and OpenAI charge, and
     /// for Google its own example of six tiles.
     pub fn unknown_image_tokens(self) -> u64 {
         match self {

@@ -1,5 +1,5 @@
-//! What a message, its parts and the tools cost: the words through a tokenizer, the wrappers from
-//! [`Vendor::overheads`], the pictures by their size. What cannot be counted gets a fixed price and a note.
+//! Counts the tokens of a message, its parts and the tools: the text with a tokenizer, the wrappers by
+//! [`Vendor::overheads`], the pictures by their size. Parts that cannot be counted get a fixed count and a note.
 
 use std::borrow::Cow;
 
@@ -60,7 +60,7 @@ pub struct ToolSpec {
 impl MessageCounter {
     /// Counts words with this tokenizer, and wrappers and pictures as is usual with it.
     pub fn new(tokenizer: Tokenizer) -> Self {
-        let vendor = Vendor::of(&tokenizer);
+        let vendor = Vendor::usual_for(&tokenizer);
         Self { tokenizer, vendor }
     }
 
@@ -69,17 +69,17 @@ impl MessageCounter {
         Self { tokenizer: model.tokenizer.clone(), vendor: model.vendor }
     }
 
-    /// What the message costs.
+    /// Returns the tokens of the message.
     pub fn count_message(&self, message: &Message) -> MessageCount {
         self.message(message, &mut |text| self.tokenizer.count(text))
     }
 
-    /// What the message costs; texts that were counted before are looked up.
+    /// Returns the tokens of the message; texts that were counted before come from the cache.
     pub fn count_message_cached(&self, message: &Message, cache: &mut TokenCache) -> MessageCount {
         self.message(message, &mut |text| cache.count(&self.tokenizer, text))
     }
 
-    /// What the model is told of these tools costs: each as JSON text, and its wrapper.
+    /// Returns the tokens of these tools: each as JSON text, and its wrapper.
     pub fn count_tools(&self, tools: &[ToolSpec]) -> TokenCount {
         if tools.is_empty() {
             return TokenCount::ZERO;
@@ -92,7 +92,7 @@ impl MessageCounter {
         specs + TokenCount::estimated(wrappers)
     }
 
-    /// What a request costs besides its messages and tools.
+    /// Returns the tokens of a request without its messages and tools.
     pub fn count_reply(&self) -> TokenCount {
         self.published(self.vendor.overheads().reply)
     }
@@ -176,7 +176,7 @@ type Count<'a> = dyn FnMut(&str) -> TokenCount + 'a;
 type Note<'a> = dyn FnMut(CountProblem) + 'a;
 
 impl ToolSpec {
-    /// The tool as JSON text, as it is counted.
+    /// Returns the tool as JSON text, as it is counted.
     pub fn to_json(&self) -> String {
         let quoted = |text: &str| Json::text(text).as_str().to_owned();
         let mut json = format!("{{\"name\":{}", quoted(&self.name));
@@ -197,8 +197,8 @@ fn other_part(other: &OtherPart, count: &mut Count<'_>) -> TokenCount {
     count(&other.kind) + payload
 }
 
-/// The arguments of a call as the model reads them, and how many there are: JSON text, or, what Claude's counts fit
-/// best, name by name with strings as they are. What is no object is counted as the text it is.
+/// Returns the arguments of a call as the model reads them, and how many there are: JSON text, or, what Claude's counts
+/// fit best, name by name with strings as they are. What is no object is counted as the text it is.
 fn arguments_text(arguments: &Json, vendor: Vendor) -> (Cow<'_, str>, u64) {
     let whole = Cow::Borrowed(arguments.as_str());
     let Ok(object) = Object::try_from(arguments.raw()) else { return (whole, 0) };

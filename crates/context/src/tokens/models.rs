@@ -1,5 +1,5 @@
-//! Model names and what is known of them: tokenizer, vendor, window. Data, in one table; a new model is
-//! a new line. Called by whoever has a model's name and needs a [`super::MessageCounter`].
+//! Known models with their tokenizer, vendor and window. Data in one table; a new model is a new line. Called by code
+//! that has a model's name and needs a [`super::MessageCounter`].
 
 use super::{Tokenizer, Vendor};
 
@@ -63,7 +63,7 @@ const fn gemma(prefix: &'static str, window: u64) -> Model {
     google(prefix, Tokenizer::Gemma, window)
 }
 
-/// A model with a vocabulary of its own, which is guessed at: with Claude's prices, the highest we know.
+/// Returns a model with its own, unknown vocabulary. Its tokens are estimated with Claude's weights, the highest known.
 const fn guessed(prefix: &'static str, window: u64) -> Model {
     open_ai(prefix, Tokenizer::Claude, Some(window))
 }

@@ -1,5 +1,5 @@
-//! What a request costs besides its words: roles, wrappers of tool calls and results, the tools'
-//! preamble. Data, one set for each vendor, with its source.
+//! The tokens of a request besides its text: roles, wrappers of tool calls and results, the preamble of tools. Data,
+//! one set per vendor, with its source.
 
 use super::Tokenizer;
 
@@ -73,8 +73,8 @@ const GOOGLE: Overheads = Overheads {
 };
 
 impl Vendor {
-    /// Whose messages are usually counted with this tokenizer.
-    pub fn of(tokenizer: &Tokenizer) -> Self {
+    /// Returns the vendor whose messages are usually counted with this tokenizer.
+    pub fn usual_for(tokenizer: &Tokenizer) -> Self {
         match tokenizer {
             Tokenizer::O200k | Tokenizer::Cl100k | Tokenizer::Bytes | Tokenizer::Custom(_) => {
                 Self::OpenAi
@@ -84,7 +84,7 @@ impl Vendor {
         }
     }
 
-    /// What this vendor's wrappers cost.
+    /// Returns the tokens of this vendor's wrappers.
     pub fn overheads(self) -> &'static Overheads {
         match self {
             Self::OpenAi => &OPEN_AI,

@@ -1,5 +1,5 @@
-//! Who counts: a closed set of tokenizers, and a seam for one that a caller brings along. Values are
-//! cheap; what they need is loaded when the first text is counted.
+//! The tokenizers: a closed set, and a trait for one of the caller. Values are cheap; a vocabulary is loaded when the
+//! first text is counted.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,7 +35,7 @@ pub trait CountTokens: fmt::Debug + Send + Sync {
     /// The name under which counts are kept; another one for every way of counting.
     fn id(&self) -> &str;
 
-    /// The tokens of this text. Strings that look like control tokens are text.
+    /// Returns the tokens of this text. Strings that look like control tokens are text.
     fn count(&self, text: &str) -> TokenCount;
 }
 
@@ -46,7 +46,7 @@ impl Tokenizer {
     pub const BUILT_IN: [Self; 5] =
         [Self::O200k, Self::Cl100k, Self::Gemma, Self::Claude, Self::Bytes];
 
-    /// Its name.
+    /// Returns its name.
     pub fn id(&self) -> &str {
         match self {
             Self::O200k => "o200k",
@@ -58,7 +58,7 @@ impl Tokenizer {
         }
     }
 
-    /// Whether counting needs no vocabulary to be loaded first, which takes up to 0.6 s for Gemma and a few
+    /// Returns whether counting needs no vocabulary to be loaded first, which takes up to 0.6 s for Gemma and a few
     /// milliseconds for others.
     pub fn is_loaded(&self) -> bool {
         match self {
@@ -69,7 +69,7 @@ impl Tokenizer {
         }
     }
 
-    /// The tokens of this text. Strings such as `<|endoftext|>` are text like any other.
+    /// Returns the tokens of this text. Strings such as `<|endoftext|>` are text like any other.
     pub fn count(&self, text: &str) -> TokenCount {
         if text.is_empty() {
             return TokenCount::ZERO;

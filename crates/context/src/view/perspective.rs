@@ -1,5 +1,5 @@
-//! How the messages of a log read to one member: without markers, with labels that say who said what to whom,
-//! and with the places that every piece of their content comes from.
+//! The messages of a log as one member sees them: without markers, with labels that say who said what to whom, and
+//! with the source of every piece of their content.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -55,7 +55,7 @@ pub enum Piece {
 pub type Pieces = Vec<(Piece, usize)>;
 
 impl Perspective<'_> {
-    /// How a conversation without a team reads: the contract has one view for everybody.
+    /// Returns the perspective without a team: the contract has one view for everybody.
     pub(crate) fn of_contract(strip: Strip) -> Self {
         let strip = Stripping::Rewrite(strip);
         Self { member: "", strip, labels: Labels::Names, is_partial: |_| false }
@@ -130,7 +130,7 @@ impl Perspective<'_> {
             (true, _) => Role::Assistant,
             (false, _) => Role::User,
         };
-        Message::of_role(role, parts)
+        Message::with_role(role, parts)
     }
 
     /// Returns a passage of an entry as an item of its own: no passage can look like another one.

@@ -33,12 +33,12 @@ impl Recall {
             self.index.retain(|ordinal| (first..until).contains(&ordinal));
         }
         for number in branch.said_from(self.range.end.max(first))..branch.said_count() {
-            let Some((index, _, message)) = branch.said(number) else { continue };
+            let Some((index, entry, message)) = branch.said(number) else { continue };
             let ordinal = branch.messages_before(index);
             if ordinal >= until {
                 break;
             }
-            self.index.add(ordinal, message);
+            self.index.add_said(ordinal, message, entry.timestamp.as_ref());
         }
         self.range = first..until;
     }

@@ -101,7 +101,7 @@ fn a_message_header_may_be_none() {
 }
 
 #[test]
-fn the_bytes_of_every_section_are_told() {
+fn the_bytes_of_every_section_are_reported() {
     let bytes = |assembler: Assembler| assembler.assemble(&everything()).bytes;
     assert_eq!(
         bytes(Assembler::claude()),

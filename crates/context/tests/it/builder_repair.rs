@@ -196,7 +196,7 @@ fn any_line() -> impl Strategy<Value = String> {
         .prop_map(|(role, words)| format!("{role} {}", words.join(" ")))
 }
 
-/// The rules of the providers, read off the finished list.
+/// Returns the rules of the providers, read off the finished list.
 fn broken_rule(lines: &[String]) -> Option<String> {
     let mut open: Vec<String> = Vec::new();
     for (place, line) in lines.iter().enumerate() {

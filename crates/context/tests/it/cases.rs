@@ -1,5 +1,5 @@
 //! The 120 cases of the contract: what goes in and what comes out, as data. Each is run through the
-//! same reading functions as the doors use.
+//! same reading functions as the program uses.
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ fn a_case_of_an_unknown_function_is_not_passed_over() {
     assert_eq!(answer("stripAllMakers", &json!("")), Err("no function stripAllMakers".to_owned()));
 }
 
-/// What the function of this name answers.
+/// Returns what the function of this name answers.
 fn answer(call: &str, given: &Value) -> Result<Value, String> {
     let answer = match call {
         "stripAllMarkers" => json!(strip_all_markers(text(given))),
@@ -212,7 +212,7 @@ fn read_snapshot(given: &Value) -> Result<ContextSnapshot, tertulia_context::Sna
     ContextSnapshot::read(&raw(given))
 }
 
-/// A number of an object that may not be there.
+/// Returns a number of an object that may not be there.
 fn number(object: &Value, name: &str) -> Result<Option<u64>, String> {
     if object.is_null() {
         return Ok(None);
@@ -230,7 +230,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-/// The value with every `{"repeat": text, "count": n}` written out.
+/// Returns the value with every `{"repeat": text, "count": n}` written out.
 fn expanded(value: &Value) -> Value {
     match value {
         Value::Object(fields) => match (&value["repeat"], &value["count"]) {

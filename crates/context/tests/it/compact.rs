@@ -17,7 +17,7 @@ type Session = Vec<(EntryId, Message)>;
 
 fn message(place: usize, line: &str) -> Message {
     let call_id = |place: usize| format!("call-{place}").into_boxed_str();
-    let of = |role, kind| Message::of_role(role, [Part::new(kind)].into_iter().collect());
+    let of = |role, kind| Message::with_role(role, [Part::new(kind)].into_iter().collect());
     let text = |role, text: &str| of(role, PartKind::Text(text.to_owned()));
     let result = |text: &str, is_error| {
         let (tool_call_id, content) = (call_id(place.saturating_sub(1)), Json::text(text));
@@ -120,7 +120,7 @@ const ENGLISH: [&str; 14] = [
 ];
 
 #[test]
-fn an_english_session_is_told_by_its_goal_rules_deeds_and_names() {
+fn the_summary_of_an_english_session_has_its_goal_rules_actions_and_names() {
     insta::assert_snapshot!(summary(&session(0, &ENGLISH), None, 400), @r"
     ## Goal
     - [e0] Fix the login timeout in src/auth/session.rs. You must never change the public API.
@@ -158,7 +158,7 @@ const CHINESE: [&str; 9] = [
 ];
 
 #[test]
-fn a_chinese_session_is_told_without_blanks_between_words() {
+fn a_chinese_session_is_summarised_without_spaces_between_words() {
     insta::assert_snapshot!(summary(&session(0, &CHINESE), None, 400), @r"
     ## Goal
     - [e0] 请给注册页面加上邮箱验证。密码必须至少8位，不要修改数据库结构。
@@ -189,7 +189,7 @@ const MEETING: [&str; 7] = [
 ];
 
 #[test]
-fn a_meeting_is_told_by_its_decisions_and_open_points_in_the_order_of_the_talk() {
+fn the_summary_of_a_meeting_has_decisions_and_open_points_in_order() {
     insta::assert_snapshot!(summary(&session(0, &MEETING), None, 400), @r"
     ## Goal
     - [e0] Make the import faster.
@@ -264,7 +264,7 @@ fn a_file_written_again_is_told_once() {
 }
 
 #[test]
-fn a_command_run_again_is_told_by_how_it_ended_last() {
+fn a_command_that_ran_twice_is_listed_with_its_last_result() {
     let failed = [r#"+bash {"command":"cargo test"}"#, "!Exit code 1\nerror: no such file"];
     let passed = [r#"+bash {"command":"cargo test\n# again"}"#, "=ok. 34 passed"];
     let text = summary(&session(0, &failed), None, 300);
@@ -288,7 +288,7 @@ fn commands_that_only_look_give_way_to_those_that_act() {
 }
 
 #[test]
-fn what_an_earlier_version_told_as_done_goes_among_files_and_commands() {
+fn what_an_earlier_version_listed_as_done_goes_among_files_and_commands() {
     let old = "## Goal\n- [e1] ship it\n## Done\n- [e2] wrote src/a.rs\n- [e3] ran make check → ok: fine\n- [e4] Fixed it.\n";
     let text = summary(&session(10, &["u go on", "a It is 5 o'clock."]), Some(old), 300);
     for part in ["## Files changed\n- [e2] src/a.rs\n", "- [e3] make check", "- [e4] Fixed it.\n"] {

@@ -7,7 +7,7 @@ mod parser;
 
 use tertulia_context::Assembler;
 
-/// The formats of team sessions.
+/// Returns the formats of team sessions.
 fn formats() -> [Assembler; 4] {
     let formats =
         [Assembler::claude(), Assembler::codex(), Assembler::gemini(), Assembler::labelled_text()];

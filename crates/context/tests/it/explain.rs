@@ -2,7 +2,7 @@
 
 use tertulia_context::{
     Assembler, ContextManager, ContextManagerOptions, ContextRequest, DropReason, Explanation,
-    Fate, PromptStatus, Section,
+    Outcome, PromptStatus, Section,
 };
 use tertulia_session::Message;
 
@@ -26,15 +26,15 @@ fn verdicts(table: &ContextManager) -> Vec<String> {
     let lines = explanation.verdicts().map(|verdict| {
         let message = verdict.entry;
         let name = &message.message.speaker.as_deref().unwrap().role_name;
-        let fate = match verdict.fate {
-            Fate::InPrompt { section: Section::Context, bytes } => {
+        let outcome = match verdict.outcome {
+            Outcome::InPrompt { section: Section::Context, bytes } => {
                 format!("context, {bytes} bytes")
             }
-            Fate::InPrompt { section: Section::Message, bytes } => {
+            Outcome::InPrompt { section: Section::Message, bytes } => {
                 format!("message, {bytes} bytes")
             }
-            Fate::Truncated { kept_bytes, bytes } => format!("{kept_bytes} of {bytes} bytes"),
-            Fate::Dropped { reason } => match reason {
+            Outcome::Truncated { kept_bytes, bytes } => format!("{kept_bytes} of {bytes} bytes"),
+            Outcome::Dropped { reason } => match reason {
                 DropReason::OutsideWindow { behind } => format!("outside the window by {behind}"),
                 DropReason::Duplicate { of } => format!("repeats {of}"),
                 DropReason::OverBudget { bytes } => format!("over budget, {bytes} bytes"),
@@ -42,7 +42,7 @@ fn verdicts(table: &ContextManager) -> Vec<String> {
             },
             other => panic!("{other:?}"),
         };
-        format!("{} {name}: {fate}", message.id)
+        format!("{} {name}: {outcome}", message.id)
     });
     lines.collect()
 }
@@ -168,10 +168,10 @@ fn the_verdicts_add_up_to_the_sections_of_the_prompt() {
         let explanation = explain(&table);
         let (mut lines, mut message) = (Vec::new(), 0);
         for verdict in explanation.verdicts() {
-            match verdict.fate {
-                Fate::InPrompt { section: Section::Context, bytes } => lines.push(bytes),
-                Fate::InPrompt { section: Section::Message, bytes: kept }
-                | Fate::Truncated { kept_bytes: kept, .. } => message = kept,
+            match verdict.outcome {
+                Outcome::InPrompt { section: Section::Context, bytes } => lines.push(bytes),
+                Outcome::InPrompt { section: Section::Message, bytes: kept }
+                | Outcome::Truncated { kept_bytes: kept, .. } => message = kept,
                 _ => {}
             }
         }
@@ -204,7 +204,7 @@ fn an_explanation_is_of_the_prompt_that_the_agent_gets() {
 }
 
 #[test]
-fn an_explanation_is_told_and_not_logged() {
+fn an_explanation_is_reported_and_not_logged() {
     let notes = Notes::default();
     let mut table = ContextManager::new(ContextManagerOptions {
         log_sink: Some(notes.sink()),

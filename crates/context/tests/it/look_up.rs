@@ -7,7 +7,7 @@ use tertulia_session::{Message, MessageId, Speaker, SpeakerType, Timestamp};
 
 use crate::table::{ann, imported, ivo, say, snapshot_of_ids};
 
-/// A conversation that forgets all but the newest messages.
+/// Returns a conversation that forgets all but the newest messages.
 fn forgetting(messages_max: usize) -> ContextManager {
     ContextManager::new(ContextManagerOptions {
         message_cap: Some(MessageCap {
@@ -18,7 +18,7 @@ fn forgetting(messages_max: usize) -> ContextManager {
     })
 }
 
-/// The words of the message of this id.
+/// Returns the words of the message of this id.
 fn by_id(table: &ContextManager, id: &str) -> Option<String> {
     let message = table.message_by_id(&MessageId::from(id))?;
     assert_eq!(message.id.to_string(), id);
@@ -96,7 +96,7 @@ fn archived_messages_are_not_found() {
 }
 
 #[test]
-fn speakers_are_told_apart_by_id_and_not_by_name() {
+fn speakers_are_distinguished_by_id_and_not_by_name() {
     let mut table = ContextManager::default();
     say(&mut table, &ann(), &["a1"]);
     say(&mut table, &ivo(), &["i1"]);

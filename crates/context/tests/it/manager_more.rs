@@ -12,7 +12,7 @@ use tertulia_session::{ConversationMessage, Fields, Message, MessageId};
 
 use crate::table::{Notes, ann, contents, context, ids, imported, say, snapshot_of_ids};
 
-/// A conversation that holds at most this many messages and notes `archived id`.
+/// Returns a conversation that holds at most this many messages and notes `archived id`.
 fn capped(messages_max: usize, notes: &Notes) -> ContextManager {
     let archive = notes.clone();
     ContextManager::new(ContextManagerOptions {
@@ -130,7 +130,7 @@ fn clearing_archives_nothing_and_counts_from_zero_again() {
 }
 
 #[test]
-fn a_message_is_stored_then_logged_then_told_and_only_then_another_is_archived() {
+fn a_message_is_stored_then_logged_then_reported_and_only_then_another_is_archived() {
     let notes = Notes::default();
     let mut table = capped(1, &notes);
     let first = table.add_message(Message::said(ann(), "1")).unwrap();
@@ -149,7 +149,7 @@ fn a_message_is_stored_then_logged_then_told_and_only_then_another_is_archived()
 }
 
 #[test]
-fn a_task_is_cut_before_it_is_told() {
+fn a_task_is_cut_before_it_is_reported() {
     let notes = Notes::default();
     let mut table = ContextManager::new(notes.hooked());
     table.set_team_task("x".repeat(5121));

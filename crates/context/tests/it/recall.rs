@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use tertulia_context::recall::{Passage, RecallIndex, RecallQuery};
 use tertulia_context::tokens::Tokenizer;
 use tertulia_session::json::Json;
-use tertulia_session::{Message, Part, PartKind, Role, ToolCall, ToolResult};
+use tertulia_session::{Message, Part, PartKind, Role, Timestamp, ToolCall, ToolResult};
 
 fn said(role: Role, text: &str) -> Message {
-    Message::of_role(role, [Part::text(text)].into_iter().collect())
+    Message::with_role(role, [Part::text(text)].into_iter().collect())
 }
 
 fn called(id: &str, arguments: &str) -> Message {
@@ -19,13 +19,13 @@ fn called(id: &str, arguments: &str) -> Message {
         raw_args_text: None,
     };
     let part = Part::new(PartKind::ToolCall(Box::new(call)));
-    Message::of_role(Role::Assistant, [part].into_iter().collect())
+    Message::with_role(Role::Assistant, [part].into_iter().collect())
 }
 
 fn answered(id: &str, text: &str) -> Message {
     let result = ToolResult { tool_call_id: id.into(), is_error: false, content: Json::text(text) };
     let part = Part::new(PartKind::ToolResult(Box::new(result)));
-    Message::of_role(Role::Tool, [part].into_iter().collect())
+    Message::with_role(Role::Tool, [part].into_iter().collect())
 }
 
 fn index_of(log: &[Message]) -> RecallIndex {
@@ -42,13 +42,13 @@ fn ask(index: &RecallIndex, log: &[Message], request: &str, max_tokens: u64) -> 
     index.search(&query, max_tokens, &Tokenizer::Bytes, |_| true, |place| log.get(place))
 }
 
-/// The place of the best passage: the one that is left when there is room for one only.
+/// Returns the place of the best passage: the one that is left when there is room for one only.
 fn best(log: &[Message], request: &str) -> Option<usize> {
     let max_tokens = 400;
     ask(&index_of(log), log, request, max_tokens).first().map(|passage| passage.place)
 }
 
-/// A text of a few hundred tokens, so that two of them do not fit beside each other.
+/// Returns a text of a few hundred tokens, so that two of them do not fit beside each other.
 fn long(words: &str) -> String {
     format!("{words} {}", "lorem ipsum dolor sit amet ".repeat(45))
 }
@@ -66,7 +66,33 @@ fn what_the_request_is_about_is_found() {
 }
 
 #[test]
-fn chinese_and_japanese_are_found_without_blanks() {
+fn a_request_that_names_a_day_finds_what_was_said_then() {
+    let log = ["a walk by the river", "soup for dinner", "a letter from home"];
+    let log = log.map(|text| said(Role::User, &long(text)));
+    let mut index = RecallIndex::new();
+    for (place, day) in ["2023-05-01", "2023-05-02", "2023-06-02"].into_iter().enumerate() {
+        let time: Timestamp = format!("{day}T10:00:00Z").parse().unwrap();
+        index.add_said(place, &log[place], Some(&time));
+    }
+    let best = |request| ask(&index, &log, request, 400).first().map(|passage| passage.place);
+    assert_eq!(best("Anything new on May 2nd?"), Some(1));
+    assert_eq!(best("Anything new in June?"), Some(2));
+    assert_eq!(best("Anything new on July 2nd?"), None);
+}
+
+#[test]
+fn of_two_texts_that_answer_as_well_the_shorter_comes_first() {
+    let short = "the invoice of March and more";
+    let log = [said(Role::User, short), said(Role::User, &long("the invoice of March and more"))];
+    let scores: Vec<u64> = ask(&index_of(&log), &log, "invoice of March", 10_000)
+        .into_iter()
+        .map(|passage| passage.score)
+        .collect();
+    assert!(scores[0] > scores[1], "{scores:?}");
+}
+
+#[test]
+fn chinese_and_japanese_are_found_without_spaces() {
     let log = [
         said(Role::User, &long("我们决定使用新的数据库来保存订单")),
         said(Role::User, &long("明日は東京タワーに行きます")),
@@ -185,7 +211,7 @@ fn messages() -> impl Strategy<Value = Vec<Message>> {
     prop::collection::vec(message, 0..12)
 }
 
-/// What a search for the last message finds.
+/// Returns what a search for the last message finds.
 fn search(
     index: &RecallIndex,
     log: &[Message],

@@ -1,4 +1,4 @@
-//! What assemblers take and give as JSON, as the doors read and write it.
+//! The input and output of assemblers as JSON, as the program reads and writes it.
 
 use tertulia_context::record::{Detail, PromptRecord, read_assembler_input};
 use tertulia_context::{Assembler, AssemblerInput, DEFAULT_MAX_BYTES};

@@ -10,12 +10,12 @@ use tertulia_context::{
 use tertulia_session::record::read_message;
 use tertulia_session::{ConversationMessage, Message, Speaker, SpeakerType, json};
 
-/// A person.
+/// Returns a person.
 pub(crate) fn ann() -> Speaker {
     Speaker::new("ann", "Ann", SpeakerType::Human)
 }
 
-/// An agent.
+/// Returns an agent.
 pub(crate) fn ivo() -> Speaker {
     Speaker::new("ivo", "Ivo", SpeakerType::Ai)
 }
@@ -25,7 +25,7 @@ pub(crate) fn lena() -> Speaker {
     Speaker::new("lena", "Lena", SpeakerType::Ai)
 }
 
-/// A conversation in which Ann said these texts.
+/// Returns a conversation in which Ann said these texts.
 pub(crate) fn ann_said(texts: &[&str]) -> ContextManager {
     let mut table = ContextManager::default();
     say(&mut table, &ann(), texts);
@@ -39,7 +39,7 @@ pub(crate) fn say(table: &mut ContextManager, speaker: &Speaker, texts: &[&str])
     }
 }
 
-/// Takes a message in as the doors do: from JSON.
+/// Reads a message from JSON, as the program does.
 pub(crate) fn add_json(
     table: &mut ContextManager,
     text: &str,
@@ -47,7 +47,7 @@ pub(crate) fn add_json(
     table.add_message(read_message(json::parse(text).unwrap())?)
 }
 
-/// A snapshot of messages that Ann said under these ids.
+/// Returns a snapshot of messages that Ann said under these ids.
 pub(crate) fn snapshot_of_ids(ids: &[&str]) -> ContextSnapshot {
     let message = |id: &&str| {
         serde_json::json!({
@@ -60,29 +60,29 @@ pub(crate) fn snapshot_of_ids(ids: &[&str]) -> ContextSnapshot {
     ContextSnapshot::parse(&snapshot.to_string()).unwrap()
 }
 
-/// A conversation under these ids.
+/// Returns a conversation under these ids.
 pub(crate) fn imported(ids: &[&str]) -> ContextManager {
     let mut table = ContextManager::default();
     table.import_snapshot(snapshot_of_ids(ids)).unwrap();
     table
 }
 
-/// What Ivo gets, with nothing special asked for.
+/// Returns what Ivo gets, with nothing special asked for.
 pub(crate) fn context(table: &ContextManager) -> AssemblerInput<'_> {
     table.get_context_for_agent("ivo", "claude", &ContextRequest::default())
 }
 
-/// What was said in a context.
+/// Returns what was said in a context.
 pub(crate) fn contents<'a>(input: &'a AssemblerInput<'_>) -> Vec<&'a str> {
     input.context_messages.iter().map(|message| &*message.content).collect()
 }
 
-/// The ids of all messages.
+/// Returns the ids of all messages.
 pub(crate) fn ids(table: &ContextManager) -> Vec<String> {
     table.messages().map(|message| message.id.to_string()).collect()
 }
 
-/// An input with nothing in it and the usual budget.
+/// Returns an input with nothing in it and the usual budget.
 pub(crate) fn nothing() -> AssemblerInput<'static> {
     AssemblerInput {
         context_messages: Vec::new(),
@@ -94,7 +94,7 @@ pub(crate) fn nothing() -> AssemblerInput<'static> {
     }
 }
 
-/// An input with something in every section.
+/// Returns an input with something in every section.
 pub(crate) fn everything() -> AssemblerInput<'static> {
     AssemblerInput {
         context_messages: vec![
@@ -114,7 +114,7 @@ pub(crate) fn within(max_bytes: u64, input: AssemblerInput<'static>) -> Assemble
     AssemblerInput { max_bytes, ..input }
 }
 
-/// A message of the context.
+/// Returns a message of the context.
 pub(crate) fn line(
     from: &'static str,
     to: Option<&'static str>,
@@ -138,7 +138,7 @@ impl Notes {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    /// A log sink that notes `level text`.
+    /// Returns a log sink that notes `level text`.
     pub(crate) fn sink(&self) -> LogSink {
         let notes = self.clone();
         Arc::new(move |level: LogLevel, text: &str| {

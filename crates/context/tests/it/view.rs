@@ -53,14 +53,10 @@ fn input(log: &[Entry]) -> ContextBuildInput<'_> {
 }
 
 fn builder(tokens: u64) -> ContextBuilder {
-    let mut config = ContextConfig::new(tokens);
-    config.recall_tokens = tokens / 8;
-    ContextBuilder::new(config)
-        .unwrap()
-        .with_compactor(tertulia_context::compact::Compactor::Extractive)
+    ContextBuilder::new(ContextConfig::new(tokens)).unwrap()
 }
 
-/// The messages of a build, each as `role: text`.
+/// Returns the messages of a build, each as `role: text`.
 fn lines(log: &[Entry]) -> Vec<String> {
     let built = builder(8_000).build_context(&input(log)).unwrap();
     let line =
@@ -96,7 +92,7 @@ fn what_is_redacted_is_not_sent() {
 }
 
 fn parts_message(name: &str, role: Role, parts: impl IntoIterator<Item = Part>) -> Message {
-    let mut message = Message::of_role(role, parts.into_iter().collect::<Parts>());
+    let mut message = Message::with_role(role, parts.into_iter().collect::<Parts>());
     message.speaker = Some(Speaker::new(name, name, SpeakerType::Ai).into());
     message
 }
@@ -240,7 +236,7 @@ proptest! {
     }
 }
 
-/// What is sent before the zone that changes, each as `role: text`.
+/// Returns what is sent before the zone that changes, each as `role: text`.
 fn history(built: &ContextBuildResult<'_>) -> Vec<String> {
     let is_stable = |source: &Source| matches!(source, Source::Summary(_) | Source::Entry(_));
     let sent = built.model_messages.iter().filter(|one| is_stable(&one.source));

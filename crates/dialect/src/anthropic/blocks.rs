@@ -1,4 +1,5 @@
-//! Parts, calls and results as content blocks. What Anthropic would refuse gives no block, and a note.
+//! Parts, calls and results as content blocks. What Anthropic would reject gives no block, but a
+//! note.
 
 use std::borrow::Cow;
 
@@ -12,13 +13,13 @@ use crate::content::{
     write_part,
 };
 use crate::fragment::Node;
-use crate::pairs::Call;
+use crate::normalize::Call;
 use crate::result_content::{self, Piece, said};
 use crate::surrogates::mended;
 use crate::turns::{Block, BlockKind};
 use crate::{Dialect, Note, NoteKind};
 
-/// A kept block or tool without the mark that it may have brought along: marks are counted.
+/// Removes the cache mark of a kept block or tool, because marks are counted.
 pub(super) fn kept(node: Node<'_>) -> Node<'_> {
     match node {
         Node::Raw(json) => Node::Raw(without_mark(&json).map_or(json, Cow::Owned)),
@@ -51,14 +52,16 @@ pub(super) fn content_block<'a>(
         Content::Thinking(_) if role != Role::Assistant => Err(NOT_THOUGHT),
         Content::Thinking(text) => {
             let signature = text_field(part.unknown_payload(), "signature");
-            let why = "it is not signed by Anthropic";
-            let signature = signature.ok_or(NoteKind::ThinkingLeftOut { why })?;
+            let reason = "it is not signed by Anthropic";
+            let signature = signature.ok_or(NoteKind::ThinkingLeftOut { reason })?;
             let fields = [("thinking", Node::text(text)), ("signature", Node::text(signature))];
             Ok((BlockKind::Thinking, Node::typed("thinking", fields)))
         }
         Content::Image(image) => match role {
             Role::System => Err(NO_IMAGE),
-            Role::Assistant => Err(NoteKind::ImageLeftOut { why: "an assistant turn takes none" }),
+            Role::Assistant => {
+                Err(NoteKind::ImageLeftOut { reason: "an assistant turn takes none" })
+            }
             Role::User | Role::Tool => Ok((BlockKind::Other, image_node(image)?)),
         },
         Content::Other(other) if role == Role::System => Err(no_other(other)),
@@ -95,7 +98,7 @@ pub(super) fn use_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
 }
 
 pub(super) fn result_blocks<'a>(calls: &[Call<'a>], notes: &mut Vec<Note>) -> Vec<Block<'a>> {
-    // The next request joins them.
+    // The next request merges them.
     let mut blocks = Vec::with_capacity(calls.len() + 1);
     blocks.extend(calls.iter().map(|call| result_block(call, notes)));
     blocks
@@ -118,7 +121,7 @@ fn result_block<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Block<'a> {
     Block::new(index, BlockKind::ToolResult, Node::Map(fields))
 }
 
-/// A text stays a text, blocks that Anthropic takes stay as they are; the rest is written anew.
+/// A text stays a text, and blocks that Anthropic accepts stay unchanged; the rest is rewritten.
 fn result_node<'a>(
     index: usize,
     result: &'a ToolResult,
@@ -127,7 +130,7 @@ fn result_node<'a>(
     if result.content.kind() == Kind::Array && are_blocks(&result.content) {
         return Some(Node::Raw(mended(&result.content)));
     }
-    let content = result_content::Content::of(result);
+    let content = result_content::Content::new(result);
     if let [Piece::Text(text)] = content.pieces.as_slice() {
         let is_empty = match text {
             Node::Words { words, .. } => words.0.is_empty(),
@@ -149,7 +152,7 @@ fn result_node<'a>(
     (!nodes.is_empty()).then_some(Node::List(nodes))
 }
 
-/// Whether a list holds nothing but blocks that may stand in a result.
+/// Returns whether a list contains only blocks that are allowed in a result.
 fn are_blocks(content: &Json) -> bool {
     let blocks = json::elements(content.raw()).ok();
     let is_block = |raw: &&json::RawValue| {

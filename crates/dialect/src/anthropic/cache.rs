@@ -1,7 +1,7 @@
 //! Cache breakpoints: at most four marks in a request, each on a block that may carry one.
 
 use crate::fragment::Node;
-use crate::pairs::is_volatile;
+use crate::normalize::is_volatile;
 use crate::turns::{Block, BlockKind, Turns};
 use crate::{ModelContext, Note, NoteKind};
 
@@ -13,8 +13,8 @@ fn push_mark(node: &mut Node<'_>) {
     node.push(MARK, Node::typed("ephemeral", []));
 }
 
-/// Places the marks: the last tool and the last system block first, then the last places among the
-/// messages, since a later mark covers all that stands before it.
+/// Sets the marks: first on the last tool and the last system block, then on the last messages,
+/// because a later mark covers everything before it.
 pub(super) fn mark<'a>(
     context: &ModelContext<'a>,
     tools: &mut [Node<'a>],
@@ -23,8 +23,8 @@ pub(super) fn mark<'a>(
     notes: &mut Vec<Note>,
 ) {
     let mut left = MARKS_MAX;
-    let wanted = wanted(context, notes);
-    if wanted.is_empty() {
+    let requested = requested(context, notes);
+    if requested.is_empty() {
         return;
     }
     if let Some(tool) = tools.last_mut() {
@@ -34,19 +34,19 @@ pub(super) fn mark<'a>(
     let first_system = system.first().map_or(usize::MAX, |block| block.index);
     let last_system = system.last().map_or(0, |block| block.index);
     let is_system = |at: &usize| (first_system..=last_system).contains(at);
-    if let Some(block) = system.last_mut().filter(|_| wanted.iter().any(is_system)) {
+    if let Some(block) = system.last_mut().filter(|_| requested.iter().any(is_system)) {
         push_mark(&mut block.node);
         left -= 1;
     }
-    for at in wanted.into_iter().rev().filter(|at| !is_system(at)) {
+    for at in requested.into_iter().rev().filter(|at| !is_system(at)) {
         if left == 0 {
             leave_out(at, "a request may have four", notes);
             continue;
         }
-        // A thinking block may not carry the mark, and leaves it to the one before.
-        let is_place =
+        // A thinking block may not have the mark; the block before it gets it.
+        let can_be_marked =
             |block: &&mut Block<'_>| block.index <= at && block.kind != BlockKind::Thinking;
-        match turns.blocks_mut().rev().find(is_place) {
+        match turns.blocks_mut().rev().find(can_be_marked) {
             Some(block) if block.is_breakpoint => {}
             Some(block) => {
                 block.is_breakpoint = true;
@@ -58,22 +58,22 @@ pub(super) fn mark<'a>(
     }
 }
 
-fn wanted(context: &ModelContext<'_>, notes: &mut Vec<Note>) -> Vec<usize> {
-    let mut wanted = context.cache_breakpoints.to_vec();
-    wanted.sort_unstable();
-    wanted.dedup();
-    wanted.retain(|&at| {
-        let why = match context.messages.get(at) {
+fn requested(context: &ModelContext<'_>, notes: &mut Vec<Note>) -> Vec<usize> {
+    let mut requested = context.cache_breakpoints.to_vec();
+    requested.sort_unstable();
+    requested.dedup();
+    requested.retain(|&at| {
+        let reason = match context.messages.get(at) {
             None => "there is no such message",
             Some(message) if is_volatile(message) => "volatile messages are not cached",
             Some(_) => return true,
         };
-        leave_out(at, why, notes);
+        leave_out(at, reason, notes);
         false
     });
-    wanted
+    requested
 }
 
-fn leave_out(at: usize, why: &'static str, notes: &mut Vec<Note>) {
-    notes.push(Note::on(at, NoteKind::BreakpointLeftOut { why }));
+fn leave_out(at: usize, reason: &'static str, notes: &mut Vec<Note>) {
+    notes.push(Note::on(at, NoteKind::BreakpointLeftOut { reason }));
 }

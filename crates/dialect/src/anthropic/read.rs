@@ -1,4 +1,4 @@
-//! Anthropic's JSON as messages: a request, a bare list of messages, or a response's message.
+//! Reads Anthropic's JSON as messages: a request, a bare list of messages, or a response's message.
 
 use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, each};
 use tertulia_session::{Image, Part, PartKind, Role, ToolCall, ToolResult};
@@ -10,7 +10,7 @@ use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Reading};
 
 /// Reads a request `{system?, messages, tools?}`, a list of messages, or one message, such as a
-/// response. A result becomes a tool message of its own; a block of another kind is kept whole.
+/// response. A result becomes a separate tool message; a block of another kind is kept whole.
 pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
     let mut reading = Reading::default();
     if is_list(raw) {
@@ -48,7 +48,7 @@ fn read_content(raw: &RawValue, role: Role, reading: &mut Reading) -> Result<(),
     Ok(())
 }
 
-/// A block, and whether it has a mark.
+/// Returns a block, and whether it has a cache mark.
 fn read_block(raw: &RawValue) -> Result<(Part, bool), FieldError> {
     let mut block = Object::try_from(raw)?;
     let kind = block.need_text("type")?;

@@ -1,5 +1,5 @@
-//! Gemini's JSON as messages: a request, a bare list of contents, one content, or a response. Both
-//! spellings of its fields are read, since the SDKs give both.
+//! Reads Gemini's JSON as messages: a request, a bare list of contents, one content, or a response.
+//! Reads both spellings of its fields, because the SDKs use both.
 
 use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, each, text};
 use tertulia_session::{Fields, Image, ImageSource, Part, PartKind, Role, ToolCall, ToolResult};
@@ -11,8 +11,8 @@ use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Reading};
 
 /// Reads a request `{systemInstruction?, contents, tools?}`, a list of contents, one content, or a
-/// response with `candidates`, of which the first counts. Calls without an id are numbered; a response
-/// without one belongs to the first open call of its name.
+/// response, of whose `candidates` only the first counts. Calls without an id are numbered; a
+/// response without one belongs to the first open call of its name.
 pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
     let mut reader = Reader::default();
     if is_list(raw) {
@@ -41,7 +41,7 @@ pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
 struct Reader {
     reading: Reading,
     calls: usize,
-    /// The calls that no response was read for yet: name and id.
+    /// Calls without a response so far: name and id.
     open: Vec<(Box<str>, Box<str>)>,
 }
 
@@ -122,7 +122,8 @@ impl Reader {
             None => *called == name,
         });
         let open = open.map(|at| self.open.remove(at).1);
-        // A response to nothing keeps its name, so that a renderer can say what it leaves out.
+        // A response without a call keeps its name, so that a renderer can report what it leaves
+        // out.
         let tool_call_id = id.or(open).unwrap_or(name);
         let (is_error, content) = match response.take_some("response") {
             Some(raw) => read_response(raw),
@@ -133,7 +134,7 @@ impl Reader {
     }
 }
 
-/// An object with nothing but `output` or `error` is what is in it.
+/// An object with only `output` or `error` is replaced by its content.
 fn read_response(raw: &RawValue) -> (bool, Json) {
     let fields: Vec<_> =
         Object::try_from(raw).map(|object| object.into_fields().collect()).unwrap_or_default();
@@ -144,7 +145,7 @@ fn read_response(raw: &RawValue) -> (bool, Json) {
     }
 }
 
-/// A picture; other files are Gemini's own parts.
+/// Reads a picture; other files are kept as Gemini's own parts.
 fn read_image(object: &mut Object<'_>) -> Result<Option<Image>, FieldError> {
     if let Some(raw) = either(object, "inlineData", "inline_data") {
         let mut blob = Object::try_from(raw).map_err(|error| error.within("inlineData"))?;
@@ -174,7 +175,7 @@ fn read_tools(raw: &RawValue) -> Result<Vec<Json>, FieldError> {
     each(list, read).map_err(|error| error.within("functionDeclarations"))
 }
 
-/// A field under one of its two spellings.
+/// Takes a field under one of its two spellings.
 fn either<'a>(object: &mut Object<'a>, camel: &str, snake: &str) -> Option<&'a RawValue> {
     let found = object.take_some(camel);
     let other = object.take_some(snake);

@@ -1,4 +1,5 @@
-//! Responses JSON as messages: a request, a bare list of items, or a response with its output.
+//! Reads Responses JSON as messages: a request, a bare list of items, or a response with its
+//! output.
 
 use tertulia_session::json::{FieldError, Json, Object, RawValue, each, elements, text};
 use tertulia_session::{Fields, Image, Part, PartKind, Parts, Role, ToolCall};
@@ -11,7 +12,7 @@ use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Reading, arguments};
 
 /// Reads a request `{instructions?, input, tools?}`, a list of items, or a response with `output`.
-/// The items of an answer (messages, reasoning, calls) that stand in a row are one message.
+/// Consecutive items of an answer (messages, reasoning, calls) form one message.
 pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
     let mut reader = Reader::default();
     if is_list(raw) {
@@ -141,7 +142,8 @@ fn read_call(mut item: Object<'_>) -> Result<Part, FieldError> {
     Ok(part(PartKind::ToolCall(Box::new(call)), item.rest()))
 }
 
-/// Reasoning with encrypted content and at most one summary is thinking; other reasoning is kept.
+/// Reasoning with encrypted content and at most one summary becomes thinking; other reasoning is
+/// kept.
 fn read_reasoning(raw: &RawValue, mut item: Object<'_>) -> Result<Part, FieldError> {
     let encrypted = item.take_text("encrypted_content")?;
     let summaries = item.take_with("summary", elements)?.unwrap_or_default();

@@ -1,9 +1,10 @@
-//! The Agent Client Protocol, as far as one turn needs it: JSON-RPC, one message a line. Called by
-//! [`super::StreamParser`] line by line. It reads what the agent says and notes in `asks` what is to be
-//! said back; [`AcpClient`] hands that to the `agent` room, which owns the pipes.
+//! The Agent Client Protocol, as far as one turn needs it: JSON-RPC, one message per line. Called
+//! by [`super::StreamParser`] line by line. It reads the agent's messages and collects in `asks`
+//! what has to be sent back; [`AcpClient`] passes that to the `agent` crate, which owns the pipes.
 //!
-//! Each of our requests is sent when the one before it was answered: `initialize`, `session/new`, the model
-//! if one is asked for, `session/prompt`. What the agent says before the last of them is no answer.
+//! Each of our requests is sent after the one before it was answered: `initialize`, `session/new`,
+//! the model if one is requested, `session/prompt`. Output before the last of them is not part of
+//! the answer.
 
 mod client;
 mod tool;
@@ -17,36 +18,36 @@ pub use client::{
     AcpAsk, AcpClient, AcpPermission, AcpPrompt, PermissionChoice, PermissionRequest,
 };
 
-use super::class::{ErrorClass, TurnError};
+use super::error_class::{ErrorClass, TurnError};
 use super::event::{Cost, Scope, Unparsed, Usage, ViolationKind};
-use super::pick::{Field, Refusal, Value, pick_line, shaped};
+use super::fields::{Field, Refusal, Value, read_fields, read_shape};
 use super::turn::Turn;
-use super::{Fate, Reading};
+use super::{LineKind, Reading};
 use client::{refused, request, text};
 use tool::Tools;
 
 #[derive(Debug, Default)]
 pub(super) struct Acp {
     phase: Phase,
-    /// Somebody answers the agent; a recorded talk needs no answers.
+    /// Somebody answers the agent; a recorded stream needs no answers.
     is_live: bool,
     asks: Vec<AcpAsk>,
     cwd: String,
     prompt: String,
     model: Option<String>,
-    /// Gemini repeats a text after a retry, without a word.
+    /// Gemini repeats a text after a retry without marking it.
     may_repeat: bool,
-    /// Codex says so, and then puts the complaint into the answer.
+    /// Codex reports this, and then puts the error text into the answer.
     is_system_error: bool,
-    /// A line was too long to be read: the text may have a hole.
-    pub(super) has_hole: bool,
+    /// A line was too long to be read: the text may have a gap.
+    pub(super) has_gap: bool,
     message_id: Option<Box<str>>,
     tools: Tools,
-    /// Agents count as they go; the last figure is told.
+    /// Agents report running totals; only the last one is passed on.
     cost: Option<Cost>,
 }
 
-/// Which of our requests is open. The number is its id.
+/// Our request that is waiting for an answer. The number is its id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     #[default]
@@ -58,33 +59,33 @@ enum Phase {
 
 impl Acp {
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
-        if let Some(chunk) = Chunk::of(line) {
+        if let Some(chunk) = Chunk::parse(line) {
             return self.read_chunk(&chunk, turn);
         }
         const NAMES: [&str; 5] = ["id", "method", "params", "result", "error"];
-        let [id, method, params, result, error] = pick_line(line, &NAMES)?;
+        let [id, method, params, result, error] = read_fields(line, &NAMES)?;
         match (method.text().as_deref(), id.source()) {
             (Some("session/update"), None) => self.read_update(params, turn),
-            (Some(_), None) => Ok(Fate::Ignored),
+            (Some(_), None) => Ok(LineKind::Ignored),
             (Some("session/request_permission"), Some(id)) => {
                 self.read_permission(id, params, turn)
             }
             (Some(_), Some(id)) => {
                 let line = refused(id, -32601, "this client does not offer it");
                 self.ask(AcpAsk::Send(line));
-                Ok(Fate::Ignored)
+                Ok(LineKind::Ignored)
             }
             (None, Some(_)) => self.read_reply(id, result, error, turn),
-            // It could not read one of our lines.
+            // The agent could not read one of our lines.
             (None, None) if error.is_some() => {
                 turn.warn(error.message().unwrap_or_default());
-                Ok(Fate::Known)
+                Ok(LineKind::Known)
             }
             (None, None) => Err(Unparsed::WrongShape.into()),
         }
     }
 
-    /// Whether the agent was still being set up.
+    /// Returns whether the agent was still being set up.
     pub(super) fn is_before_prompt(&self) -> bool {
         self.phase < Phase::Prompt
     }
@@ -121,7 +122,7 @@ impl Acp {
             Phase::SetModel => self.send_prompt(turn),
             Phase::Prompt => self.end(result, turn)?,
         }
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 
     fn read_hello(&mut self, result: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
@@ -148,17 +149,17 @@ impl Acp {
             return Ok(());
         };
         let current = models.at(&["currentModelId"]).word();
-        let wanted = self.model.take();
-        let model = wanted.as_deref().map(Into::into).or_else(|| current.clone());
+        let requested = self.model.take();
+        let model = requested.as_deref().map(Into::into).or_else(|| current.clone());
         turn.start(Some(session.clone()), model)?;
-        match wanted {
-            Some(wanted) if current.as_deref() != Some(&*wanted) => {
-                let [session, wanted] = [&*session, &*wanted].map(text);
+        match requested {
+            Some(requested) if current.as_deref() != Some(&*requested) => {
+                let [session, requested] = [&*session, &*requested].map(text);
                 if models.is_some() {
-                    let params = format!(r#"{{"sessionId":{session},"modelId":{wanted}}}"#);
+                    let params = format!(r#"{{"sessionId":{session},"modelId":{requested}}}"#);
                     self.request(Phase::SetModel, "session/set_model", &params);
                 } else if let Some(option) = model_option(options) {
-                    let value = format!(r#""configId":{},"value":{wanted}"#, text(&option));
+                    let value = format!(r#""configId":{},"value":{requested}"#, text(&option));
                     let params = format!(r#"{{"sessionId":{session},{value}}}"#);
                     self.request(Phase::SetModel, "session/set_config_option", &params);
                 } else {
@@ -188,59 +189,59 @@ impl Acp {
             "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update"
         );
         if self.is_before_prompt() {
-            // The first id that is named binds, and it is not the agent's to name one here.
+            // The first id counts, and the agent may not name one here.
             return if is_answer {
                 Err(ViolationKind::BeforeStart.into())
             } else {
-                Ok(Fate::Ignored)
+                Ok(LineKind::Ignored)
             };
         }
         if !is_answer && turn.end.is_some() {
-            return Ok(Fate::Ignored);
+            return Ok(LineKind::Ignored);
         }
         turn.admit(session.text().as_deref())?;
         match kind {
             "agent_message_chunk" | "agent_thought_chunk" => {
-                return self.read_chunk(&Chunk::of_update(update, kind, session)?, turn);
+                return self.read_chunk(&Chunk::from_update(update, kind, session)?, turn);
             }
             "tool_call" | "tool_call_update" => self.tools.read(update, turn)?,
-            "user_message_chunk" => return Ok(Fate::Echo),
+            "user_message_chunk" => return Ok(LineKind::Echo),
             "usage_update" => {
                 let [cost] = update.fields(&["cost"])?;
                 self.cost = cost_of(cost).or(self.cost);
             }
             "session_info_update" => {
-                // What Codex says of its thread.
+                // Status of Codex's thread.
                 let state = update.at(&["_meta", "codex", "threadStatus", "type"]);
                 if !state.is_some() {
-                    return Ok(Fate::Ignored);
+                    return Ok(LineKind::Ignored);
                 }
                 self.is_system_error =
                     state.is("systemError") || (self.is_system_error && !state.is("active"));
             }
-            _ => return Ok(Fate::Ignored),
+            _ => return Ok(LineKind::Ignored),
         }
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 
-    /// A piece of a message or of a thought. Another message begins another text.
+    /// Reads a chunk of a message or of a thought. A new message begins a new text.
     fn read_chunk(&mut self, chunk: &Chunk<'_>, turn: &mut Turn) -> Reading {
         if self.is_before_prompt() {
-            // The first id that is named binds, and it is not the agent's to name one here.
+            // The first id counts, and the agent may not name one here.
             return Err(ViolationKind::BeforeStart.into());
         }
         turn.admit(chunk.session.text().as_deref())?;
-        // A picture and the like has no text.
+        // Pictures and the like have no text.
         let piece = match chunk.content_type.is("text") {
             true => chunk.text.need_text()?,
             false => String::new(),
         };
         if chunk.is_thought {
             turn.thinking(piece);
-            return Ok(Fate::Known);
+            return Ok(LineKind::Known);
         }
         if piece.is_empty() {
-            return Ok(Fate::Known);
+            return Ok(LineKind::Known);
         }
         let message_id = chunk.message_id.word();
         if message_id.is_some() {
@@ -250,7 +251,7 @@ impl Acp {
             }
         }
         turn.delta(piece);
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 
     /// The prompt was answered.
@@ -260,7 +261,7 @@ impl Acp {
         self.tools.flush(turn);
         let usage = usage_of(usage).or_else(|| usage_of_meta(meta));
         if reason == "end_turn" && self.is_system_error && usage.is_none() {
-            // Codex's adapter puts its complaint into the answer and says that all is well.
+            // Codex's adapter puts its error text into the answer and reports success.
             let complaint = turn.open_text().trim().to_owned();
             turn.withdraw();
             turn.fail(TurnError::classed(None, complaint));
@@ -270,13 +271,13 @@ impl Acp {
         if let Some(usage) = usage {
             turn.usage(usage);
         }
-        self.tell_cost(turn);
+        self.report_cost(turn);
         let (class, message) = match reason {
-            "end_turn" if self.has_hole => {
+            "end_turn" if self.has_gap => {
                 (ErrorClass::Limit, "a line of the agent was too long to be read")
             }
             "end_turn" => {
-                // Many say what they have done and then do the last of it without a word.
+                // Many agents describe what they have done and then finish without further text.
                 turn.succeed_with_last_words(self.may_repeat);
                 return Ok(());
             }
@@ -297,23 +298,23 @@ impl Acp {
         if error.class == ErrorClass::Crash && self.is_before_prompt() {
             error.class = ErrorClass::Setup;
         }
-        // Claude's adapter says its complaint in the answer first.
+        // Claude's adapter first writes its error text into the answer.
         let said = turn.open_text().trim();
         if !said.is_empty() && error.message.contains(said) {
             turn.withdraw();
         }
-        self.tell_cost(turn);
+        self.report_cost(turn);
         turn.fail(error);
     }
 
-    fn tell_cost(&mut self, turn: &mut Turn) {
+    fn report_cost(&mut self, turn: &mut Turn) {
         if let Some(cost) = self.cost.take() {
             turn.cost(cost);
         }
     }
 }
 
-/// A piece of a message or of a thought, which most lines of an agent are.
+/// A chunk of a message or of a thought, which most lines are.
 struct Chunk<'a> {
     is_thought: bool,
     session: Value<'a>,
@@ -322,13 +323,13 @@ struct Chunk<'a> {
     text: Value<'a>,
 }
 
-/// The end of the names of updates with pieces of text.
+/// The end of the names of updates with text chunks.
 static CHUNK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"_chunk\""));
 
 impl<'a> Chunk<'a> {
-    /// Reads a line in one pass, if it is a piece of text: most lines are, and what they say is not to be
+    /// Parses a line in one pass, if it is a text chunk: most lines are, and they should not be
     /// read again for every level.
-    fn of(line: &'a str) -> Option<Self> {
+    fn parse(line: &'a str) -> Option<Self> {
         const CONTENT: [Field<'_>; 2] = [Field::Value("type", 5), Field::Value("text", 6)];
         const UPDATE: [Field<'_>; 3] = [
             Field::Value("sessionUpdate", 3),
@@ -345,17 +346,17 @@ impl<'a> Chunk<'a> {
         ];
         CHUNK.find(line.as_bytes())?;
         let [id, method, session, kind, message_id, content_type, text] =
-            shaped::<7>(line, &SHAPE)?;
+            read_shape::<7>(line, &SHAPE)?;
         let is_thought = kind.is("agent_thought_chunk");
         let is_piece = is_thought || kind.is("agent_message_chunk");
-        // Without a content it is an odd line, and for the careful way.
+        // A line without content is unusual and left to the general parser.
         let has_content = content_type.is_some() || text.is_some();
         let fits = has_content && !id.is_some() && method.is("session/update") && is_piece;
         fits.then_some(Self { is_thought, session, message_id, content_type, text })
     }
 
-    /// Reads an update that is one, whatever is odd about it.
-    fn of_update(update: Value<'a>, kind: &str, session: Value<'a>) -> Result<Self, Refusal> {
+    /// Parses an update with any unusual content.
+    fn from_update(update: Value<'a>, kind: &str, session: Value<'a>) -> Result<Self, Refusal> {
         let [content, message_id] = update.fields(&["content", "messageId"])?;
         let [content_type, text] = content.fields(&["type", "text"])?;
         let is_thought = kind == "agent_thought_chunk";
@@ -382,7 +383,7 @@ fn model_option(options: Value<'_>) -> Option<String> {
     found
 }
 
-/// The class by the code, then by what `data` names, then by the words.
+/// Returns the class by the code, then by what `data` names, then by the message.
 fn error_of(error: Value<'_>) -> TurnError {
     let Ok([code, message, data]) = error.fields(&["code", "message", "data"]) else {
         return TurnError::new(ErrorClass::Crash, "the agent answered with an error");
@@ -393,7 +394,7 @@ fn error_of(error: Value<'_>) -> TurnError {
     {
         message = format!("{message}: {details}");
     }
-    let by_code = code.count().and_then(ErrorClass::of_status);
+    let by_code = code.count().and_then(ErrorClass::from_status);
     let by_data = || match data.at(&["errorKind"]).text().as_deref() {
         Some("authentication_failed") => Some(ErrorClass::Auth),
         Some("rate_limit") => Some(ErrorClass::Quota),
@@ -404,8 +405,8 @@ fn error_of(error: Value<'_>) -> TurnError {
     TurnError::classed(by_code.or_else(by_data), message)
 }
 
-/// The session is as old as the turn, so its count is the turn's. The sum tells whether what was read from
-/// a cache is part of the input.
+/// The session is as old as the turn, so its usage is the turn's. The total shows whether cached
+/// tokens are part of the input.
 fn usage_of(usage: Value<'_>) -> Option<Usage> {
     #[rustfmt::skip]
     const NAMES: [&str; 6] = [
@@ -423,7 +424,7 @@ fn usage_of(usage: Value<'_>) -> Option<Usage> {
     Some(Usage { input, cache_read, cache_write, output, thinking, scope: Scope::Turn })
 }
 
-/// Gemini's count.
+/// Gemini's usage.
 fn usage_of_meta(meta: Value<'_>) -> Option<Usage> {
     let tokens = meta.at(&["quota", "token_count"]);
     let counts = tokens.fields(&["input_tokens", "output_tokens"]).ok()?;

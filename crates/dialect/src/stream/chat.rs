@@ -1,39 +1,39 @@
-//! Chat Completions as an endpoint streams them: server-sent events, one chunk of a completion in each.
-//! Called by [`super::StreamParser`] line by line. A body that is no stream at all is kept and read at its
-//! end: some endpoints answer with one whole completion, or with a complaint.
+//! Chat Completions as an endpoint streams them: server-sent events with one chunk of a completion
+//! each. Called by [`super::StreamParser`] line by line. A body that is not a stream is kept and
+//! parsed at its end: some endpoints answer with one whole completion, or with an error.
 
-mod complaint;
 mod completion;
+mod endpoint_error;
 mod request;
 
 pub use request::{BodyError, chat_request};
 
-use super::class::{ErrorClass, TurnError};
+use super::error_class::{ErrorClass, TurnError};
 use super::event::{StreamEvent, Unparsed, Usage};
 use super::turn::Turn;
-use super::{Fate, Reading};
+use super::{LineKind, Reading};
 use completion::{Choice, Choices, Chunk, Finish};
 
-pub(super) use complaint::of_reply;
+pub(super) use endpoint_error::from_reply;
 
-/// How much of a body that is no stream is kept. No honest completion is longer.
+/// Limit on the body that is kept if it is not a stream. No genuine completion is longer.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Chat {
-    /// An event came: what follows is a stream.
+    /// An event arrived: a stream follows.
     is_stream: bool,
     is_started: bool,
     /// The lines before any event.
     body: String,
     is_body_cut: bool,
-    /// The next data is a complaint, as `event: error` said.
+    /// The next data is an error, as `event: error` announced.
     is_error_next: bool,
-    /// A line was too long to be read: the text has a hole.
-    pub(super) has_hole: bool,
+    /// A line was too long to be read: the text has a gap.
+    pub(super) has_gap: bool,
     finish: Option<Finish>,
     refusal: String,
-    /// Some endpoints count with every chunk; the last count is told.
+    /// Some endpoints report usage with every chunk; only the last is passed on.
     usage: Option<Usage>,
 }
 
@@ -48,27 +48,27 @@ impl Chat {
         if let Some(name) = line.strip_prefix("event:") {
             self.begin_stream(turn);
             self.is_error_next = name.trim_ascii() == "error";
-            return Ok(Fate::Ignored);
+            return Ok(LineKind::Ignored);
         }
         if [":", "id:", "retry:"].iter().any(|field| line.starts_with(field)) {
             self.begin_stream(turn);
-            return Ok(Fate::Ignored);
+            return Ok(LineKind::Ignored);
         }
         if !self.is_stream {
             self.keep_body(line);
-            return Ok(Fate::Ignored);
+            return Ok(LineKind::Ignored);
         }
-        // A gateway in trouble writes its complaint as it is.
+        // A failing gateway writes its error as it is.
         self.read_data(line.trim_ascii(), turn)
     }
 
-    /// Whether the endpoint said why the answer ended; what may follow are counts.
+    /// Returns whether the endpoint gave a finish reason; only usage may follow.
     pub(super) fn is_finished(&self) -> bool {
         self.finish.is_some()
     }
 
-    /// Nothing more comes. `trouble` is what the connection complained of.
-    pub(super) fn finish(&mut self, trouble: &str, turn: &mut Turn) {
+    /// Ends the stream. `connection_error` is the error of the connection, if any.
+    pub(super) fn finish(&mut self, connection_error: &str, turn: &mut Turn) {
         if turn.end.is_some() {
             return;
         }
@@ -77,27 +77,27 @@ impl Chat {
         } else if self.finish.is_some() {
             self.conclude(turn);
         } else {
-            self.tell_usage(turn);
-            let mut message = match (self.is_stream, self.has_hole) {
+            self.report_usage(turn);
+            let mut message = match (self.is_stream, self.has_gap) {
                 (_, true) => "the answer ended, and a line of it was too long to be read",
                 (true, _) => "the stream broke off before its end",
                 (false, _) => "the endpoint sent no answer",
             }
             .to_owned();
-            if !trouble.is_empty() {
+            if !connection_error.is_empty() {
                 message.push_str(": ");
-                message.push_str(trouble);
+                message.push_str(connection_error);
             }
             turn.give_up(TurnError::new(ErrorClass::Network, message));
         }
     }
 
-    /// What stood before the first event was noise; it is said once.
+    /// Lines before the first event were noise; they are reported once.
     fn begin_stream(&mut self, turn: &mut Turn) {
         self.is_stream = true;
         let noise = std::mem::take(&mut self.body);
         if !noise.is_empty() {
-            let message = format!("before the stream: {}", complaint::beginning(&noise));
+            let message = format!("before the stream: {}", endpoint_error::beginning(&noise));
             turn.events.push(StreamEvent::Warning { class: None, message: message.into() });
         }
     }
@@ -115,31 +115,31 @@ impl Chat {
         let is_error = std::mem::take(&mut self.is_error_next);
         if data == "[DONE]" {
             if turn.end.is_some() {
-                return Ok(Fate::Ignored);
+                return Ok(LineKind::Ignored);
             }
             self.conclude(turn);
-            return Ok(Fate::Known);
+            return Ok(LineKind::Known);
         }
         if data.is_empty() {
-            return Ok(Fate::Ignored);
+            return Ok(LineKind::Ignored);
         }
         turn.admit(None)?;
         self.read_object(data, is_error, turn)
     }
 
     fn read_object(&mut self, json: &str, is_error: bool, turn: &mut Turn) -> Reading {
-        let Chunk { object, model, usage, error, choices } = Chunk::of(json)?;
+        let Chunk { object, model, usage, error, choices } = Chunk::parse(json)?;
         let usage = completion::usage(usage);
         let is_counted = usage.is_some();
         self.usage = usage.or(self.usage);
         if is_error || error.is_some() || object.is("error") {
-            self.tell_usage(turn);
-            turn.fail(complaint::of_json(json, None));
-            return Ok(Fate::Known);
+            self.report_usage(turn);
+            turn.fail(endpoint_error::from_json(json, None));
+            return Ok(LineKind::Known);
         }
-        // Filters and counts come in chunks without a choice.
+        // Filter results and usage arrive in chunks without a choice.
         if matches!(&choices, Choices::Raw(list) if list.source().is_none_or(is_empty_list)) {
-            return Ok(if is_counted { Fate::Known } else { Fate::Ignored });
+            return Ok(if is_counted { LineKind::Known } else { LineKind::Ignored });
         }
         if !self.is_started {
             self.is_started = true;
@@ -147,38 +147,38 @@ impl Chat {
             turn.start(None, model)?;
         }
         match choices {
-            Choices::One(choice) => choice.tell(self, turn)?,
-            Choices::Raw(list) => list.each(|choice| Choice::of(choice)?.tell(self, turn))?,
+            Choices::One(choice) => choice.report(self, turn)?,
+            Choices::Raw(list) => list.each(|choice| Choice::parse(choice)?.report(self, turn))?,
         }
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 
     fn read_body(&mut self, turn: &mut Turn) {
         let body = std::mem::take(&mut self.body);
         let body = body.trim();
-        if self.is_body_cut || self.has_hole {
+        if self.is_body_cut || self.has_gap {
             let message = "the endpoint answered without a stream, with more than is kept";
             return turn.give_up(TurnError::new(ErrorClass::Limit, message));
         }
         let reading = match body.starts_with(['{', '[']) {
-            true => self.read_object(complaint::first(body), false, turn),
+            true => self.read_object(endpoint_error::first(body), false, turn),
             false => Err(Unparsed::NotJson.into()),
         };
         if turn.end.is_some() {
             return;
         }
-        if reading == Ok(Fate::Known) && self.is_started {
+        if reading == Ok(LineKind::Known) && self.is_started {
             self.conclude(turn);
         } else {
-            turn.give_up(complaint::of_body(body));
+            turn.give_up(endpoint_error::from_body(body));
         }
     }
 
-    /// The endpoint says that it is done, by `[DONE]` or by the end of the stream.
+    /// The endpoint is done, by `[DONE]` or by the end of the stream.
     fn conclude(&mut self, turn: &mut Turn) {
         turn.end_text();
-        self.tell_usage(turn);
-        if self.has_hole {
+        self.report_usage(turn);
+        if self.has_gap {
             let message = "a line of the answer was too long to be read";
             return turn.give_up(TurnError::new(ErrorClass::Limit, message));
         }
@@ -192,7 +192,7 @@ impl Chat {
         }
     }
 
-    fn tell_usage(&mut self, turn: &mut Turn) {
+    fn report_usage(&mut self, turn: &mut Turn) {
         if let Some(usage) = self.usage.take() {
             turn.usage(usage);
         }

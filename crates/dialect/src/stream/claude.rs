@@ -1,16 +1,16 @@
-//! Claude Code's `--output-format stream-json`, with or without `--include-partial-messages`. Called by
-//! [`super::StreamParser`] line by line; docs/agent-streams.md lists what was recorded.
+//! Claude Code's `--output-format stream-json`, with or without `--include-partial-messages`.
+//! Called by [`super::StreamParser`] line by line; docs/agent-streams.md lists what was recorded.
 
-use super::class::{ErrorClass, TurnError};
+use super::error_class::{ErrorClass, TurnError};
 use super::event::{Cost, Scope, Usage};
-use super::pick::{Value, pick_line};
+use super::fields::{Value, read_fields};
 use super::turn::Turn;
-use super::{Fate, Reading};
+use super::{LineKind, Reading};
 
 #[derive(Debug, Default)]
 pub(super) struct Claude {
-    /// The thinking of the block that is being written came in pieces; the whole block repeats it.
-    is_thinking_told: bool,
+    /// The thinking of the current block arrived in pieces; the whole block repeats it.
+    is_thinking_reported: bool,
 }
 
 #[rustfmt::skip]
@@ -22,12 +22,12 @@ const COMMON: [&str; 8] = [
 impl Claude {
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         let [kind, subtype, session_id, parent, message, event, is_api_error, is_replay] =
-            pick_line(line, &COMMON)?;
+            read_fields(line, &COMMON)?;
         let kind = (kind.need_plain()?, subtype.plain());
         let session_id = session_id.plain();
         match kind {
             ("system", Some("init")) => {
-                let [model] = pick_line(line, &["model"])?;
+                let [model] = read_fields(line, &["model"])?;
                 return turn.start(session_id.map(Into::into), model.word());
             }
             ("result", _) => return read_result(line, session_id, turn),
@@ -36,9 +36,9 @@ impl Claude {
         match kind {
             ("stream_event", _) => {
                 turn.need_start()?;
-                // A sub-agent's words are not the answer.
+                // Text of a sub-agent is not part of the answer.
                 if parent.is_some() {
-                    return Ok(Fate::Ignored);
+                    return Ok(LineKind::Ignored);
                 }
                 self.read_partial(event, turn)
             }
@@ -52,15 +52,16 @@ impl Claude {
             }
             ("system", Some("api_retry")) => read_retry(line, turn),
             ("system", Some("permission_denied")) => {
-                let [id, name, reason] = pick_line(line, &["tool_use_id", "tool_name", "message"])?;
+                let [id, name, reason] =
+                    read_fields(line, &["tool_use_id", "tool_name", "message"])?;
                 turn.tool_denied(&id.need_word()?, &name.need_word()?, reason.text().as_deref());
-                Ok(Fate::Known)
+                Ok(LineKind::Known)
             }
-            _ => Ok(Fate::Ignored),
+            _ => Ok(LineKind::Ignored),
         }
     }
 
-    /// An event of the API's own stream, as it arrives.
+    /// Reads an event of the API's own stream.
     fn read_partial(&mut self, event: Value<'_>, turn: &mut Turn) -> Reading {
         let [kind, delta] = event.fields(&["type", "delta"])?;
         match kind.plain() {
@@ -69,23 +70,24 @@ impl Claude {
                 match kind.plain() {
                     Some("text_delta") => turn.delta(words.need_text()?),
                     Some("thinking_delta") => {
-                        self.is_thinking_told = true;
+                        self.is_thinking_reported = true;
                         turn.thinking(thinking.need_text()?);
                     }
-                    _ => return Ok(Fate::Ignored),
+                    _ => return Ok(LineKind::Ignored),
                 }
             }
-            // A message that ends or begins while pieces wait for their whole block: the attempt failed.
+            // A message that ends or begins while pieces wait for their whole block: the attempt
+            // failed.
             Some("message_start" | "message_stop") => {
-                self.is_thinking_told = false;
+                self.is_thinking_reported = false;
                 turn.withdraw();
             }
-            _ => return Ok(Fate::Ignored),
+            _ => return Ok(LineKind::Ignored),
         }
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 
-    /// Whole blocks of the model's, or of the agent's own in the model's name.
+    /// Reads whole blocks of the model, or of the agent in the model's name.
     fn read_blocks(
         &mut self,
         message: Value<'_>,
@@ -105,38 +107,39 @@ impl Claude {
                 }
                 Some("tool_use") => turn.tool_called([id, name, input, parent])?,
                 Some("text") if is_own => turn.whole_text(words.need_text()?),
-                // A whole block of thinking, unless its pieces were told.
-                Some("thinking") if is_own && !std::mem::take(&mut self.is_thinking_told) => {
+                // A whole block of thinking, unless its pieces were reported.
+                Some("thinking") if is_own && !std::mem::take(&mut self.is_thinking_reported) => {
                     turn.thinking(thinking.text_or_empty());
                 }
                 _ => {}
             }
             Ok(())
         })?;
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 }
 
-/// The results of tools. Everything else in the user's name is an echo, or the agent's own words to the model.
+/// Reads tool results. Everything else in the user's name is an echo, or the agent's own text to
+/// the model.
 fn read_results(message: Value<'_>, is_replay: bool, turn: &mut Turn) -> Reading {
     let [content] = message.fields(&["content"])?;
-    let mut fate = if is_replay { Fate::Echo } else { Fate::Ignored };
+    let mut line_kind = if is_replay { LineKind::Echo } else { LineKind::Ignored };
     if !content.need()?.is_list() {
-        return Ok(fate);
+        return Ok(line_kind);
     }
     content.each(|block| {
         let [kind, id, content, is_error] =
             block.fields(&["type", "tool_use_id", "content", "is_error"])?;
         if kind.is("tool_result") {
             turn.tool_finished(id.need_word()?, output_text(content), is_error.is_true());
-            fate = Fate::Known;
+            line_kind = LineKind::Known;
         }
         Ok(())
     })?;
-    Ok(fate)
+    Ok(line_kind)
 }
 
-/// What a tool gave: a text, or texts among other blocks, which are shown as the JSON they are.
+/// Returns the output of a tool: a text, or texts among other blocks, which are shown as JSON.
 fn output_text(content: Value<'_>) -> Option<String> {
     content.text().or_else(|| {
         let mut pieces = Vec::new();
@@ -149,21 +152,21 @@ fn output_text(content: Value<'_>) -> Option<String> {
     })
 }
 
-/// The agent will ask again. What it had written of the answer is void.
+/// The agent will retry. The answer so far is void.
 fn read_retry(line: &str, turn: &mut Turn) -> Reading {
     const NAMES: [&str; 4] = ["error_status", "error", "attempt", "max_retries"];
-    let [status, error, attempt, attempts_max] = pick_line(line, &NAMES)?;
+    let [status, error, attempt, attempts_max] = read_fields(line, &NAMES)?;
     let (status, error) = (status.count(), error.text_or_empty());
-    let class = status.and_then(ErrorClass::of_status).unwrap_or(ErrorClass::Network);
+    let class = status.and_then(ErrorClass::from_status).unwrap_or(ErrorClass::Network);
     let [attempt, attempts_max] = [attempt, attempts_max]
         .map(|number| number.count().map_or_else(|| "?".to_owned(), |number| number.to_string()));
     let status = status.map(|status| format!(" (status {status})")).unwrap_or_default();
     turn.withdraw();
     turn.warn_as(Some(class), format!("retry {attempt}/{attempts_max}: {error}{status}"));
-    Ok(Fate::Known)
+    Ok(LineKind::Known)
 }
 
-/// The last line. Its `subtype` says "success" on errors too, so `is_error` decides.
+/// Reads the last line. Its `subtype` says "success" on errors too, so `is_error` decides.
 fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading {
     #[rustfmt::skip]
     const NAMES: [&str; 11] = [
@@ -171,16 +174,17 @@ fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading
         "terminal_reason", "subtype", "stop_reason", "api_error", "api_error_status",
     ];
     let [is_error, result, usage, cost, denials, errors, reason, subtype, stop, api_error, status] =
-        pick_line(line, &NAMES)?;
+        read_fields(line, &NAMES)?;
     let is_success = is_error.source() == Some("false");
-    // A run that cannot start says so under an id that nobody asked for. Bad news is believed.
+    // A run that cannot start says so under an unknown id. A failure is believed anyway.
     let is_stillborn = !is_success && turn.need_start().is_err();
     turn.admit(session_id.filter(|_| !is_stillborn))?;
     if is_success {
         turn.need_start()?;
     }
-    tell_figures(usage, cost, turn);
-    // Most of them were told when they happened. A list that cannot be read takes nothing from the result.
+    report_usage_and_cost(usage, cost, turn);
+    // Most of them were reported when they happened. An unreadable list does not invalidate the
+    // result.
     let _ = denials.each(|denial| {
         let [id, name] = denial.fields(&["tool_use_id", "tool_name"])?;
         if let (Some(id), Some(name)) = (id.word(), name.word()) {
@@ -190,7 +194,7 @@ fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading
     });
     if is_success {
         turn.succeed(result.text_or_empty());
-        return Ok(Fate::Known);
+        return Ok(LineKind::Known);
     }
     turn.withdraw();
     let said = result.text().or_else(|| first_text(errors)).unwrap_or_default();
@@ -207,14 +211,14 @@ fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading
         (.., Some("refusal"), _) => Some(ErrorClass::Refused),
         (.., Some("connection_failed")) => Some(ErrorClass::Network),
         (.., Some("max_output_tokens")) => Some(ErrorClass::Limit),
-        _ => status.count().and_then(ErrorClass::of_status),
+        _ => status.count().and_then(ErrorClass::from_status),
     };
     turn.fail(TurnError::classed(class, message));
-    Ok(Fate::Known)
+    Ok(LineKind::Known)
 }
 
 /// The usage is this run's; the cost is the whole session's.
-fn tell_figures(usage: Value<'_>, cost: Value<'_>, turn: &mut Turn) {
+fn report_usage_and_cost(usage: Value<'_>, cost: Value<'_>, turn: &mut Turn) {
     #[rustfmt::skip]
     const NAMES: [&str; 5] = [
         "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens",

@@ -1,10 +1,10 @@
-//! Codex's `exec --json`. Called by [`super::StreamParser`] line by line. Only the first event names the
-//! run, and texts come whole.
+//! Codex's `exec --json`. Called by [`super::StreamParser`] line by line. Only the first event
+//! names the run, and texts arrive whole.
 
 use super::event::{Scope, Usage, ViolationKind};
-use super::pick::{Field, Refusal, Value, pick_line, shaped, values};
+use super::fields::{Field, Refusal, Value, read_fields, read_shape, values};
 use super::turn::Turn;
-use super::{Fate, Reading};
+use super::{LineKind, Reading};
 
 #[derive(Debug, Default)]
 pub(super) struct Codex {
@@ -13,13 +13,13 @@ pub(super) struct Codex {
 
 impl Codex {
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
-        if let Some((item, is_completed)) = Item::of_line(line) {
+        if let Some((item, is_completed)) = Item::parse_line(line) {
             turn.admit(None)?;
             turn.need_start()?;
-            return item.tell(is_completed, turn);
+            return item.report(is_completed, turn);
         }
         const NAMES: [&str; 6] = ["type", "thread_id", "item", "message", "error", "usage"];
-        let [kind, thread_id, item, message, error, usage] = pick_line(line, &NAMES)?;
+        let [kind, thread_id, item, message, error, usage] = read_fields(line, &NAMES)?;
         let kind = kind.need_plain()?;
         if kind == "thread.started" {
             return turn.start(thread_id.word(), None);
@@ -34,27 +34,27 @@ impl Codex {
             }
             "item.started" | "item.completed" => {
                 turn.need_start()?;
-                return Item::of(item)?.tell(kind == "item.completed", turn);
+                return Item::parse(item)?.report(kind == "item.completed", turn);
             }
             "turn.completed" => {
                 turn.need_start()?;
-                tell_usage(usage, turn);
+                report_usage(usage, turn);
                 turn.succeed_with_last_text();
             }
             "turn.failed" => {
                 turn.need_start()?;
                 turn.fail_with(error.message(), "turn.failed without a message");
             }
-            // Reconnecting, or what `turn.failed` will say again.
+            // Reconnecting, or what `turn.failed` will repeat.
             "error" => turn.warn(message.text_or_empty()),
-            _ => return Ok(Fate::Ignored),
+            _ => return Ok(LineKind::Ignored),
         }
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 }
 
-/// The whole thread's. What was read from a cache is part of what was read.
-fn tell_usage(usage: Value<'_>, turn: &mut Turn) {
+/// Usage of the whole thread. Cached tokens are part of the input.
+fn report_usage(usage: Value<'_>, turn: &mut Turn) {
     #[rustfmt::skip]
     const NAMES: [&str; 5] = [
         "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
@@ -73,7 +73,7 @@ const ITEM_NAMES: [&str; 9] = [
     "status",
 ];
 
-/// An item: a text, a thought, or a tool at work.
+/// An item: a text, a thought, or a tool call.
 struct Item<'a> {
     kind: &'a str,
     id: Value<'a>,
@@ -86,27 +86,27 @@ struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// Reads a line in one pass, if it is an item with nothing odd about it, and whether it is completed:
-    /// most lines are, and what they say is not to be read again for every level.
-    fn of_line(line: &'a str) -> Option<(Self, bool)> {
+    /// Parses a line in one pass, if it is an item without anything unusual, and returns whether it
+    /// is completed: most lines are, and they should not be read again for every level.
+    fn parse_line(line: &'a str) -> Option<(Self, bool)> {
         const ITEM: [Field<'_>; 9] = values(&ITEM_NAMES, 1);
         const SHAPE: [Field<'_>; 2] = [Field::Value("type", 0), Field::Object("item", &ITEM)];
         let [event, id, kind, text, message, command, changes, output, exit_code, status] =
-            shaped::<10>(line, &SHAPE)?;
+            read_shape::<10>(line, &SHAPE)?;
         let is_completed = event.is("item.completed");
         if !is_completed && !event.is("item.started") {
             return None;
         }
         let kind = kind.plain()?;
         let input = command.or(changes);
-        // A tool that is called with neither is called with the whole item, which is not at hand here.
+        // A tool call with neither is reported with the whole item, which is not available here.
         let is_whole = input.is_some() || is_said(kind);
         let item = Self { kind, id, text, message, input, output, exit_code, status };
         is_whole.then_some((item, is_completed))
     }
 
-    /// Reads an item, whatever is odd about it.
-    fn of(item: Value<'a>) -> Result<Self, Refusal> {
+    /// Parses an item with any unusual content.
+    fn parse(item: Value<'a>) -> Result<Self, Refusal> {
         let [id, kind, text, message, command, changes, output, exit_code, status] =
             item.fields(&ITEM_NAMES)?;
         let kind = kind.need_plain()?;
@@ -114,22 +114,23 @@ impl<'a> Item<'a> {
         Ok(Self { kind, id, text, message, input, output, exit_code, status })
     }
 
-    fn tell(&self, is_completed: bool, turn: &mut Turn) -> Reading {
+    fn report(&self, is_completed: bool, turn: &mut Turn) -> Reading {
         match self.kind {
-            kind if is_said(kind) && !is_completed => return Ok(Fate::Ignored),
+            kind if is_said(kind) && !is_completed => return Ok(LineKind::Ignored),
             "agent_message" => {
                 turn.whole_text(self.text.need_text()?);
                 turn.seal_text();
             }
             "reasoning" => turn.thinking(self.text.need_text()?),
             "error" => turn.warn(self.message.text_or_empty()),
-            _ => self.tell_tool(turn, is_completed)?,
+            _ => self.report_tool(turn, is_completed)?,
         }
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 
-    /// Any item that is no text is a tool at work. One that is told only when it is done is told as both.
-    fn tell_tool(&self, turn: &mut Turn, is_completed: bool) -> Result<(), Refusal> {
+    /// Any item that is not a text is a tool call. One that is reported only when it is done is
+    /// reported as started and finished.
+    fn report_tool(&self, turn: &mut Turn, is_completed: bool) -> Result<(), Refusal> {
         let id = self.id.need_word()?;
         if !turn.is_tool_open(&id) {
             turn.tool_started(id.clone(), self.kind.into(), self.input.need()?.json(), None);
@@ -176,9 +177,9 @@ mod tests {
                 (format!(r#"{{"type":"item.completed","item":{item}}}"#), true),
                 (format!(r#" {{"x":[],"item":{item},"type":"item.started"}} "#), false),
             ] {
-                let [raw] = pick_line(&line, &["item"]).unwrap();
-                let careful = Item::of(raw).unwrap();
-                let (quick, is_said_completed) = Item::of_line(&line).unwrap();
+                let [raw] = read_fields(&line, &["item"]).unwrap();
+                let careful = Item::parse(raw).unwrap();
+                let (quick, is_said_completed) = Item::parse_line(&line).unwrap();
                 assert_eq!(is_said_completed, is_completed, "{line}");
                 let (kind, mut raw) = fields(&careful);
                 if is_said(kind) {
@@ -200,7 +201,7 @@ mod tests {
             r#"{"type":"item.completed","item":{"id":"1","type":"error","type":"reasoning"}}"#,
             r#"{"type":"item.updated","item":{"id":"1","type":"reasoning","text":"t"}}"#,
         ] {
-            assert!(Item::of_line(line).is_none(), "{line}");
+            assert!(Item::parse_line(line).is_none(), "{line}");
         }
     }
 }

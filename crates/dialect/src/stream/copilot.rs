@@ -1,21 +1,21 @@
-//! Copilot CLI's `--output-format json`. Called by [`super::StreamParser`] line by line. The prompt is said back, the
-//! session is named by the last line only, and no tokens are told.
+//! Copilot CLI's `--output-format json`. Called by [`super::StreamParser`] line by line. The prompt
+//! is echoed, only the last line names the session, and no tokens are reported.
 
-use super::class::ErrorClass;
-use super::pick::{Refusal, Value, pick_line};
+use super::error_class::ErrorClass;
+use super::fields::{Refusal, Value, read_fields};
 use super::turn::Turn;
-use super::{Fate, Reading};
+use super::{LineKind, Reading};
 
 pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
     const NAMES: [&str; 4] = ["type", "data", "sessionId", "exitCode"];
-    let [kind, data, session_id, exit_code] = pick_line(line, &NAMES)?;
+    let [kind, data, session_id, exit_code] = read_fields(line, &NAMES)?;
     let kind = kind.need_plain()?;
     turn.admit(session_id.text().as_deref())?;
     if turn.need_start().is_err() {
         turn.start(None, None)?;
     }
     match kind {
-        "user.message" => return Ok(Fate::Echo),
+        "user.message" => return Ok(LineKind::Echo),
         "model.call_start" => {
             let [model] = data.fields(&["model"])?;
             turn.output.model = model.word().or(turn.output.model.take());
@@ -25,7 +25,7 @@ pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
             let [delta] = data.fields(&["deltaContent"])?;
             turn.thinking(delta.text_or_empty());
         }
-        // What came of the attempt that failed is said again.
+        // The output of the failed attempt is repeated.
         "assistant.turn_retry" => turn.withdraw(),
         "assistant.turn_start" => turn.seal_text(),
         "tool.execution_start" => {
@@ -36,9 +36,9 @@ pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
         "session.error" => {
             let [message, status] = data.fields(&["message", "statusCode"])?;
             let message = message.text_or_empty();
-            let class = match status.count().and_then(ErrorClass::of_status) {
+            let class = match status.count().and_then(ErrorClass::from_status) {
                 None if message.starts_with("No response was returned") => Some(ErrorClass::Empty),
-                None => ErrorClass::of_message(&message),
+                None => ErrorClass::from_message(&message),
                 by_status => by_status,
             };
             turn.warn_as(class, message);
@@ -47,23 +47,23 @@ pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
             Some(0) => turn.succeed_with_pieces(false),
             _ => turn.fail_with(None, "result with an exit code that is not 0"),
         },
-        _ => return Ok(Fate::Ignored),
+        _ => return Ok(LineKind::Ignored),
     }
-    Ok(Fate::Known)
+    Ok(LineKind::Known)
 }
 
-/// A message, or a piece of one. Those of the agents that it starts itself are results of a tool.
+/// Reads a message, or a piece of one. Messages of agents that it starts itself are tool results.
 fn read_message(data: Value<'_>, turn: &mut Turn) -> Reading {
     let [parent, delta, content] = data.fields(&["parentToolCallId", "deltaContent", "content"])?;
     if parent.is_some() {
-        return Ok(Fate::Ignored);
+        return Ok(LineKind::Ignored);
     }
     if delta.is_some() {
         turn.delta(delta.need_text()?);
     } else {
         turn.whole_text(content.need_text()?);
     }
-    Ok(Fate::Known)
+    Ok(LineKind::Known)
 }
 
 fn read_tool_result(data: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {

@@ -1,20 +1,23 @@
-//! What a stream says, in one vocabulary for every agent. Made by the readers, taken by the caller.
+//! The events of a stream, in one vocabulary for every agent. Created by the readers, used by the
+//! caller.
 
 use tertulia_session::json::Json;
 
-use super::class::{ErrorClass, TurnError};
+use super::error_class::{ErrorClass, TurnError};
 
-/// One thing that an agent's stream says. The ids of calls and the names of tools are the agent's.
+/// One event of an agent's stream. The ids of calls and the names of tools are the agent's.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum StreamEvent {
-    /// The agent runs, in a session that can be resumed by its id, and says which model it will ask.
+    /// The agent runs, in a session that can be resumed by its id, and names the model it will use.
     Started { session_id: Option<Box<str>>, model: Option<Box<str>> },
-    /// The next piece of the answer's text, byte for byte. Pieces up to a [`TextEnd`](Self::TextEnd) are one text.
+    /// The next piece of the answer's text, byte for byte. Pieces up to a
+    /// [`TextEnd`](Self::TextEnd) form one text.
     TextDelta { text: String },
-    /// The text that the pieces made is whole; what follows is another one.
+    /// The text of the pieces is complete; another one follows.
     TextEnd,
-    /// The pieces since the last [`TextEnd`](Self::TextEnd) are void: the attempt failed and is repeated.
+    /// The pieces since the last [`TextEnd`](Self::TextEnd) are void: the attempt failed and is
+    /// repeated.
     TextWithdrawn,
     /// A piece of the model's thinking.
     Thinking { text: String },
@@ -23,7 +26,7 @@ pub enum StreamEvent {
         id: Box<str>,
         name: Box<str>,
         input: Json,
-        /// The call of the sub-agent that called it; `None` for the agent itself.
+        /// Call of the sub-agent that called it; `None` for the agent itself.
         parent: Option<Box<str>>,
     },
     /// A tool ended.
@@ -31,44 +34,45 @@ pub enum StreamEvent {
         id: Box<str>,
         /// `None` if no call of this id was seen.
         name: Option<Box<str>>,
-        /// What it gave, as far as the agent shows it.
+        /// Its output, as far as the agent shows it.
         output: Option<String>,
         is_error: bool,
     },
-    /// A tool was asked for and not allowed, or is not there.
+    /// A tool was requested, but is not allowed or does not exist.
     ToolDenied(DeniedTool),
-    /// What was used.
+    /// Tokens used so far.
     Usage(Usage),
-    /// What it cost, as the agent reckons.
+    /// Cost, as the agent calculates it.
     Cost(Cost),
-    /// Something went wrong and the agent goes on: a retry, a notice.
+    /// Something went wrong and the agent continues: a retry, a notice.
     Warning { class: Option<ErrorClass>, message: Box<str> },
-    /// The agent says that its turn succeeded with this text. Believed when
+    /// The agent reports success with this text. Valid only if
     /// [`finish`](super::StreamParser::finish) agrees.
     FinalText { text: String, origin: TextOrigin },
-    /// The agent says that its turn failed.
+    /// The agent reports that its turn failed.
     Failed(TurnError),
-    /// A line that no honest run of this agent writes. It changed nothing.
+    /// A line that no genuine run of this agent writes. It changed nothing.
     Violation { kind: ViolationKind, line: Box<[u8]> },
-    /// A line that cannot be read. It changed nothing.
+    /// A line that cannot be parsed. It changed nothing.
     Unparsed { reason: Unparsed, line: Box<[u8]> },
-    /// A line beyond the cap: its length without its line feed, and its first bytes. It was not read.
-    Oversize { length: u64, head: Box<[u8]> },
+    /// A line over the limit: its length without the line feed, and its first bytes. It was not
+    /// parsed.
+    Oversize { length: u64, prefix: Box<[u8]> },
 }
 
-/// Where a final text is from.
+/// Source of a final text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextOrigin {
     /// The agent stated it as a whole.
     Stated,
-    /// It was put together from the pieces after the last tool. An attempt that was retried may stand in
-    /// front of it without a mark; the agent's transcript has the exact text.
+    /// Assembled from the pieces after the last tool. A retried attempt may precede it without a
+    /// mark; the agent's transcript has the exact text.
     Pieced,
-    /// The same, and it begins again in the middle, as after a retry: take the transcript's text.
+    /// The same, and it begins again in the middle, as after a retry: use the transcript's text.
     Repeated,
 }
 
-/// A tool that was asked for in vain.
+/// A tool that was requested and denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeniedTool {
     pub id: Box<str>,
@@ -76,23 +80,23 @@ pub struct DeniedTool {
     pub reason: Option<Box<str>>,
 }
 
-/// Tokens, in the same sense for every agent. `None` where the agent does not say.
+/// Tokens, with the same meaning for every agent. `None` if the agent does not report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Read afresh: neither from a cache nor into one.
+    /// Input that was neither read from a cache nor written to one.
     pub input: Option<u64>,
     pub cache_read: Option<u64>,
-    /// Read and put into a cache.
+    /// Input that was written to a cache.
     pub cache_write: Option<u64>,
-    /// Written, thinking included.
+    /// Output, including thinking.
     pub output: Option<u64>,
-    /// Of the written ones, those of thinking.
+    /// The part of the output that is thinking.
     pub thinking: Option<u64>,
     pub scope: Scope,
 }
 
 impl Usage {
-    /// Adds what another part of the same turn used: the counts in the order of the fields.
+    /// Adds the usage of another part of the same turn: the counts in the order of the fields.
     pub(super) fn add(&mut self, counts: [Option<u64>; 5]) {
         let Self { input, cache_read, cache_write, output, thinking, scope: _ } = self;
         for (sum, more) in
@@ -105,7 +109,7 @@ impl Usage {
     }
 }
 
-/// Money.
+/// An amount of money.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// US dollars at list price.
@@ -113,33 +117,33 @@ pub struct Cost {
     pub scope: Scope,
 }
 
-/// What a figure is the sum of.
+/// What a figure covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     #[default]
     Turn,
-    /// The agent's whole session, earlier turns included: subtract the last figure.
+    /// The agent's whole session, including earlier turns: subtract the last figure.
     Session,
 }
 
-/// What is wrong with a line that is readable but cannot be true.
+/// Why a readable line cannot be genuine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViolationKind {
     SecondStart,
     BeforeStart,
     AfterEnd,
-    /// It names another session than the first event, or than the one that was asked for.
+    /// It names another session than the first event, or than the requested one.
     ForeignSession,
-    /// A field that decides what it means stands twice.
+    /// A field that decides its meaning occurs twice.
     DuplicateField,
 }
 
-/// Why a line cannot be read.
+/// Why a line cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unparsed {
     NotUtf8,
     NotJson,
-    /// It is JSON, and not an event: no object, no type, or a known type without what belongs to it.
+    /// It is JSON, but not an event: not an object, no type, or a known type without its fields.
     WrongShape,
 }

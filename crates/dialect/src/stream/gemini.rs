@@ -1,26 +1,26 @@
-//! Gemini CLI's `-o stream-json`. Called by [`super::StreamParser`] line by line. It echoes the prompt,
-//! states no final text, and repeats a text after a retry without a word.
+//! Gemini CLI's `-o stream-json`. Called by [`super::StreamParser`] line by line. It echoes the
+//! prompt, states no final text, and repeats a text after a retry without marking it.
 
 use super::event::Usage;
-use super::pick::{Refusal, Value, pick_line};
+use super::fields::{Refusal, Value, read_fields};
 use super::turn::Turn;
-use super::{Fate, Reading};
+use super::{LineKind, Reading};
 
 #[derive(Debug, Default)]
 pub(super) struct Gemini {
-    /// How long the prompt's echo was, as JSON.
+    /// Length of the prompt's echo as JSON.
     pub(super) echo_bytes: u64,
 }
 
 impl Gemini {
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         const NAMES: [&str; 6] = ["type", "session_id", "model", "role", "content", "message"];
-        let [kind, session_id, model, role, content, words] = pick_line(line, &NAMES)?;
+        let [kind, session_id, model, role, content, words] = read_fields(line, &NAMES)?;
         let kind = kind.need_plain()?;
         if kind == "init" {
             return turn.start(session_id.word(), model.word());
         }
-        // Only the first line of an honest run names its session.
+        // Only the first line of a genuine run names its session.
         turn.admit(session_id.text().as_deref())?;
         if matches!(kind, "message" | "tool_use" | "tool_result") {
             turn.need_start()?;
@@ -30,25 +30,25 @@ impl Gemini {
                 Some("assistant") => turn.delta(content.need_text()?),
                 Some("user") => {
                     self.echo_bytes += content.source().map_or(0, |content| content.len() as u64);
-                    return Ok(Fate::Echo);
+                    return Ok(LineKind::Echo);
                 }
-                _ => return Ok(Fate::Ignored),
+                _ => return Ok(LineKind::Ignored),
             },
             "tool_use" => {
-                let [id, name, input] = pick_line(line, &["tool_id", "tool_name", "parameters"])?;
+                let [id, name, input] = read_fields(line, &["tool_id", "tool_name", "parameters"])?;
                 turn.tool_called([id, name, input, Value::default()])?;
             }
             "tool_result" => read_tool_result(line, turn)?,
             "error" => turn.warn(words.text_or_empty()),
             "result" => read_result(line, turn)?,
-            _ => return Ok(Fate::Ignored),
+            _ => return Ok(LineKind::Ignored),
         }
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 }
 
 fn read_tool_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
-    let [id, status, output, error] = pick_line(line, &["tool_id", "status", "output", "error"])?;
+    let [id, status, output, error] = read_fields(line, &["tool_id", "status", "output", "error"])?;
     let id = id.need_word()?;
     // Tools that a mode does not allow are not registered in it.
     if let Ok([kind, reason]) = error.fields(&["type", "message"])
@@ -62,15 +62,15 @@ fn read_tool_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
 
 fn read_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
     let [status, success, error, stats] =
-        pick_line(line, &["status", "success", "error", "stats"])?;
-    // Older versions say `success: true`.
+        read_fields(line, &["status", "success", "error", "stats"])?;
+    // Older versions write `success: true`.
     let is_success =
         if status.is_some() { status.is("success") } else { success.need()?.is_true() };
     if is_success {
         turn.need_start()?;
         turn.end_text();
     }
-    // This run's. `input` is what `input_tokens` has beyond the cache.
+    // Usage of this run. `input` is the part of `input_tokens` that was not cached.
     if let Ok(counts) = stats.fields(&["input", "cached", "output_tokens"]) {
         let [input, cache_read, output] = counts.map(Value::count);
         turn.usage(Usage { input, cache_read, output, ..Usage::default() });

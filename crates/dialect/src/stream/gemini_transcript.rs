@@ -1,17 +1,17 @@
-//! The transcript that Gemini CLI writes beside its stream: a log of records to be folded, of which only
-//! the last answer's text is wanted. Called by the `agent` room with the file's text; the stream repeats a
-//! text after a retry, and the transcript does not.
+//! The transcript that Gemini CLI writes in addition to its stream: a log of records, of which only
+//! the last answer's text is needed. Called by the `agent` crate with the file's text; the stream
+//! repeats a text after a retry, and the transcript does not.
 //!
-//! A record is written again under its id when its tool calls arrive, and `$set.messages` replaces all
-//! that came before. Lines that cannot be read are passed over.
+//! A record is written again under its id when its tool calls arrive, and `$set.messages` replaces
+//! everything before. Lines that cannot be parsed are skipped.
 
 use std::collections::BTreeMap;
 
-use super::pick::{Value, pick_line};
+use super::fields::{Value, read_fields};
 
-/// The exact answer in a text that was pieced together from the stream: its end, as far as the transcript
-/// of this session holds it as what the model said after its last tool. `None` if the transcript holds no
-/// such end, or is another session's.
+/// Returns the exact answer at the end of a text that was assembled from the stream, as far as the
+/// transcript of this session contains it after the last tool. Returns `None` if the transcript has
+/// no such text, or belongs to another session.
 pub fn gemini_transcript_text<'a>(
     transcript: &str,
     session_id: &str,
@@ -20,7 +20,7 @@ pub fn gemini_transcript_text<'a>(
     let mut records = Records::default();
     let mut is_ours = false;
     for line in transcript.lines() {
-        let Ok([set, named, kind]) = pick_line(line, &["$set", "sessionId", "type"]) else {
+        let Ok([set, named, kind]) = read_fields(line, &["$set", "sessionId", "type"]) else {
             continue;
         };
         if let Some(named) = named.text() {
@@ -41,21 +41,21 @@ pub fn gemini_transcript_text<'a>(
 #[derive(Debug, Default)]
 struct Records {
     list: Vec<Record>,
-    places: BTreeMap<Box<str>, usize>,
+    indexes: BTreeMap<Box<str>, usize>,
 }
 
 #[derive(Debug, Default)]
 struct Record {
-    /// The model's words; none of a person, a tool or a notice.
+    /// The model's text; empty for a person, a tool or a notice.
     text: String,
     calls_tools: bool,
 }
 
 impl Records {
-    /// Takes a record, in the place of the one that had its id.
+    /// Adds a record, or replaces the one with its id.
     fn add(&mut self, line: &str) {
         const NAMES: [&str; 4] = ["id", "type", "content", "toolCalls"];
-        let Ok([id, kind, content, calls]) = pick_line(line, &NAMES) else { return };
+        let Ok([id, kind, content, calls]) = read_fields(line, &NAMES) else { return };
         let record = match kind.is("gemini") {
             true => Record {
                 text: words(content),
@@ -64,16 +64,16 @@ impl Records {
             false => Record::default(),
         };
         let Some(id) = id.word() else { return };
-        match self.places.get(&id).and_then(|place| self.list.get_mut(*place)) {
+        match self.indexes.get(&id).and_then(|index| self.list.get_mut(*index)) {
             Some(known) => *known = record,
             None => {
-                self.places.insert(id, self.list.len());
+                self.indexes.insert(id, self.list.len());
                 self.list.push(record);
             }
         }
     }
 
-    /// Takes `$set`: its `messages` replace all others.
+    /// Applies `$set`: its `messages` replace all others.
     fn set(&mut self, set: Value<'_>) {
         let mut fresh = Self::default();
         let reading = set.at(&["messages"]).each(|record| {
@@ -85,10 +85,11 @@ impl Records {
         }
     }
 
-    /// The end of a text that the last records are, from the last one back. More than one may be the
-    /// answer; one before them may be a summary's, or another turn's, and does not fit.
+    /// Returns the end of the text that matches the last records, going backwards. Several records
+    /// may form the answer; one before them may belong to a summary or another turn, and does not
+    /// match.
     fn end_of<'a>(&self, pieced: &'a str) -> Option<&'a str> {
-        // The stream and the transcript may differ in blanks at the end.
+        // The stream and the transcript may differ in trailing whitespace.
         let mut rest = pieced.trim_end();
         let from = self.list.iter().rposition(|record| record.calls_tools).map_or(0, |at| at + 1);
         let said = self.list.get(from..).unwrap_or_default();
@@ -104,7 +105,8 @@ impl Records {
     }
 }
 
-/// The words of a record: a text, or parts of which some are texts. A list that cannot be read has no words.
+/// Returns the text of a record: a string, or the texts among its parts. An unreadable list has no
+/// text.
 fn words(content: Value<'_>) -> String {
     content.text().unwrap_or_else(|| {
         let mut words = String::new();

@@ -1,17 +1,17 @@
-//! JSON lines for the `command` agent: the shape that we define, for programs written for us. Called by
+//! JSON lines for the `command` agent: our own format, for programs written for us. Called by
 //! [`super::StreamParser`] line by line; docs/agent-streams.md is its reference.
 
-use super::class::{ErrorClass, TurnError};
+use super::error_class::{ErrorClass, TurnError};
 use super::event::{Cost, Scope, Unparsed, Usage};
-use super::pick::{Refusal, Value, pick_line};
+use super::fields::{Refusal, Value, read_fields};
 use super::turn::Turn;
-use super::{Fate, Reading};
+use super::{LineKind, Reading};
 
 pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
-    let [kind, words] = pick_line(line, &["type", "text"])?;
+    let [kind, words] = read_fields(line, &["type", "text"])?;
     let kind = kind.need_plain()?;
     if kind == "start" {
-        let [session_id, model] = pick_line(line, &["session_id", "model"])?;
+        let [session_id, model] = read_fields(line, &["session_id", "model"])?;
         return turn.start(session_id.word(), model.word());
     }
     turn.admit(None)?;
@@ -22,12 +22,12 @@ pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
         "usage" => {
             const NAMES: [&str; 5] = ["input", "cache_read", "cache_write", "output", "thinking"];
             let [input, cache_read, cache_write, output, thinking] =
-                pick_line(line, &NAMES)?.map(Value::count);
+                read_fields(line, &NAMES)?.map(Value::count);
             let scope = Scope::Turn;
             turn.usage(Usage { input, cache_read, cache_write, output, thinking, scope });
         }
         "cost" => {
-            let [usd] = pick_line(line, &["usd"])?;
+            let [usd] = read_fields(line, &["usd"])?;
             let usd = usd.amount().ok_or(Unparsed::WrongShape)?;
             turn.cost(Cost { usd, scope: Scope::Turn });
         }
@@ -43,14 +43,14 @@ pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
             Some(text) => turn.succeed(text),
             None => turn.succeed_with_pieces(false),
         },
-        _ => return Ok(Fate::Ignored),
+        _ => return Ok(LineKind::Ignored),
     }
-    Ok(Fate::Known)
+    Ok(LineKind::Known)
 }
 
 fn read_tool(line: &str, kind: &str, turn: &mut Turn) -> Result<(), Refusal> {
     const NAMES: [&str; 6] = ["id", "name", "input", "output", "is_error", "reason"];
-    let [id, name, input, output, is_error, reason] = pick_line(line, &NAMES)?;
+    let [id, name, input, output, is_error, reason] = read_fields(line, &NAMES)?;
     match kind {
         "tool_start" => turn.tool_called([id, name, input, Value::default()])?,
         "tool_end" => turn.tool_finished(id.need_word()?, output.text(), is_error.is_true()),
@@ -59,10 +59,10 @@ fn read_tool(line: &str, kind: &str, turn: &mut Turn) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The class as it is stated, else as the words say.
+/// Returns the class as stated, otherwise by the message.
 fn read_error(line: &str) -> Result<(Option<ErrorClass>, String), Refusal> {
-    let [message, class] = pick_line(line, &["message", "class"])?;
+    let [message, class] = read_fields(line, &["message", "class"])?;
     let message = message.need_text()?;
     let class = class.plain().and_then(|class| class.parse::<ErrorClass>().ok());
-    Ok((class.or_else(|| ErrorClass::of_message(&message)), message))
+    Ok((class.or_else(|| ErrorClass::from_message(&message)), message))
 }

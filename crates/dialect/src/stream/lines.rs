@@ -1,27 +1,28 @@
-//! Bytes in any chunking, lines out. Called by [`super::StreamParser`]; it knows nothing of JSON.
+//! Splits bytes in any chunking into lines. Called by [`super::StreamParser`]; knows nothing of
+//! JSON.
 //!
-//! A line that lies whole in a chunk is handed on where it lies; only one that crosses chunks is copied.
-//! A line beyond the cap is drained: its first bytes and its length are all that is kept.
+//! A line that is whole in a chunk is passed on without a copy; only one that crosses chunks is
+//! copied. A line over the limit is skipped: only its first bytes and its length are kept.
 
 use memchr::memchr;
 
-/// How much of a drained line is kept, so that a person can see what it was.
-const HEAD_BYTES: usize = 256;
-/// A long line's memory is given back; less than this is not worth the trouble.
+/// Bytes kept of a skipped line, so that a person can see what it was.
+const PREFIX_BYTES: usize = 256;
+/// The memory of a long line is freed; less than this is kept.
 const IDLE_BYTES_MAX: usize = 64 * 1024;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     Whole(&'a [u8]),
-    Oversize { head: &'a [u8], length: u64 },
+    Oversize { prefix: &'a [u8], length: u64 },
 }
 
 #[derive(Debug)]
 pub(super) struct Lines {
     bytes_max: usize,
-    /// The beginning of a line that crosses chunks; of a drained line, its head.
+    /// Start of a line that crosses chunks; of a skipped line, its prefix.
     pending: Vec<u8>,
-    /// How long the drained line is so far; 0 if none is being drained.
+    /// Length of the skipped line so far; 0 if none is being skipped.
     drained: u64,
 }
 
@@ -45,7 +46,7 @@ impl Lines {
         self.keep(bytes);
     }
 
-    /// Gives the last line, if the stream ended without a line feed.
+    /// Passes on the last line, if the stream ended without a line feed.
     pub(super) fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
         if !self.pending.is_empty() || self.drained > 0 {
             self.give(&mut each);
@@ -55,7 +56,7 @@ impl Lines {
     fn give(&mut self, each: &mut impl FnMut(Line<'_>)) {
         match self.drained {
             0 => each(Line::Whole(&self.pending)),
-            length => each(Line::Oversize { head: &self.pending, length }),
+            length => each(Line::Oversize { prefix: &self.pending, length }),
         }
         self.drained = 0;
         self.pending.clear();
@@ -70,12 +71,12 @@ impl Lines {
         }
         if self.drained == 0 {
             self.drained = length as u64;
-            self.pending.truncate(HEAD_BYTES);
-            self.pending.shrink_to(HEAD_BYTES);
+            self.pending.truncate(PREFIX_BYTES);
+            self.pending.shrink_to(PREFIX_BYTES);
         } else {
             self.drained += bytes.len() as u64;
         }
-        let room = HEAD_BYTES.saturating_sub(self.pending.len()).min(bytes.len());
+        let room = PREFIX_BYTES.saturating_sub(self.pending.len()).min(bytes.len());
         self.pending.extend_from_slice(bytes.get(..room).unwrap_or_default());
     }
 }
@@ -90,8 +91,8 @@ mod tests {
         let mut each = |line: Line<'_>| {
             seen.push(match line {
                 Line::Whole(line) => String::from_utf8_lossy(line).into_owned(),
-                Line::Oversize { head, length } => {
-                    format!("{length}:{}", String::from_utf8_lossy(head))
+                Line::Oversize { prefix, length } => {
+                    format!("{length}:{}", String::from_utf8_lossy(prefix))
                 }
             });
         };
@@ -120,9 +121,9 @@ mod tests {
         assert_eq!(lines_of(&[b"abcd\nabcde\nx\n"], 4), ["abcd", "5:abcde", "x"]);
         assert_eq!(lines_of(&[b"ab", b"cde", b"fg", b"\nabcd\n"], 4), ["7:abcdefg", "abcd"]);
         let long = [b'x'; 1000];
-        let head = "x".repeat(HEAD_BYTES);
-        assert_eq!(lines_of(&[&long], 400), [format!("1000:{head}")]);
-        assert_eq!(lines_of(&[&long[..300], &long[..700]], 400), [format!("1000:{head}")]);
+        let prefix = "x".repeat(PREFIX_BYTES);
+        assert_eq!(lines_of(&[&long], 400), [format!("1000:{prefix}")]);
+        assert_eq!(lines_of(&[&long[..300], &long[..700]], 400), [format!("1000:{prefix}")]);
     }
 
     #[test]
@@ -131,7 +132,7 @@ mod tests {
         for _ in 0..1000 {
             lines.push(&[b'x'; 1024], |_| {});
         }
-        assert!(lines.pending.capacity() <= 2 * HEAD_BYTES);
+        assert!(lines.pending.capacity() <= 2 * PREFIX_BYTES);
         assert_eq!(lines.drained, 1_024_000);
     }
 }

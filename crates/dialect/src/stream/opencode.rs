@@ -1,12 +1,12 @@
-//! opencode's `run --format json`. Called by [`super::StreamParser`] line by line. Every line names the session,
-//! texts come whole, and there is no final event: the turn is over when the process ends, and it succeeded if its
-//! last step stopped by itself.
+//! opencode's `run --format json`. Called by [`super::StreamParser`] line by line. Every line names
+//! the session, texts arrive whole, and there is no final event: the turn ends with the process,
+//! and succeeded if its last step stopped by itself.
 
-use super::class::{ErrorClass, TurnError};
+use super::error_class::{ErrorClass, TurnError};
 use super::event::Usage;
-use super::pick::{Refusal, Value, pick_line};
+use super::fields::{Refusal, Value, read_fields};
 use super::turn::{Steps, Turn};
-use super::{Fate, Reading};
+use super::{LineKind, Reading};
 
 #[derive(Debug, Default)]
 pub(super) struct OpenCode(Steps);
@@ -14,7 +14,7 @@ pub(super) struct OpenCode(Steps);
 impl OpenCode {
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         let [kind, session_id, part, error] =
-            pick_line(line, &["type", "sessionID", "part", "error"])?;
+            read_fields(line, &["type", "sessionID", "part", "error"])?;
         let kind = kind.need_plain()?;
         let session_id = session_id.need_word()?;
         turn.admit(Some(&session_id))?;
@@ -42,9 +42,9 @@ impl OpenCode {
                 turn.warn_as(Some(error.class), error.message.clone().into());
                 self.0.last = Some(Err(error));
             }
-            _ => return Ok(Fate::Ignored),
+            _ => return Ok(LineKind::Ignored),
         }
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 
     fn finish_step(&mut self, part: Value<'_>) -> Result<(), Refusal> {
@@ -76,19 +76,19 @@ impl OpenCode {
         if self.0.usage != Usage::default() {
             turn.usage(self.0.usage);
         }
-        // One that was killed, or ended in the middle, has not ended its last step: the exit says how.
+        // A process that was killed has not ended its last step; the exit decides.
         self.0.end(turn);
     }
 }
 
-/// A tool is told when it is done, with its input and what came of it.
+/// A tool is reported when it is done, with its input and output.
 fn read_tool(part: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
     let [id, name, state] = part.fields(&["callID", "tool", "state"])?;
     let (id, name) = (id.need_word()?, name.need_word()?);
     let [status, input, output, error] = state.fields(&["status", "input", "output", "error"])?;
     turn.tool_started(id.clone(), name.clone(), input.json(), None);
     let error = error.text();
-    // A rule or a question did not allow it.
+    // A rule or a person did not allow it.
     if let Some(reason) = error.as_deref()
         && (reason.contains("rejected permission")
             || reason.contains("which prevents you from using"))
@@ -110,6 +110,6 @@ fn read_error(error: Value<'_>) -> TurnError {
         Some("MessageAbortedError") => Some(ErrorClass::Cancelled),
         _ => None,
     };
-    let by_status = || status.count().and_then(ErrorClass::of_status);
+    let by_status = || status.count().and_then(ErrorClass::from_status);
     TurnError::classed(by_name.or_else(by_status), message)
 }

@@ -1,45 +1,45 @@
-//! The verdict on a turn: the final event, the way the process ended and the text have to agree. Called by
-//! [`super::StreamParser::finish`].
+//! The verdict on a turn: the final event, the exit of the process and the text have to agree.
+//! Called by [`super::StreamParser::finish`].
 
-use super::class::{self, ErrorClass, TurnError};
+use super::error_class::{self, ErrorClass, TurnError};
 use super::event::{Cost, DeniedTool, TextOrigin, Usage};
 use super::turn::End;
 use super::{Reader, StreamParser};
 
-/// How the agent's process ended.
+/// How the agent's process exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     Code(i32),
     Signal(i32),
 }
 
-/// What a turn gave.
+/// The result of a turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TurnOutput {
-    /// The answer; there is one if and only if there is no error.
+    /// The answer; present if and only if there is no error.
     pub final_text: Option<FinalText>,
-    /// Of a turn that failed: the last text of the answer, as far as it came.
+    /// Of a failed turn: the last text of the answer, as far as it arrived.
     pub partial_text: Option<String>,
     pub usage: Option<Usage>,
     pub cost: Option<Cost>,
-    /// The agent's own id of the session.
+    /// The agent's own session id.
     pub native_session_id: Option<Box<str>>,
-    /// The model that the agent said it would ask.
+    /// The model that the agent named.
     pub model: Option<Box<str>>,
-    /// What it was not allowed to use.
+    /// Tools that it was not allowed to use.
     pub denied_tools: Vec<DeniedTool>,
     pub error: Option<TurnError>,
     pub lines: LineCounts,
 }
 
 impl TurnOutput {
-    /// Of a turn in which no stream was read: it gave this text.
+    /// Creates the output of a turn without a stream that gave this text.
     pub fn answered(text: String) -> Self {
         let final_text = Some(FinalText { text, origin: TextOrigin::Stated });
         Self { final_text, ..Self::default() }
     }
 
-    /// Of a turn that failed before it said anything.
+    /// Creates the output of a turn that failed before any output.
     pub fn failed(error: TurnError) -> Self {
         Self { error: Some(error), ..Self::default() }
     }
@@ -52,27 +52,28 @@ pub struct FinalText {
     pub origin: TextOrigin,
 }
 
-/// What became of the lines of a stream. For plain text, only `unparsed` counts: the places that are not UTF-8.
+/// Line counts of a stream by kind. For plain text, only `unparsed` counts: the number of invalid
+/// UTF-8 sequences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     pub known: u64,
-    /// Events of a type that is not known, or without use.
+    /// Events of an unknown type, or without use.
     pub ignored: u64,
     pub echoes: u64,
     pub unparsed: u64,
     pub oversize: u64,
-    /// Lines that cannot be true.
+    /// Lines that cannot be genuine.
     pub violations: u64,
 }
 
-/// An echo longer than this, and then nothing, is how Gemini says that the prompt is too large.
+/// With a longer echo and nothing after it, Gemini indicates that the prompt is too large.
 const ECHO_OVERFLOW_BYTES: u64 = 1024 * 1024;
 
 impl StreamParser {
-    /// `stderr_tail` is looked through for words, never for events.
+    /// `stderr_tail` is searched for words, never for events.
     pub(super) fn judge(mut self, exit: Exit, stderr_tail: &str) -> TurnOutput {
         let verdict = match self.turn.end.take() {
-            // A failure in words that are not known may still be known by the exit code.
+            // A failure with an unknown message may still be classified by the exit code.
             Some(End::Failure(error)) if error.class == ErrorClass::Crash => {
                 let class = class_of_exit(&self.reader, exit).unwrap_or(error.class);
                 Err(TurnError { class, ..error })
@@ -92,14 +93,14 @@ impl StreamParser {
         TurnOutput { final_text, partial_text, error, lines: self.counts, ..output }
     }
 
-    /// A turn without a final event.
+    /// Returns the error of a turn without a final event.
     fn unfinished(&self, exit: Exit, stderr_tail: &str) -> TurnError {
-        if let Some(trouble) = &self.turn.trouble
-            && trouble.class != ErrorClass::Crash
+        if let Some(last_warning) = &self.turn.last_warning
+            && last_warning.class != ErrorClass::Crash
         {
-            return trouble.clone();
+            return last_warning.clone();
         }
-        let stderr = class::end(stderr_tail);
+        let stderr = error_class::end(stderr_tail);
         let class = match &self.reader {
             Reader::Gemini(gemini)
                 if exit == Exit::Code(0) && gemini.echo_bytes > ECHO_OVERFLOW_BYTES =>
@@ -107,12 +108,13 @@ impl StreamParser {
                 ErrorClass::Overflow
             }
             reader => {
-                // A program that ends before it was asked anything is the wrong one, or was started wrongly.
+                // A program that exits before the prompt is the wrong one, or was started
+                // incorrectly.
                 let is_setup = matches!(reader, Reader::Acp(acp) if acp.is_before_prompt())
                     && matches!(exit, Exit::Code(_));
                 let otherwise = if is_setup { ErrorClass::Setup } else { ErrorClass::Crash };
                 let by_exit = class_of_exit(&self.reader, exit);
-                by_exit.or_else(|| ErrorClass::of_message(stderr)).unwrap_or(otherwise)
+                by_exit.or_else(|| ErrorClass::from_message(stderr)).unwrap_or(otherwise)
             }
         };
         let mut message = said_exit(exit);
@@ -137,21 +139,20 @@ fn check_success(text: FinalText, is_cut: bool, exit: Exit) -> Result<FinalText,
     } else if text.text.trim().is_empty() {
         Err(TurnError::new(ErrorClass::Empty, "finished without any output"))
     } else if is_cut {
-        Err(TurnError::new(ErrorClass::Limit, "the answer is longer than what is kept of it"))
+        Err(TurnError::new(ErrorClass::Limit, "the answer is longer than the limit"))
     } else {
         Ok(text)
     }
 }
 
-/// Only Gemini's exit codes say more than that something failed: its own ones, and HTTP statuses of which
-/// the lowest eight bits are left.
+/// Only Gemini's exit codes are specific: its own ones, and the lowest eight bits of HTTP statuses.
 fn class_of_exit(reader: &Reader, exit: Exit) -> Option<ErrorClass> {
     match (reader, exit) {
         (Reader::Gemini(_), Exit::Code(41)) => Some(ErrorClass::Auth),
         (Reader::Gemini(_), Exit::Code(42 | 55)) => Some(ErrorClass::Setup),
         (Reader::Gemini(_), Exit::Code(53)) => Some(ErrorClass::Limit),
         (Reader::Gemini(_), Exit::Code(code @ 144..=247)) => {
-            ErrorClass::of_status(u64::try_from(code).ok()? + 256)
+            ErrorClass::from_status(u64::try_from(code).ok()? + 256)
         }
         (Reader::Codex(_), Exit::Code(2)) => Some(ErrorClass::Setup),
         _ => None,

@@ -1,10 +1,11 @@
-//! pi's `--mode json`. Called by [`super::StreamParser`] line by line. Only the first line names the session; the
-//! exit code is 0 after a failure too, and `agent_settled` is the last line of a run that ended by itself.
+//! pi's `--mode json`. Called by [`super::StreamParser`] line by line. Only the first line names
+//! the session; the exit code is 0 after a failure too, and `agent_settled` is the last line of a
+//! run that ended by itself.
 
-use super::class::{ErrorClass, TurnError};
-use super::pick::{Refusal, Value, pick_line};
+use super::error_class::{ErrorClass, TurnError};
+use super::fields::{Refusal, Value, read_fields};
 use super::turn::{Steps, Turn};
-use super::{Fate, Reading};
+use super::{LineKind, Reading};
 
 /// A step is a message of the model.
 #[derive(Debug, Default)]
@@ -13,7 +14,7 @@ pub(super) struct Pi(Steps);
 impl Pi {
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         const NAMES: [&str; 5] = ["type", "id", "message", "assistantMessageEvent", "errorMessage"];
-        let [kind, id, message, update, error] = pick_line(line, &NAMES)?;
+        let [kind, id, message, update, error] = read_fields(line, &NAMES)?;
         let kind = kind.need_plain()?;
         if kind == "session" {
             return turn.start(id.word(), None);
@@ -24,10 +25,10 @@ impl Pi {
             "message_start" => {
                 let [role] = message.fields(&["role"])?;
                 match role.plain() {
-                    // A new message of the model stands for itself.
+                    // A new message of the model is a separate text.
                     Some("assistant") => turn.seal_text(),
-                    Some("user") => return Ok(Fate::Echo),
-                    _ => return Ok(Fate::Ignored),
+                    Some("user") => return Ok(LineKind::Echo),
+                    _ => return Ok(LineKind::Ignored),
                 }
             }
             "message_update" => {
@@ -35,31 +36,31 @@ impl Pi {
                 match kind.plain() {
                     Some("text_delta") => turn.delta(delta.need_text()?),
                     Some("thinking_delta") => turn.thinking(delta.text_or_empty()),
-                    _ => return Ok(Fate::Ignored),
+                    _ => return Ok(LineKind::Ignored),
                 }
             }
             "message_end" => return self.read_message(message, turn),
             "tool_execution_start" => {
-                let [id, name, input] = pick_line(line, &["toolCallId", "toolName", "args"])?;
+                let [id, name, input] = read_fields(line, &["toolCallId", "toolName", "args"])?;
                 turn.tool_called([id, name, input, Value::default()])?;
             }
             "tool_execution_end" => read_tool_result(line, turn)?,
             "auto_retry_start" => turn.warn(error.text_or_empty()),
             "agent_settled" => self.settle(turn),
-            _ => return Ok(Fate::Ignored),
+            _ => return Ok(LineKind::Ignored),
         }
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 
-    /// A message that is whole. Of one that failed, the text so far does not count: it is asked for again.
+    /// Reads a whole message. The text of a failed one does not count: it is requested again.
     fn read_message(&mut self, message: Value<'_>, turn: &mut Turn) -> Reading {
         const NAMES: [&str; 6] =
             ["role", "content", "model", "usage", "stopReason", "errorMessage"];
         let [role, content, model, usage, reason, error] = message.fields(&NAMES)?;
         match role.plain() {
             Some("assistant") => {}
-            Some("user") => return Ok(Fate::Echo),
-            _ => return Ok(Fate::Ignored),
+            Some("user") => return Ok(LineKind::Echo),
+            _ => return Ok(LineKind::Ignored),
         }
         turn.output.model = model.word().or(turn.output.model.take());
         self.count(usage);
@@ -75,12 +76,12 @@ impl Pi {
                     error.text().unwrap_or_else(|| "it stopped without a message".to_owned());
                 self.0.last = Some(Err(failure(said)));
                 turn.withdraw();
-                return Ok(Fate::Known);
+                return Ok(LineKind::Known);
             }
         };
         turn.whole_text(text_of(content)?);
         self.0.last = last;
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 
     fn count(&mut self, usage: Value<'_>) {
@@ -100,17 +101,17 @@ impl Pi {
     }
 }
 
-/// What went wrong. A message may begin with the HTTP status: `401: {…}`.
+/// Returns the error. A message may begin with the HTTP status: `401: {…}`.
 fn failure(said: String) -> TurnError {
     let status = said.split_once(':').and_then(|(status, _)| status.parse().ok());
-    TurnError::classed(status.and_then(ErrorClass::of_status), said)
+    TurnError::classed(status.and_then(ErrorClass::from_status), said)
 }
 
 fn read_tool_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
-    let [id, result, is_error] = pick_line(line, &["toolCallId", "result", "isError"])?;
+    let [id, result, is_error] = read_fields(line, &["toolCallId", "result", "isError"])?;
     let id = id.need_word()?;
     let output = result.fields(&["content"]).and_then(|[content]| text_of(content)).ok();
-    // Tools that it was not given are not found.
+    // Tools that it was not given are reported as not found.
     let name = turn.tool_name(&id);
     if is_error.is_true() && output.as_deref() == Some(&format!("Tool {name} not found")) {
         turn.tool_denied(&id, &name, output.as_deref());

@@ -1,10 +1,10 @@
-//! Plain text for the `command` agent: all that comes is the answer. Called by [`super::StreamParser`]
-//! chunk by chunk, since a text without line feeds should be shown as well.
+//! Plain text for the `command` agent: all output is the answer. Called by [`super::StreamParser`]
+//! chunk by chunk, so that text without line feeds is shown as well.
 
 use super::event::{StreamEvent, Unparsed};
 use super::turn::Turn;
 
-/// The beginning of a character that the next chunk may complete, and how often bytes were none.
+/// Start of a character that the next chunk may complete, and the number of invalid sequences.
 #[derive(Debug, Default)]
 pub(super) struct PlainText {
     /// At most three bytes.
@@ -24,7 +24,7 @@ impl PlainText {
         self.take(bytes, turn);
     }
 
-    /// What is still open will not be completed.
+    /// An incomplete character will not be completed any more.
     pub(super) fn finish(&mut self, turn: &mut Turn) {
         let open = std::mem::take(&mut self.open);
         if !open.is_empty() {
@@ -34,7 +34,7 @@ impl PlainText {
         }
     }
 
-    /// Takes whole characters, and keeps the beginning of one for later.
+    /// Takes whole characters, and keeps the start of an incomplete one.
     fn take(&mut self, mut bytes: &[u8], turn: &mut Turn) {
         let mut text = String::new();
         loop {
@@ -58,12 +58,12 @@ impl PlainText {
         turn.delta(text);
     }
 
-    /// U+FFFD marks every place; the first one is also told, the others are counted: a binary file would
-    /// be a flood of events.
+    /// Replaces invalid bytes by U+FFFD. Only the first is reported, the others are counted: a
+    /// binary file would produce too many events.
     fn replace(&mut self, bad: &[u8], text: &mut String, turn: &mut Turn) {
         self.unparsed += 1;
         if self.unparsed == 1 {
-            // What came before is told before.
+            // Earlier text is reported first.
             turn.delta(std::mem::take(text));
             turn.events.push(StreamEvent::Unparsed { reason: Unparsed::NotUtf8, line: bad.into() });
         }

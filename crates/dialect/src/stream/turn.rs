@@ -1,52 +1,53 @@
-//! What is known of a turn so far: the run it belongs to, its text, its tools, how it ended. The readers
-//! tell it what a line says; it decides what may be believed, keeps what the verdict needs, and tells the
-//! caller. It knows no agent's JSON.
+//! The state of a turn so far: its run, its text, its tools, how it ended. The readers report the
+//! content of lines; this decides what is valid, keeps what the verdict needs, and creates the
+//! events. Knows no agent's JSON.
 
 use std::collections::BTreeMap;
 
 use tertulia_session::json::Json;
 
-use super::class::{ErrorClass, TurnError};
+use super::error_class::{ErrorClass, TurnError};
 use super::event::{Cost, DeniedTool, Scope, StreamEvent, TextOrigin, Usage, ViolationKind};
+use super::fields::{Refusal, Value};
 use super::outcome::TurnOutput;
-use super::pick::{Refusal, Value};
-use super::{Fate, Limits, Reading};
+use super::{Limits, LineKind, Reading};
 
-/// How many tools are remembered, open or denied. A stream that opens more is no honest one; its later
-/// calls are still told, without their names at the end.
+/// Limit on remembered tools, open or denied. No genuine stream has more; later calls are still
+/// reported, without their names at the end.
 const TOOLS_MAX: usize = 4096;
-/// Ids longer than this are not remembered.
+/// Longer ids are not remembered.
 const ID_BYTES_MAX: usize = 1024;
 
-/// What an agent says about a tool that was not allowed is kept up to this length.
+/// Limit on the reason for a denied tool.
 const REASON_BYTES_MAX: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     limits: Limits,
     is_started: bool,
-    /// What the verdict gives of the turn, whatever it is.
+    /// The part of the result that does not depend on the verdict.
     pub(super) output: TurnOutput,
-    /// The last text of the answer; what is behind `open_from` may yet be withdrawn.
+    /// Last text of the answer; the part after `open_from` may still be withdrawn.
     text: String,
     open_from: usize,
-    /// Pieces were told that are neither whole nor withdrawn.
+    /// Pieces were reported that are neither complete nor withdrawn.
     is_text_open: bool,
-    /// A tool was called since: the text is not the end of the answer, and the next piece replaces it.
+    /// A tool was called since: the text is not the end of the answer, and the next piece replaces
+    /// it.
     is_text_stale: bool,
     /// There was more text than is kept.
     is_overlong: bool,
-    /// The last text before this one that had words, and whether there was more of it than is kept.
+    /// The last text before this one that was not blank, and whether it was cut.
     earlier: (String, bool),
     tool_names: BTreeMap<Box<str>, Box<str>>,
-    /// The last warning since anything went well: why a turn that was given up was given up.
-    pub(super) trouble: Option<TurnError>,
+    /// The last warning since the last success: the reason of a turn that was given up.
+    pub(super) last_warning: Option<TurnError>,
     pub(super) end: Option<End>,
-    /// The events so far, in the caller's list; see [`Self::telling`].
+    /// The events so far, in the caller's list; see [`Self::collecting_events`].
     pub(super) events: Vec<StreamEvent>,
 }
 
-/// What an agent tells step by step: what was used so far, and how the newest step ended.
+/// For agents that report steps: the usage so far, and how the latest step ended.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     pub(super) usage: Usage,
@@ -56,7 +57,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Tells the cost, and ends the turn as the newest step ended. Returns whether it had ended.
+    /// Reports the cost, and ends the turn like the latest step. Returns whether that had ended.
     pub(super) fn end(&mut self, turn: &mut Turn) -> bool {
         if self.cost_usd > 0.0 {
             turn.cost(Cost { usd: self.cost_usd, scope: Scope::Turn });
@@ -86,14 +87,18 @@ impl Turn {
         Self { limits, ..Self::default() }
     }
 
-    /// Does something whose events go to the caller's list.
-    pub(super) fn telling(&mut self, out: &mut Vec<StreamEvent>, tell: impl FnOnce(&mut Self)) {
+    /// Runs a function whose events go to the caller's list.
+    pub(super) fn collecting_events(
+        &mut self,
+        out: &mut Vec<StreamEvent>,
+        tell: impl FnOnce(&mut Self),
+    ) {
         std::mem::swap(&mut self.events, out);
         tell(self);
         std::mem::swap(&mut self.events, out);
     }
 
-    /// Asks whether a line of this session may be believed now. The first id that is named binds.
+    /// Checks whether a line of this session is valid now. The first id counts.
     pub(super) fn admit(&mut self, session_id: Option<&str>) -> Result<(), ViolationKind> {
         if self.end.is_some() {
             return Err(ViolationKind::AfterEnd);
@@ -108,7 +113,7 @@ impl Turn {
         }
     }
 
-    /// Asks whether the run has started; text, tools and success come later.
+    /// Checks whether the run has started; text, tools and success come later.
     pub(super) fn need_start(&self) -> Result<(), ViolationKind> {
         if self.is_started { Ok(()) } else { Err(ViolationKind::BeforeStart) }
     }
@@ -118,7 +123,7 @@ impl Turn {
         session_id: Option<Box<str>>,
         model: Option<Box<str>>,
     ) -> Reading {
-        // Asked before the id, which may be another one: that it is a second start says more.
+        // Checked before the id, which may differ: a second start is the more precise error.
         if self.is_started && self.end.is_none() {
             return Err(ViolationKind::SecondStart.into());
         }
@@ -126,7 +131,7 @@ impl Turn {
         self.is_started = true;
         self.output.model.clone_from(&model);
         self.events.push(StreamEvent::Started { session_id, model });
-        Ok(Fate::Known)
+        Ok(LineKind::Known)
     }
 
     pub(super) fn delta(&mut self, text: String) {
@@ -142,8 +147,8 @@ impl Turn {
             self.is_text_stale = false;
             self.is_overlong = false;
         }
-        self.trouble = None;
-        // Once something was left out nothing more is kept: a text with a hole is worse than a short one.
+        self.last_warning = None;
+        // After a cut nothing more is kept: a text with a gap is worse than a short one.
         if !self.is_overlong {
             let room = self.limits.text_bytes_max.saturating_sub(self.text.len());
             self.is_overlong = text.len() > room;
@@ -153,7 +158,7 @@ impl Turn {
         self.events.push(StreamEvent::TextDelta { text });
     }
 
-    /// The pieces are one whole text.
+    /// The pieces form a complete text.
     pub(super) fn end_text(&mut self) {
         if std::mem::take(&mut self.is_text_open) {
             self.open_from = self.text.len();
@@ -161,13 +166,13 @@ impl Turn {
         }
     }
 
-    /// The text is whole and stands for itself: the next piece begins another one.
+    /// The text is complete: the next piece begins another one.
     pub(super) fn seal_text(&mut self) {
         self.end_text();
         self.is_text_stale = true;
     }
 
-    /// A text stated as a whole, of which pieces may have come before.
+    /// A text stated as a whole, of which pieces may have arrived before.
     pub(super) fn whole_text(&mut self, text: String) {
         if !self.is_text_open || self.text.get(self.open_from..) != Some(text.as_str()) {
             self.withdraw();
@@ -209,7 +214,7 @@ impl Turn {
         if parent.is_none() {
             self.seal_text();
         }
-        self.trouble = None;
+        self.last_warning = None;
         if self.tool_names.len() < TOOLS_MAX && id.len() + name.len() <= ID_BYTES_MAX {
             self.tool_names.insert(id.clone(), name.clone());
         }
@@ -225,21 +230,22 @@ impl Turn {
         self.events.push(StreamEvent::ToolFinished { id, name, output, is_error });
     }
 
-    /// The name of a call that waits for its end; empty if it is not known.
+    /// Returns the name of an open call; empty if it is unknown.
     pub(super) fn tool_name(&self, id: &str) -> Box<str> {
         self.tool_names.get(id).cloned().unwrap_or_default()
     }
 
-    /// A tool was not allowed; told once for a call.
+    /// A tool was not allowed; reported once per call.
     pub(super) fn tool_denied(&mut self, id: &str, name: &str, reason: Option<&str>) {
         let denied = DeniedTool {
             id: cut(id, ID_BYTES_MAX),
             name: cut(name, ID_BYTES_MAX),
             reason: reason.map(|reason| cut(reason, REASON_BYTES_MAX)),
         };
-        let told = &mut self.output.denied_tools;
-        if told.len() < TOOLS_MAX && !told.iter().any(|known| known.id == denied.id) {
-            told.push(denied.clone());
+        let denied_tools = &mut self.output.denied_tools;
+        if denied_tools.len() < TOOLS_MAX && !denied_tools.iter().any(|known| known.id == denied.id)
+        {
+            denied_tools.push(denied.clone());
             self.events.push(StreamEvent::ToolDenied(denied));
         }
     }
@@ -254,35 +260,36 @@ impl Turn {
         self.events.push(StreamEvent::Cost(cost));
     }
 
-    /// A warning in words that say themselves what they are about.
+    /// Adds a warning that is classified by its text.
     pub(super) fn warn(&mut self, message: String) {
-        self.warn_as(ErrorClass::of_message(&message), message);
+        self.warn_as(ErrorClass::from_message(&message), message);
     }
 
     pub(super) fn warn_as(&mut self, class: Option<ErrorClass>, message: String) {
         let message: Box<str> = message.into();
-        let trouble = TurnError::new(class.unwrap_or(ErrorClass::Crash), message.clone());
-        self.trouble = Some(trouble);
+        let last_warning = TurnError::new(class.unwrap_or(ErrorClass::Crash), message.clone());
+        self.last_warning = Some(last_warning);
         self.events.push(StreamEvent::Warning { class, message });
     }
 
-    /// The agent says that it succeeded, and with which text.
+    /// The agent reports success with this text.
     pub(super) fn succeed(&mut self, text: String) {
         self.end_well(text, false, false);
     }
 
-    /// The agent says that it succeeded; its last text is the answer, whatever came after it.
+    /// The agent reports success; its last text is the answer, even if tools followed.
     pub(super) fn succeed_with_last_text(&mut self) {
         self.end_well(self.text.clone(), self.is_overlong, false);
     }
 
-    /// The agent says that it succeeded; what came after the last tool is the answer.
+    /// The agent reports success; the text after the last tool is the answer.
     pub(super) fn succeed_with_pieces(&mut self, may_repeat: bool) {
         let text = if self.is_text_stale { String::new() } else { self.text.clone() };
         self.end_well(text, self.is_overlong, may_repeat);
     }
 
-    /// The agent says that it succeeded; its last text that has words is the answer, also where tools came after it.
+    /// The agent reports success; its last text that is not blank is the answer, even if tools
+    /// followed.
     pub(super) fn succeed_with_last_words(&mut self, may_repeat: bool) {
         let (text, is_cut) = match has_words(&self.text) {
             true => (self.text.clone(), self.is_overlong),
@@ -309,24 +316,24 @@ impl Turn {
         self.events.push(StreamEvent::Failed(error));
     }
 
-    /// The turn failed, and the agent did not say so.
+    /// The turn failed, and the agent did not report it.
     pub(super) fn give_up(&mut self, error: TurnError) {
         self.end = Some(End::Failure(error));
     }
 
-    /// Fails with this message; where the end itself does not say why, with the last warning.
+    /// Fails with this message, or with the last warning if there is no message.
     pub(super) fn fail_with(&mut self, message: Option<String>, otherwise: &str) {
         let error = message.map(|message| TurnError::classed(None, message));
-        let error = error.or_else(|| self.trouble.take());
+        let error = error.or_else(|| self.last_warning.take());
         self.fail(error.unwrap_or_else(|| TurnError::new(ErrorClass::Crash, otherwise)));
     }
 
-    /// The pieces that are neither whole nor withdrawn.
+    /// Returns the pieces that are neither complete nor withdrawn.
     pub(super) fn open_text(&self) -> &str {
         if self.is_text_open { self.text.get(self.open_from..).unwrap_or_default() } else { "" }
     }
 
-    /// The text as far as it came.
+    /// Returns the text so far.
     pub(super) fn into_partial_text(self) -> Option<String> {
         Some(self.text).filter(|text| !text.is_empty())
     }
@@ -344,8 +351,8 @@ fn has_words(text: &str) -> bool {
     !text.trim_start().is_empty()
 }
 
-/// Whether a text's first words stand in it again, as they do when an attempt is repeated. A hint: a
-/// poem's refrain does the same.
+/// Returns whether the first words of a text occur again, as after a repeated attempt. Only a hint:
+/// a refrain does the same.
 fn begins_again(text: &str) -> bool {
     const WORDS_BYTES: usize = 24;
     let Some((first, rest)) = text.split_at_checked(text.ceil_char_boundary(WORDS_BYTES)) else {

@@ -17,7 +17,7 @@ pub(crate) fn at_least(cases: u32) -> ProptestConfig {
 
 fn words() -> impl Strategy<Value = String> {
     prop_oneof![
-        4 => select(vec!["", " ", "\n\t", "yes", "ends in blanks \n", "é\u{0}\"", "{}"])
+        4 => select(vec!["", " ", "\n\t", "yes", "ends in spaces \n", "é\u{0}\"", "{}"])
             .prop_map(str::to_owned),
         1 => vec(any::<char>(), 0..6).prop_map(String::from_iter),
     ]

@@ -34,7 +34,7 @@ fn a_request_that_was_read_is_rendered_as_it_was() {
     }
 }
 
-/// What is lost; that a failure is said in words, for want of a field, is not.
+/// Returns what is lost; that a failure is said in words, for want of a field, is not.
 fn losses(notes: &[Note]) -> Vec<&Note> {
     notes.iter().filter(|note| note.kind.code() != "error_as_text").collect()
 }

@@ -11,7 +11,7 @@ mod arbitrary;
 mod expressible;
 mod fixtures;
 mod notes;
-mod places;
+mod positions;
 mod properties;
 mod readers;
 mod rules;

@@ -87,7 +87,7 @@ proptest! {
     }
 
     #[test]
-    fn what_one_vendor_wrote_another_can_be_told(messages in messages()) {
+    fn what_one_vendor_wrote_can_be_sent_to_another(messages in messages()) {
         for from in Dialect::ALL {
             let request = render(from, &messages).fragment.to_json();
             let reading = from.read(json::parse(&request).unwrap()).unwrap();

@@ -79,7 +79,7 @@ fn unknown_blocks_are_kept_and_sent_back_to_their_vendor() {
 }
 
 #[test]
-fn a_field_that_cannot_be_read_is_named_with_its_cure() {
+fn a_field_that_cannot_be_read_is_named_with_a_fix() {
     check_error(
         Dialect::OpenAiChat,
         r#"{"messages":[{"role":"user","content":"a"},{"content":"b"}]}"#,

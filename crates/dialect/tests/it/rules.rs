@@ -9,7 +9,7 @@ use crate::{rules_anthropic, rules_chat, rules_gemini, rules_responses};
 /// What is wrong with a request; nothing if the vendor would take it.
 pub(crate) type Violations = Vec<String>;
 
-/// The rules of this vendor, applied to a fragment of a request.
+/// Returns the rules of this vendor, applied to a fragment of a request.
 pub(crate) fn violations(dialect: Dialect, request: &Value) -> Violations {
     match dialect {
         Dialect::OpenAiChat => rules_chat::check(request),
@@ -33,12 +33,12 @@ pub(crate) fn require(holds: bool, found: &mut Violations, sentence: impl Into<S
     }
 }
 
-/// The elements of a list; none for anything else.
+/// Returns the elements of a list; none for anything else.
 pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A text; empty for anything else.
+/// Returns a text; empty for anything else.
 pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

@@ -145,7 +145,7 @@ fn end_of_request(messages: &[Value], found: &mut Violations) {
         return;
     };
     let words = list(&last["content"]).last().map_or("", |block| text(&block["text"]));
-    require(words.trim_end() == words, found, "A14: blanks at the end");
+    require(words.trim_end() == words, found, "A14: trailing whitespace");
 }
 
 /// A15 at most four cache breakpoints, none on thinking.

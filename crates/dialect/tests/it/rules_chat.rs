@@ -73,9 +73,9 @@ fn pairs(messages: &[Value], found: &mut Violations) {
     for (at, message) in messages.iter().enumerate() {
         if message["role"] == "tool" {
             let id = text(&message["tool_call_id"]);
-            let place = open.iter().position(|open| *open == id);
-            require(place.is_some(), found, format!("C9: result {id:?} without a call in {at}"));
-            place.map(|place| open.remove(place));
+            let index = open.iter().position(|open| *open == id);
+            require(index.is_some(), found, format!("C9: result {id:?} without a call in {at}"));
+            index.map(|index| open.remove(index));
             continue;
         }
         require(open.is_empty(), found, format!("C9: {open:?} not answered before {at}"));

@@ -90,9 +90,9 @@ fn pairs(input: &[Value], found: &mut Violations) {
         match text(&item["type"]) {
             "function_call" => open.push(id),
             "function_call_output" => {
-                let place = open.iter().position(|open| *open == id);
-                require(place.is_some(), found, format!("R8: output {id:?} without call at {at}"));
-                place.map(|place| open.remove(place));
+                let index = open.iter().position(|open| *open == id);
+                require(index.is_some(), found, format!("R8: output {id:?} without call at {at}"));
+                index.map(|index| open.remove(index));
             }
             "message" if item["role"] != "assistant" => {
                 require(open.is_empty(), found, format!("R8: {open:?} open before {at}"));

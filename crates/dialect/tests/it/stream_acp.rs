@@ -1,4 +1,4 @@
-//! What agents of the Agent Client Protocol say, what they are told, and what the turns come to.
+//! What agents of the Agent Client Protocol say, what they are answer_text, and what the turns come to.
 
 use proptest::prelude::*;
 use tertulia_dialect::stream::{
@@ -26,7 +26,7 @@ success Stated
 }
 
 #[test]
-fn a_tool_is_told_with_its_input_and_the_text_behind_it_is_the_answer() {
+fn a_tool_is_reported_with_its_input_and_the_text_behind_it_is_the_answer() {
     check(
         "acp-tool",
         r#"
@@ -120,8 +120,8 @@ failed auth: {"error":{"code":401}}
 
 const PROMPT: AcpPrompt<'_> = AcpPrompt { cwd: "/project", model: None, prompt: "Hello" };
 
-/// What a client tells the agent that says this, and the events.
-fn told(prompt: &AcpPrompt<'_>, chunks: &[&[u8]]) -> (Vec<AcpAsk>, Vec<StreamEvent>) {
+/// Returns what a client tells the agent that says this, and the events.
+fn exchange(prompt: &AcpPrompt<'_>, chunks: &[&[u8]]) -> (Vec<AcpAsk>, Vec<StreamEvent>) {
     let mut client = AcpClient::new(prompt, Limits::default());
     let (mut events, mut asks) = (Vec::new(), Vec::new());
     for chunk in chunks {
@@ -134,23 +134,23 @@ fn told(prompt: &AcpPrompt<'_>, chunks: &[&[u8]]) -> (Vec<AcpAsk>, Vec<StreamEve
 fn each_request_is_sent_when_the_one_before_was_answered() {
     let bytes = Fixture::named("acp-text").bytes;
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    assert_eq!(told(&PROMPT, &[]).0, []);
+    assert_eq!(exchange(&PROMPT, &[]).0, []);
     let send = |line: &str| AcpAsk::Send(format!("{line}\n"));
     let new = send(
         r#"{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/project","mcpServers":[]}}"#,
     );
-    assert_eq!(told(&PROMPT, &lines[..1]).0, std::slice::from_ref(&new));
+    assert_eq!(exchange(&PROMPT, &lines[..1]).0, std::slice::from_ref(&new));
     let prompt = send(
         r#"{"jsonrpc":"2.0","id":4,"method":"session/prompt","params":{"sessionId":"s-1","prompt":[{"type":"text","text":"Hello"}]}}"#,
     );
-    assert_eq!(told(&PROMPT, &[bytes]).0, [new, prompt]);
+    assert_eq!(exchange(&PROMPT, &[bytes]).0, [new, prompt]);
 }
 
 #[test]
 fn a_model_is_set_as_the_agent_offers_it() {
     let hello: &[u8] = b"{\"id\":1,\"result\":{\"protocolVersion\":1}}\n";
-    let wanted = AcpPrompt { model: Some("m-2"), ..PROMPT };
-    let last = |session: &[u8]| told(&wanted, &[hello, session]).0.pop();
+    let requested = AcpPrompt { model: Some("m-2"), ..PROMPT };
+    let last = |session: &[u8]| exchange(&requested, &[hello, session]).0.pop();
     let sent = |needle: &str, ask: Option<AcpAsk>| match ask {
         Some(AcpAsk::Send(line)) => assert!(line.contains(needle), "{line}"),
         other => panic!("{other:?}"),
@@ -167,7 +167,8 @@ fn a_model_is_set_as_the_agent_offers_it() {
         r#""method":"session/prompt""#,
         last(b"{\"id\":2,\"result\":{\"sessionId\":\"s\",\"models\":{\"currentModelId\":\"m-2\"}}}\n"),
     );
-    let (_, events) = told(&wanted, &[hello, b"{\"id\":2,\"result\":{\"sessionId\":\"s\"}}\n"]);
+    let (_, events) =
+        exchange(&requested, &[hello, b"{\"id\":2,\"result\":{\"sessionId\":\"s\"}}\n"]);
     assert!(
         matches!(events.last(), Some(StreamEvent::Failed(error)) if error.class == ErrorClass::Setup),
         "{events:?}"
@@ -186,13 +187,13 @@ fn every_request_of_the_agent_is_answered_once() {
             r#"{"jsonrpc":"2.0","id":"x","result":{"outcome":{"outcome":"cancelled"}}}"#,
         ),
     ] {
-        let (asks, _) = told(&PROMPT, &[line.as_bytes(), b"\n"]);
+        let (asks, _) = exchange(&PROMPT, &[line.as_bytes(), b"\n"]);
         let [AcpAsk::Send(sent)] = &asks[..] else { panic!("{asks:?}") };
         assert!(sent.starts_with(answer), "{sent}");
     }
     let bytes = Fixture::named("acp-tool").bytes;
     let end = bytes.len() - 2;
-    let (mut asks, _) = told(
+    let (mut asks, _) = exchange(
         &PROMPT,
         &[&bytes[..end], b"}\n{\"id\":5,\"method\":\"session/request_permission\"}\n"],
     );
@@ -200,7 +201,7 @@ fn every_request_of_the_agent_is_answered_once() {
     assert!(matches!(asks.pop(), Some(AcpAsk::Permit(_))), "{asks:?}");
 }
 
-/// What a turn comes to in which an agent says and does this; `|` is a tool.
+/// Returns what a turn comes to in which an agent says and does this; `|` is a tool.
 fn answer_of(steps: &[&str]) -> Result<String, ErrorClass> {
     let mut lines = Fixture::named("acp-text").bytes.split_inclusive(|byte| *byte == b'\n');
     let mut client = AcpClient::new(&PROMPT, Limits::default());
@@ -228,13 +229,13 @@ fn answer_of(steps: &[&str]) -> Result<String, ErrorClass> {
     }
     push(b"{\"id\":4,\"result\":{\"stopReason\":\"end_turn\"}}\n");
     let output = client.finish(Exit::Code(0), "", &mut events);
-    let told = events.iter().find_map(|event| match event {
+    let answer_text = events.iter().find_map(|event| match event {
         StreamEvent::FinalText { text, .. } => Some(text.clone()),
         _ => None,
     });
     let answer = output.final_text.map(|answer| answer.text);
     if answer.is_some() {
-        assert_eq!(told, answer);
+        assert_eq!(answer_text, answer);
     }
     answer.ok_or_else(|| output.error.unwrap().class)
 }
@@ -247,7 +248,7 @@ fn the_last_words_are_the_answer_also_where_tools_come_after_them() {
     check(&["It is done.", "|", "\n", "|", " "], "It is done.");
     check(&["It is done.", "|", "\n\n"], "It is done.");
     check(&["pending", "It is done."], "It is done.");
-    // As ever: what comes after the last tool counts, with its blanks.
+    // As ever: what comes after the last tool counts, with its whitespace.
     check(&["First.", "|", "\n", "Second."], "\nSecond.");
     assert_eq!(answer_of(&["|"]), Err(ErrorClass::Empty));
     assert_eq!(answer_of(&[" ", "|", "\n"]), Err(ErrorClass::Empty));
@@ -274,7 +275,7 @@ fn what_nobody_asked_for_is_a_violation() {
         (lines.len(), reply, AfterEnd),
     ] {
         let (before, rest) = lines.split_at(after);
-        let (_, events) = told(&PROMPT, &[&before.concat(), line, &rest.concat()]);
+        let (_, events) = exchange(&PROMPT, &[&before.concat(), line, &rest.concat()]);
         let kinds: Vec<_> = events
             .iter()
             .filter_map(|event| match event {
@@ -308,12 +309,12 @@ fn an_agent_that_ends_before_the_prompt_was_set_up_wrongly() {
 
 proptest! {
     #[test]
-    fn chunks_do_not_matter_to_what_is_told(
+    fn chunks_do_not_matter_to_what_is_reported(
         name in prop::sample::select(vec!["acp-text", "acp-tool", "acp-command", "acp-said-error"]),
         cut in any::<prop::sample::Index>(),
     ) {
         let bytes = Fixture::named(name).bytes;
         let (first, second) = bytes.split_at(cut.index(bytes.len()));
-        prop_assert_eq!(told(&PROMPT, &[bytes]), told(&PROMPT, &[first, second]));
+        prop_assert_eq!(exchange(&PROMPT, &[bytes]), exchange(&PROMPT, &[first, second]));
     }
 }

@@ -222,16 +222,16 @@ fn a_page_is_no_answer() {
     check(
         "chat-page",
         r#"
-=> setup: the endpoint answered with something else than a completion: a web page
+=> setup: the endpoint answered with something other than a completion: a web page
 "#,
     );
 }
 
-fn finish(bytes: &[u8], trouble: &str, limits: Limits) -> TurnOutput {
+fn finish(bytes: &[u8], connection_error: &str, limits: Limits) -> TurnOutput {
     let mut events = Vec::new();
     let mut parser = StreamParser::with_limits(AgentStream::OpenAiChat, limits);
     parser.push(bytes, &mut events);
-    parser.finish(Exit::Code(0), trouble, &mut events)
+    parser.finish(Exit::Code(0), connection_error, &mut events)
 }
 
 #[test]

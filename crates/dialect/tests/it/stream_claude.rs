@@ -3,7 +3,7 @@
 use crate::stream_show::check;
 
 #[test]
-fn a_text_is_told_as_one_piece_and_stated_at_the_end() {
+fn a_text_is_reported_as_one_piece_and_stated_at_the_end() {
     check(
         "claude-text",
         r#"
@@ -19,7 +19,7 @@ success Stated
 }
 
 #[test]
-fn pieces_are_told_once_though_the_whole_block_repeats_them() {
+fn pieces_are_reported_once_though_the_whole_block_repeats_them() {
     check(
         "claude-partial",
         r#"
@@ -35,7 +35,7 @@ success Stated
 }
 
 #[test]
-fn thinking_in_pieces_is_told_once_too() {
+fn thinking_in_pieces_is_reported_once_too() {
     check(
         "claude-thinking",
         r#"
@@ -72,7 +72,7 @@ success Stated
 }
 
 #[test]
-fn a_denied_tool_is_told_once_though_it_is_listed_twice() {
+fn a_denied_tool_is_reported_once_though_it_is_listed_twice() {
     check(
         "claude-denied",
         r#"

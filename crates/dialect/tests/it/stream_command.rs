@@ -29,7 +29,7 @@ success Stated
 }
 
 #[test]
-fn bytes_that_are_no_text_are_marked_and_the_first_ones_told() {
+fn bytes_that_are_no_text_are_marked_and_the_first_ones_reported() {
     check(
         AgentStream::Text,
         b"caf\xc3\xa9 \xe2\x82 \xff\xfe \xf0\x9f\x98",

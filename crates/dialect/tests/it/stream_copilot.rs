@@ -17,7 +17,7 @@ success Stated
 }
 
 #[test]
-fn a_tool_is_told_with_its_output() {
+fn a_tool_is_reported_with_its_output() {
     check(
         "copilot-tool",
         r#"

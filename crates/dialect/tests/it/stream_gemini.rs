@@ -3,7 +3,7 @@
 use crate::stream_show::check;
 
 #[test]
-fn the_prompt_is_not_told_and_the_answer_is_put_together() {
+fn the_prompt_is_not_reported_and_the_answer_is_put_together() {
     check(
         "gemini-text",
         r#"

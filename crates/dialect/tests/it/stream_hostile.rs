@@ -16,7 +16,7 @@ fn violations(events: &[StreamEvent]) -> Vec<ViolationKind> {
     events.iter().filter_map(kind).collect()
 }
 
-/// The recorded run with lines put behind its line of this number.
+/// Returns the recorded run with lines put behind its line of this number.
 fn with_lines_after(fixture: &Fixture, number: usize, lines: &str) -> Vec<u8> {
     let mut whole = Vec::new();
     for (index, line) in fixture.bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -138,7 +138,7 @@ fn a_session_that_was_not_asked_for_is_not_believed() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_whole_and_changes_nothing() {
+fn what_cannot_be_read_is_reported_whole_and_changes_nothing() {
     let broken: [(&[u8], Unparsed); 7] = [
         (b"\xff\xfe{}", Unparsed::NotUtf8),
         (b"{\"type\":\"\x00\"}", Unparsed::NotJson),
@@ -186,8 +186,8 @@ fn a_line_beyond_the_cap_is_counted_and_the_run_goes_on() {
     let long = with_lines_after(&fixture, 1, &format!("{echo}\n"));
     let (events, output) =
         run(StreamParser::with_limits(fixture.stream, limits), &fixture, long.chunks(77));
-    let head = echo.as_bytes()[..256].into();
-    assert_eq!(events[1], StreamEvent::Oversize { length: echo.len() as u64, head });
+    let prefix = echo.as_bytes()[..256].into();
+    assert_eq!(events[1], StreamEvent::Oversize { length: echo.len() as u64, prefix });
     assert_eq!((output.lines.oversize, output.error), (1, None));
 }
 

@@ -23,12 +23,12 @@ const STREAMS_OF_LINES: [AgentStream; 9] = [
     AgentStream::Acp,
 ];
 
-/// The bytes cut at these places.
+/// The bytes cut at these ends.
 fn chunks<'a>(bytes: &'a [u8], cuts: &[prop::sample::Index]) -> Vec<&'a [u8]> {
-    let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
-    places.extend([0, bytes.len()]);
-    places.sort_unstable();
-    places.windows(2).map(|place| &bytes[place[0]..place[1]]).collect()
+    let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+    ends.extend([0, bytes.len()]);
+    ends.sort_unstable();
+    ends.windows(2).map(|range| &bytes[range[0]..range[1]]).collect()
 }
 
 fn read(stream: AgentStream, limits: Limits, chunks: &[&[u8]]) -> (Vec<StreamEvent>, TurnOutput) {
@@ -183,11 +183,11 @@ proptest! {
         ] {
             let (events, output) = read(stream, Limits::default(), &[written.as_bytes()]);
             prop_assert_eq!(&output.final_text.unwrap().text, &text);
-            let told: Vec<_> = events.iter().filter_map(|event| match event {
+            let texts: Vec<_> = events.iter().filter_map(|event| match event {
                 StreamEvent::TextDelta { text } => Some(text),
                 _ => None,
             }).collect();
-            prop_assert_eq!(told, [&text]);
+            prop_assert_eq!(texts, [&text]);
         }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn run<'a>(
     (joined(events), output)
 }
 
-/// The events with adjacent pieces of text in one.
+/// Returns the events with adjacent pieces of text in one.
 pub(crate) fn joined(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
     let mut joined: Vec<StreamEvent> = Vec::new();
     for event in events {
@@ -103,19 +103,19 @@ fn show_event(event: &StreamEvent) -> String {
         StreamEvent::Unparsed { reason, line } => {
             format!("unparsed {reason:?}: {}", line.escape_ascii())
         }
-        StreamEvent::Oversize { length, head } => {
-            format!("oversize {length}: {}", head.escape_ascii())
+        StreamEvent::Oversize { length, prefix } => {
+            format!("oversize {length}: {}", prefix.escape_ascii())
         }
         new => unreachable!("not shown yet: {new:?}"),
     }
 }
 
-/// The end of an id, which is what differs.
+/// Returns the end of an id, which is what differs.
 fn short_id(id: &str) -> &str {
     id.get(id.len().saturating_sub(6)..).unwrap_or(id)
 }
 
-/// The class, and enough of the message to know it by.
+/// Returns the class, and enough of the message to know it by.
 fn show_error(error: &TurnError) -> String {
     format!("{}: {}", error.class, beginning(&error.message))
 }

@@ -32,7 +32,7 @@ pub(crate) fn assistant(parts: Vec<Part>) -> Message {
     message(Role::Assistant, parts)
 }
 
-/// A volatile message.
+/// Returns a volatile message.
 pub(crate) fn hint(text: &str) -> Message {
     Message { meta: Some(json(r#"{"kind":"runtime_hints"}"#)), ..system(text) }
 }
@@ -75,7 +75,7 @@ pub(crate) fn thinking(text: &str) -> Part {
     Part::new(PartKind::Thinking(text.into()))
 }
 
-/// The part with a text among the fields of its payload that `session` does not know.
+/// Returns the part with a text among the fields of its payload that `session` does not know.
 pub(crate) fn with_field(part: Part, name: &str, value: &str) -> Part {
     let mut payload = Fields::NONE;
     payload.push(name, json(&serde_json::to_string(value).unwrap()));
@@ -95,12 +95,12 @@ pub(crate) fn render(dialect: Dialect, messages: &[Message]) -> Rendering<'_> {
     dialect.render(&ModelContext::new(messages))
 }
 
-/// The codes of the notes, in order.
+/// Returns the codes of the notes, in order.
 pub(crate) fn codes(dialect: Dialect, messages: &[Message]) -> Vec<&'static str> {
     render(dialect, messages).notes.iter().map(|note| note.kind.code()).collect()
 }
 
-/// The JSON texts of the turns of a request.
+/// Returns the JSON texts of the turns of a request.
 pub(crate) fn turns(dialect: Dialect, request: &str) -> Vec<String> {
     let name = match dialect {
         Dialect::OpenAiChat | Dialect::Anthropic => "messages",

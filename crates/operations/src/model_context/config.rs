@@ -1,8 +1,6 @@
 //! The settings of a build, with their defaults: `config`, the model, who writes summaries.
 
 use tertulia_context::builder::{ContextBuilder, ContextConfig, ContextError};
-use tertulia_context::compact::Compactor;
-use tertulia_context::recall::usual_tokens;
 use tertulia_context::tokens::{MessageCounter, Model, Tokenizer, find_model};
 use tertulia_session::json::{
     FieldError, Kind, Object, Problem, boolean, each, text, whole_number,
@@ -18,15 +16,6 @@ pub struct Setup {
     pub model: Option<String>,
 }
 
-/// The tokens that a window keeps for the answer where nobody says how large a request may be; an eighth of a small one.
-const ANSWER_TOKENS: u64 = 16_384;
-
-/// How large a request may be for a model with this window.
-const fn usual_input_tokens(window: u64) -> u64 {
-    let eighth = window / 8;
-    window - if eighth < ANSWER_TOKENS { eighth } else { ANSWER_TOKENS }
-}
-
 impl Setup {
     /// Takes the settings out of an input.
     pub fn read(
@@ -39,15 +28,15 @@ impl Setup {
             None => Object::default(),
         };
         let (name, model, counter) = read_model(input, overrides, unused)?;
-        let compactor = read_compactor(input)?;
+        let summarizes = read_compactor(input)?;
         let member = input.take_text("member")?;
         let config_fields = read_config(&mut config, overrides, model)?;
         unused.rest("config", &config);
         let builder =
             ContextBuilder::new(config_fields).map_err(|error| within("config", error))?;
         let mut builder = builder.with_counter(counter.clone());
-        if let Some(compactor) = compactor {
-            builder = builder.with_compactor(compactor);
+        if !summarizes {
+            builder = builder.without_compactor();
         }
         if let Some(member) = member {
             builder = builder.for_member(member);
@@ -55,7 +44,7 @@ impl Setup {
         Ok(Self { builder, counter, model: name })
     }
 
-    /// How many tokens a request may have.
+    /// Returns how many tokens a request may have.
     pub fn limit(&self) -> u64 {
         self.builder.config().max_input_tokens
     }
@@ -94,14 +83,15 @@ fn read_model(
     Ok((Some(name), model, counter))
 }
 
-fn read_compactor(input: &mut Object<'_>) -> Result<Option<Compactor>, FieldError> {
-    let Some(raw) = input.take("compactor") else { return Ok(Some(Compactor::Extractive)) };
+/// Returns whether summaries are written.
+fn read_compactor(input: &mut Object<'_>) -> Result<bool, FieldError> {
+    let Some(raw) = input.take("compactor") else { return Ok(true) };
     if Kind::from(raw) == Kind::Null {
-        return Ok(None);
+        return Ok(false);
     }
     match text(raw).map_err(|error| error.within("compactor"))?.as_str() {
-        "extractive" => Ok(Some(Compactor::Extractive)),
-        "none" => Ok(None),
+        "extractive" => Ok(true),
+        "none" => Ok(false),
         other => {
             let error = not_one_of("extractive, or none or null for no summaries", other);
             Err(error.within("compactor"))
@@ -122,19 +112,19 @@ fn read_config(
     let summary_tokens = number("summaryTokens")?;
     let recall_tokens = number("recallTokens")?;
     let elide_min_tokens = number("elideMinTokens")?;
-    let window = model.and_then(|model| model.window).map(usual_input_tokens);
-    let max_input_tokens = overrides.max_input_tokens.or(max_input_tokens).or(window);
-    let max_input_tokens = max_input_tokens.ok_or_else(|| {
-        let cure = "is missing; give a number of tokens, or a model whose window is known";
-        BuildError::invalid("config.maxInputTokens", cure)
-    })?;
-    let mut config = ContextConfig::new(max_input_tokens);
+    let window = model.and_then(|model| model.window);
+    let mut config = match (overrides.max_input_tokens.or(max_input_tokens), window) {
+        (Some(max_input_tokens), _) => ContextConfig::new(max_input_tokens),
+        (None, Some(window)) => ContextConfig::for_window(window),
+        (None, None) => {
+            let fix = "is missing; give a number of tokens, or a model whose window is known";
+            return Err(BuildError::invalid("config.maxInputTokens", fix));
+        }
+    };
     config.max_history_messages = max_history_messages;
     config.summary_tokens = summary_tokens;
     config.reserve_tokens = reserve_tokens.unwrap_or(config.reserve_tokens);
-    let unreserved = max_input_tokens.saturating_sub(config.reserve_tokens);
-    let recall_tokens = overrides.recall_tokens.or(recall_tokens);
-    config.recall_tokens = recall_tokens.unwrap_or_else(|| usual_tokens(unreserved));
+    config.recall_tokens = overrides.recall_tokens.or(recall_tokens);
     config.elide_min_tokens = elide_min_tokens.unwrap_or(config.elide_min_tokens);
     let mut flag = |name| object.take_with(name, boolean).map_err(in_config);
     config.enable_compaction = flag("enableCompaction")?.unwrap_or(config.enable_compaction);
@@ -149,7 +139,7 @@ fn read_config(
     Ok(config)
 }
 
-/// A share such as 0.6 in thousandths.
+/// Returns a share such as 0.6 in thousandths.
 fn read_permille(
     object: &mut Object<'_>,
     name: &'static str,
@@ -186,23 +176,5 @@ pub(super) fn within(outer: &str, error: ContextError) -> ContextError {
             ContextError::InvalidInput(invalid)
         }
         other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_window_less_the_answer_is_what_may_be_sent() {
-        assert_eq!(usual_input_tokens(200_000), 183_616);
-        assert_eq!(usual_input_tokens(8_192), 7_168);
-        assert_eq!(usual_input_tokens(131_072), 114_688);
-        assert_eq!(usual_input_tokens(0), 0);
-    }
-
-    #[test]
-    fn recall_gets_an_eighth_up_to_its_most() {
-        assert_eq!([0, 8, 8_000, 16_384, 200_000].map(usual_tokens), [0, 1, 1_000, 2_048, 2_048]);
     }
 }

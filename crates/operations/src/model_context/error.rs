@@ -1,4 +1,4 @@
-//! Why a door gives no context: a sentence with the place and the cure, and the same for programs.
+//! Why no context was built: a sentence with the location and the fix for people, and the same as fields for programs.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::builder::{ContextError, FloorItem, FloorPart, InvalidInput};
@@ -24,7 +24,7 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// The name of the error on every door.
+    /// Returns the name of the error, which is the same on every interface.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Field(_) | Self::Entry { .. } => "ContextInvalidInput",

@@ -1,4 +1,4 @@
-//! What a build is given at the doors, field by field, and what a caller's flags put in its place.
+//! The input of a build, field by field, and the flags of a caller that replace fields.
 
 use tertulia_context::builder::{ContextBuildInput, ContextUpdateRequest};
 use tertulia_context::tokens::ToolSpec;

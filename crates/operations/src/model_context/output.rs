@@ -1,4 +1,4 @@
-//! What a build gives: JSON with its fields in a fixed order, so that the same input gives the same bytes.
+//! The output of a build: JSON with its fields in a fixed order, so that the same input gives the same bytes.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::builder::{
     ContextBuildResult, ContextIndex, ContextStats, MessageRef, ModelMessage, Repair, Source,
 };
-use tertulia_context::{Fate, Verdict};
+use tertulia_context::{Outcome, Verdict};
 use tertulia_dialect::{Dialect, Fragment, ModelContext, Note, Rendering};
 use tertulia_session::json::Json;
 use tertulia_session::record::{EntryRecord, MessageRecord};
@@ -37,11 +37,11 @@ impl Serialize for BuildOutput<'_> {
             entries_to_append: entries(&result.entries_to_append),
             stats: StatsRecord(&result.stats, input.setup.limit()),
             cache_breakpoints: &result.cache_breakpoints,
-            repairs: result.repairs.iter().map(RepairRecord::of).collect(),
+            repairs: result.repairs.iter().map(RepairRecord::new).collect(),
             summary_request: result.summary_request.as_ref().map(SummaryRequestRecord),
-            verdicts: result.verdicts.iter().map(VerdictRecord::of).collect(),
+            verdicts: result.verdicts.iter().map(VerdictRecord::new).collect(),
             token_counts: counts(input, index, &result.model_messages),
-            notes: rendered.as_ref().map(|one| one.notes.iter().map(NoteRecord::of).collect()),
+            notes: rendered.as_ref().map(|one| one.notes.iter().map(NoteRecord::new).collect()),
             request: rendered.as_ref().map(|rendered| &rendered.fragment),
         };
         record.serialize(serializer)
@@ -49,19 +49,19 @@ impl Serialize for BuildOutput<'_> {
 }
 
 impl BuildInput {
-    /// The context. The index knows the counts that came with the input.
+    /// Returns the context. The index knows the counts that came with the input.
     pub fn build(&self, index: &mut ContextIndex) -> Result<ContextBuildResult<'_>, BuildError> {
         index.know_counts(self.token_counts.iter().cloned());
         Ok(self.setup.builder.build_with(index, &self.as_input())?)
     }
 
-    /// The JSON of the context.
+    /// Returns the JSON of the context.
     pub fn build_json(&self, index: &mut ContextIndex) -> Result<String, BuildError> {
         let result = self.build(index)?;
         Ok(to_json(&BuildOutput { input: self, index, result: &result }))
     }
 
-    /// The JSON of what changes in the middle of a run.
+    /// Returns the JSON of what changes in the middle of a run.
     pub fn update_json(&self, index: &mut ContextIndex) -> Result<String, BuildError> {
         index.know_counts(self.token_counts.iter().cloned());
         let result = self.setup.builder.update_with(index, &self.as_update())?;
@@ -85,7 +85,7 @@ pub(super) fn entries(entries: &[Entry]) -> Vec<EntryRecord<'_>> {
     entries.iter().map(EntryRecord::new).collect()
 }
 
-/// What entries cost, as far as it was counted and is wanted: those of the log, then those that are new to it.
+/// Returns what entries cost, as far as it was counted and is wanted: those of the log, then those that are new to it.
 fn counts(
     input: &BuildInput,
     index: &ContextIndex,
@@ -179,7 +179,7 @@ struct RepairRecord<'a> {
 }
 
 impl<'a> RepairRecord<'a> {
-    fn of(repair: &'a Repair) -> Self {
+    fn new(repair: &'a Repair) -> Self {
         let Repair { entry, kind } = repair;
         Self { entry: entry.as_str(), kind: kind.as_str(), call: kind.call() }
     }
@@ -198,14 +198,14 @@ struct VerdictRecord<'a> {
 }
 
 impl<'a> VerdictRecord<'a> {
-    fn of(verdict: &'a Verdict) -> Self {
-        let (by, reason) = match &verdict.fate {
-            Fate::Summarized { by } => (Some(by.as_str()), None),
-            Fate::Dropped { reason } => (None, Some(reason.as_str())),
-            Fate::Hidden { reason } => (None, Some(reason.as_str())),
+    fn new(verdict: &'a Verdict) -> Self {
+        let (by, reason) = match &verdict.outcome {
+            Outcome::Summarized { by } => (Some(by.as_str()), None),
+            Outcome::Dropped { reason } => (None, Some(reason.as_str())),
+            Outcome::Hidden { reason } => (None, Some(reason.as_str())),
             _ => (None, None),
         };
-        let (entry, state) = (verdict.entry.as_str(), verdict.fate.as_str());
+        let (entry, state) = (verdict.entry.as_str(), verdict.outcome.as_str());
         Self { entry, state, by, reason, recalled: verdict.recalled }
     }
 }
@@ -240,7 +240,7 @@ struct NoteRecord {
 }
 
 impl NoteRecord {
-    fn of(note: &Note) -> Self {
+    fn new(note: &Note) -> Self {
         Self { message: note.message, code: note.kind.code(), text: note.kind.to_string() }
     }
 }

@@ -11,14 +11,14 @@ const HEAD: &str = "e-";
 const PREFIX_MIN: usize = 6;
 const COMPARED_MAX: usize = 1000;
 
-/// The entry of a log in memory that is meant.
+/// Returns the entry of a log in memory that is meant.
 pub fn find_entry<'e>(entries: &'e [Entry], given: &str) -> Named<&'e Entry> {
     let ids: Vec<&EntryId> = entries.iter().map(|entry| &entry.id).collect();
-    let place = find(&ids, given)?;
-    entries.get(place).ok_or_else(|| unknown(given, None))
+    let index = find(&ids, given)?;
+    entries.get(index).ok_or_else(|| unknown(given, None))
 }
 
-/// The entry of a stored session that is meant.
+/// Returns the entry of a stored session that is meant.
 pub fn find_stored_entry(store: &SessionStore, session: &SessionId, given: &str) -> Named<EntryId> {
     let exact = EntryId::from(given);
     match store.entry(session, &exact) {
@@ -29,27 +29,27 @@ pub fn find_stored_entry(store: &SessionStore, session: &SessionId, given: &str)
     }
     let ids = store.entry_ids(session)?;
     let borrowed: Vec<&EntryId> = ids.iter().collect();
-    let place = find(&borrowed, given).map_err(|error| error.in_session(session))?;
-    Ok(ids.into_iter().nth(place).unwrap_or(exact))
+    let index = find(&borrowed, given).map_err(|error| error.in_session(session))?;
+    Ok(ids.into_iter().nth(index).unwrap_or(exact))
 }
 
 fn find(ids: &[&EntryId], given: &str) -> Named<usize> {
-    if let Some(place) = ids.iter().position(|id| id.as_str() == given) {
-        return Ok(place);
+    if let Some(index) = ids.iter().position(|id| id.as_str() == given) {
+        return Ok(index);
     }
     let fits = |id: &EntryId| {
         let id = id.as_str();
         let digits = id.strip_prefix(HEAD).unwrap_or_default();
         !given.is_empty() && (id.starts_with(given) || digits.starts_with(given))
     };
-    let mut found = ids.iter().enumerate().filter(|(_, id)| fits(id)).map(|(place, _)| place);
+    let mut found = ids.iter().enumerate().filter(|(_, id)| fits(id)).map(|(index, _)| index);
     let first = found.next();
     let others: Vec<usize> = found.take(MATCHES_SHOWN).collect();
     match (first, others.as_slice()) {
         (Some(one), []) => Ok(one),
         (Some(one), others) => {
-            let places = std::iter::once(&one).chain(others);
-            let names = places.filter_map(|place| ids.get(*place)).map(|id| unique(id, ids));
+            let indexes = std::iter::once(&one).chain(others);
+            let names = indexes.filter_map(|index| ids.get(*index)).map(|id| unique(id, ids));
             let matches = listed(&names.collect::<Vec<_>>());
             Err(NameError::AmbiguousId { given: given.to_owned(), matches })
         }
@@ -70,7 +70,7 @@ fn unknown(given: &str, nearest: Option<String>) -> NameError {
     NameError::UnknownEntry { given: given.to_owned(), nearest, session: None }
 }
 
-/// The shortest prefix of an id that no other one has, but no shorter than what is usually shown.
+/// Returns the shortest prefix of an id that no other one has, but no shorter than what is usually shown.
 fn unique(id: &EntryId, ids: &[&EntryId]) -> String {
     let text = id.as_str();
     let shared = |other: &str| text.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
@@ -80,7 +80,7 @@ fn unique(id: &EntryId, ids: &[&EntryId]) -> String {
     text.get(..length).unwrap_or(text).to_owned()
 }
 
-/// The newest message of a log that says something.
+/// Returns the newest message of a log that says something.
 pub fn newest_message(entries: &[Entry]) -> Option<&Entry> {
     newest_said(entries).map(|(entry, _)| entry)
 }
@@ -124,10 +124,10 @@ mod tests {
 
     #[test]
     fn a_unique_prefix_is_enough_with_or_without_its_head() {
-        for (given, place) in
+        for (given, index) in
             [("m1", 2), ("m", 2), ("e-f", 3), ("ffff", 3), ("12ab9", 1), ("e-12ab0", 0), ("t", 4)]
         {
-            assert_eq!(found(given), Ok(place), "{given}");
+            assert_eq!(found(given), Ok(index), "{given}");
         }
     }
 

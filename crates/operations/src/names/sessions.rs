@@ -28,25 +28,25 @@ pub enum Latest<'f> {
 impl Latest<'_> {
     fn find(self, store: &SessionStore) -> Named<SessionId> {
         let project = match self {
-            Self::OfFolder(folder) => return newest_table(store, folder),
+            Self::OfFolder(folder) => return newest_team_session(store, folder),
             Self::OfProject(project) => project,
         };
         let filter = ListFilter {
             limit: Some(1),
-            project: ProjectScope::Of(project.to_owned()),
+            project: ProjectScope::Project(project.to_owned()),
             ..ListFilter::default()
         };
         if let Some(newest) = store.list(&filter)?.into_iter().next() {
             return Ok(newest.id);
         }
         Err(match store.count(&ListFilter::default())? {
-            0 => NameError::NoSessions { place: store.place() },
+            0 => NameError::NoSessions { location: store.location() },
             _ => NameError::NoSessionsHere { project: project.to_owned() },
         })
     }
 }
 
-/// What is said of a session that belongs to another project than this one.
+/// Returns the warning about a session that belongs to another project.
 pub fn elsewhere(store: &SessionStore, id: &SessionId, project: &str) -> Named<Option<String>> {
     let other = store.project(id)?.filter(|other| other != project);
     let name = short_session(id);
@@ -100,7 +100,7 @@ pub fn find_session_or_latest(
     }
 }
 
-/// The id of a session that is to be made.
+/// Returns the id of a session that is to be made.
 pub fn new_session_id(name: &str) -> Named<SessionId> {
     refuse_latest(name)?;
     Ok(name.parse::<SessionId>().map_err(StoreError::from)?)
@@ -114,12 +114,12 @@ pub fn refuse_latest(name: &str) -> Named<()> {
     }
 }
 
-/// Whether this is a word for the newest session.
+/// Returns whether this is a word for the newest session.
 pub fn is_latest(given: &str) -> bool {
     matches!(given, "latest" | "-")
 }
 
-/// The session of exactly this id.
+/// Returns the session of exactly this id.
 pub fn exact_session(store: &SessionStore, given: &str) -> Named<Option<SessionId>> {
     match given.parse::<SessionId>() {
         Ok(id) => Ok(store.has(&id)?.then_some(id)),
@@ -153,10 +153,10 @@ fn only(given: &str, found: &[&SessionId]) -> Named<SessionId> {
     Err(NameError::AmbiguousId { given: given.to_owned(), matches })
 }
 
-/// Whether a later part of the id begins so: `2ftj` names `2026-11-16-1542-2ftj924w`.
+/// Returns whether a later part of the id begins so: `2ftj` names `2026-11-16-1542-2ftj924w`.
 fn has_part(id: &SessionId, given: &str) -> bool {
     let id = id.as_str();
-    let mut parts = id.match_indices('-').filter_map(|(place, _)| id.get(place + 1..));
+    let mut parts = id.match_indices('-').filter_map(|(index, _)| id.get(index + 1..));
     parts.any(|part| part.starts_with(given))
 }
 
@@ -174,9 +174,10 @@ fn titled(store: &SessionStore, ids: &[SessionId]) -> Named<Vec<(SessionId, Stri
     Ok(titled)
 }
 
-/// The session of this project in which a team worked last; one without a project counts if its log names the folder.
-pub fn newest_table(store: &SessionStore, folder: &str) -> Named<SessionId> {
-    let mut own = list(store, ProjectScope::Of(folder.to_owned()))?.into_iter();
+/// Returns the session of this project in which a team worked last; one without a project counts if its log names the
+/// folder.
+pub fn newest_team_session(store: &SessionStore, folder: &str) -> Named<SessionId> {
+    let mut own = list(store, ProjectScope::Project(folder.to_owned()))?.into_iter();
     let mut found = own.find(|info| matches!(look_at(store, &info.id), Seen::Table(_)));
     for info in list(store, ProjectScope::Unassigned)? {
         let changed = |info: &SessionInfo| info.updated_at.millis();
@@ -190,7 +191,7 @@ pub fn newest_table(store: &SessionStore, folder: &str) -> Named<SessionId> {
     }
     match found {
         Some(info) => Ok(info.id),
-        None => Err(no_table(store, folder)?),
+        None => Err(no_team_session(store, folder)?),
     }
 }
 
@@ -200,7 +201,7 @@ fn list(store: &SessionStore, project: ProjectScope) -> Named<Vec<SessionInfo>> 
 }
 
 /// There is nothing to continue here; there may be elsewhere.
-fn no_table(store: &SessionStore, folder: &str) -> Named<NameError> {
+fn no_team_session(store: &SessionStore, folder: &str) -> Named<NameError> {
     let elsewhere = list(store, ProjectScope::All)?.into_iter().find_map(|info| {
         let Seen::Table(noted) = look_at(store, &info.id) else { return None };
         Some(match info.project.or(noted.map(String::from)) {
@@ -208,8 +209,8 @@ fn no_table(store: &SessionStore, folder: &str) -> Named<NameError> {
             None => info.id.to_string(),
         })
     });
-    let (place, folder) = (store.place(), folder.to_owned());
-    Ok(NameError::NoTable { place, folder, elsewhere })
+    let (location, folder) = (store.location(), folder.to_owned());
+    Ok(NameError::NoTeamSession { location, folder, elsewhere })
 }
 
 enum Seen {
@@ -218,7 +219,8 @@ enum Seen {
     Other,
 }
 
-/// Whether a team worked in a session. One that cannot be read is not what is meant, and no reason to find nothing.
+/// Returns whether a team worked in a session. One that cannot be read is not what is meant, and no reason to find
+/// nothing.
 fn look_at(store: &SessionStore, id: &SessionId) -> Seen {
     read_ends(store, id).unwrap_or(Seen::Other)
 }
@@ -226,7 +228,7 @@ fn look_at(store: &SessionStore, id: &SessionId) -> Seen {
 fn read_ends(store: &SessionStore, id: &SessionId) -> Result<Seen, StoreError> {
     let (mut is_table, mut folder) = (false, None);
     let mut look = |entry: &Entry| {
-        is_table |= is_of_table(entry);
+        is_table |= is_team_session(entry);
         if let Some(Setting::Folder { path }) = entry.kind.setting() {
             folder = Some(path.clone());
         }
@@ -238,7 +240,7 @@ fn read_ends(store: &SessionStore, id: &SessionId) -> Result<Seen, StoreError> {
     Ok(if is_table { Seen::Table(folder) } else { Seen::Other })
 }
 
-fn is_of_table(entry: &Entry) -> bool {
-    let is_asked = |message: &Message| message.is_of_human() && reached_nobody(message);
+fn is_team_session(entry: &Entry) -> bool {
+    let is_asked = |message: &Message| message.is_from_human() && reached_nobody(message);
     entry.turn().is_some() || entry.message().is_some_and(is_asked)
 }

@@ -75,7 +75,7 @@ impl Conversations {
         self.outbox.log(conversation, LogLevel::Warn, line);
     }
 
-    /// What hooks and logs said since the last time, one line each.
+    /// Returns what hooks and logs said since the last time, one line each.
     pub(super) fn take_notifications(&mut self) -> Vec<String> {
         std::mem::take(&mut self.outbox.lines())
     }

@@ -81,7 +81,7 @@ impl RpcError {
 
     pub(super) fn batch_answers() -> Self {
         let message = format!(
-            "not carried out: the answers of this batch are over {BATCH_ANSWER_BYTES_MAX} bytes; send \
+            "not executed: the answers of this batch are over {BATCH_ANSWER_BYTES_MAX} bytes; send \
              the request again in another batch"
         );
         Self::new(SERVER_ERROR, "BatchTooLarge", message)

@@ -26,7 +26,7 @@ pub(super) struct Method {
     call: fn(&mut RpcServer, &mut Params<'_>) -> Answer,
 }
 
-const METHODS: [Method; 28] = [
+pub(super) const METHODS: [Method; 28] = [
     Method { name: "createConversation", call: RpcServer::create_conversation },
     Method { name: "addMessage", call: RpcServer::add_message },
     Method { name: "getMessages", call: RpcServer::get_messages },
@@ -62,7 +62,7 @@ impl Method {
         METHODS.iter().find(|method| method.name == name)
     }
 
-    /// The method that somebody who wrote this may have meant.
+    /// Returns the method that somebody who wrote this may have meant.
     pub(super) fn nearest(name: &str) -> Option<&'static Self> {
         nearest_name(name, METHODS.iter().map(|method| (method.name, method)))
     }

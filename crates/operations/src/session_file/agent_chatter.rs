@@ -60,7 +60,7 @@ fn write_snapshot<S: Serializer>(snapshot: &ContextSnapshot, to: S) -> Result<S:
 }
 
 impl AgentChatterRecord {
-    /// The file of a branch; a session that came from such a file keeps its names.
+    /// Returns the file of a branch; a session that came from such a file keeps its names.
     pub fn new(info: &SessionInfo, mut branch: Branch) -> Self {
         let source = branch.source.take();
         let named = |name: &str| {

@@ -1,10 +1,10 @@
-//! Questions about the ancestors of an entry, each answered in a number of steps that grows with the
-//! logarithm of their number: a log that is made to be slow is not. Knows places and numbers only.
+//! Queries about the ancestors of an entry, each in logarithmic time, so that no log can make them
+//! slow. Knows positions only.
 //!
-//! Every entry keeps its parent and one jump to an ancestor further up, laid out as in skew-binary
-//! lists (E. Myers, "An applicative random-access stack", 1983), and the latest redaction on the way.
+//! Every entry stores its parent and one jump to an ancestor further up, as in skew-binary lists
+//! (E. Myers, "An applicative random-access stack", 1983), and the latest redaction in between.
 
-/// The ancestors of the entries that were added.
+/// The ancestors of the added entries.
 #[derive(Debug)]
 pub(super) struct Ancestry {
     nodes: Vec<Option<Node>>,
@@ -12,45 +12,45 @@ pub(super) struct Ancestry {
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// Itself for a root.
+    /// The entry itself for a root.
     parent: usize,
-    /// Itself for a root.
+    /// The entry itself for a root.
     jump: usize,
     depth: usize,
     own: Since,
-    /// The latest of this entry and those between it and `jump`, which is left out.
+    /// The latest among this entry and those up to `jump`, which is excluded.
     span: Since,
 }
 
 /// The redaction since which something is hidden; `None` is before all of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Since {
-    /// Of any entry.
+    /// For any entry.
     pub(super) entry: Option<usize>,
-    /// Of entries that are compaction summaries.
+    /// For entries that are compaction summaries.
     pub(super) summary: Option<usize>,
 }
 
 impl Ancestry {
-    /// Room for so many entries.
+    /// Creates room for this many entries.
     pub(super) fn new(count: usize) -> Self {
         Self { nodes: vec![None; count] }
     }
 
-    pub(super) fn has(&self, place: usize) -> bool {
-        self.node(place).is_some()
+    pub(super) fn has(&self, position: usize) -> bool {
+        self.node(position).is_some()
     }
 
-    /// Adds an entry; its parent must be there already, or it is a root.
-    pub(super) fn add(&mut self, place: usize, parent: Option<usize>, own: Since) {
-        let root = Node { parent: place, jump: place, depth: 0, own, span: Since::default() };
+    /// Adds an entry; its parent must have been added, unless it is a root.
+    pub(super) fn add(&mut self, position: usize, parent: Option<usize>, own: Since) {
+        let root = Node { parent: position, jump: position, depth: 0, own, span: Since::default() };
         let node = parent.and_then(|parent| self.child(parent, own)).unwrap_or(root);
-        if let Some(slot) = self.nodes.get_mut(place) {
+        if let Some(slot) = self.nodes.get_mut(position) {
             *slot = Some(node);
         }
     }
 
-    /// The nearest of this entry and its ancestors that was hidden after `moment`.
+    /// Returns the nearest of this entry and its ancestors that was hidden after `moment`.
     pub(super) fn nearest(
         &self,
         from: usize,
@@ -71,7 +71,7 @@ impl Ancestry {
         }
     }
 
-    /// Whether the first is an ancestor of the second, or the same.
+    /// Returns whether the first is an ancestor of the second, or equal to it.
     pub(super) fn is_ancestor(&self, ancestor: usize, of: usize) -> bool {
         let Some(depth) = self.node(ancestor).map(|node| node.depth) else {
             return false;
@@ -84,9 +84,9 @@ impl Ancestry {
         at == ancestor
     }
 
-    /// Since when this entry is hidden.
-    pub(super) fn since(&self, place: usize) -> Option<usize> {
-        self.node(place)?.own.entry
+    /// Returns since when this entry is hidden.
+    pub(super) fn since(&self, position: usize) -> Option<usize> {
+        self.node(position)?.own.entry
     }
 
     fn child(&self, parent: usize, own: Since) -> Option<Node> {
@@ -101,8 +101,8 @@ impl Ancestry {
         Some(Node { parent, jump: parent, depth, own, span: own })
     }
 
-    fn node(&self, place: usize) -> Option<Node> {
-        self.nodes.get(place).copied().flatten()
+    fn node(&self, position: usize) -> Option<Node> {
+        self.nodes.get(position).copied().flatten()
     }
 }
 
@@ -116,17 +116,17 @@ impl Since {
 mod tests {
     use super::*;
 
-    /// A comb: every third entry is a leaf, the others are one long chain; some are hidden.
+    /// A comb: every third entry is a leaf, the others form one long chain; some are hidden.
     fn comb() -> (Ancestry, Vec<Option<usize>>, Vec<Option<usize>>) {
         let mut ancestry = Ancestry::new(600);
         let (mut parents, mut hidden, mut last) = (Vec::new(), Vec::new(), None);
-        for place in 0..600 {
-            let since = (place % 7 == 3).then_some(place * 37 % 1000);
-            ancestry.add(place, last, Since { entry: since, summary: None });
+        for position in 0..600 {
+            let since = (position % 7 == 3).then_some(position * 37 % 1000);
+            ancestry.add(position, last, Since { entry: since, summary: None });
             parents.push(last);
             hidden.push(since);
-            if place % 3 != 2 {
-                last = Some(place);
+            if position % 3 != 2 {
+                last = Some(position);
             }
         }
         (ancestry, parents, hidden)
@@ -137,8 +137,8 @@ mod tests {
         let (ancestry, parents, hidden) = comb();
         for from in 0..600 {
             for moment in [0, 100, 500, 900, 998] {
-                let mut chain = std::iter::successors(Some(from), |place| parents[*place]);
-                let plain = chain.find(|place| hidden[*place] > Some(moment));
+                let mut chain = std::iter::successors(Some(from), |position| parents[*position]);
+                let plain = chain.find(|position| hidden[*position] > Some(moment));
                 assert_eq!(ancestry.nearest(from, moment, |since| since.entry), plain);
             }
             assert_eq!(ancestry.nearest(from, 0, |since| since.summary), None);
@@ -150,7 +150,7 @@ mod tests {
         let (ancestry, parents, _) = comb();
         for from in (0..600).step_by(11) {
             let chain: Vec<usize> =
-                std::iter::successors(Some(from), |place| parents[*place]).collect();
+                std::iter::successors(Some(from), |position| parents[*position]).collect();
             for other in 0..600 {
                 assert_eq!(ancestry.is_ancestor(other, from), chain.contains(&other));
             }

@@ -1,5 +1,5 @@
-//! Where every entry of a log is, what it follows and what hides it. Built once and kept up to date as
-//! the log grows, so that a look at the newest entries costs no more than their number.
+//! The position of every entry of a log, its parent and what hides it. Built once and kept up to
+//! date as the log grows, so that reading the newest entries costs no more than their number.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -20,7 +20,7 @@ use crate::{Entry, EntryId, EntryKind};
 /// same id and same content, is passed over.
 #[derive(Clone, Debug, Default)]
 pub struct EntryIndex {
-    places: HashMap<EntryId, usize>,
+    positions: HashMap<EntryId, usize>,
     links: Vec<Link>,
     newest: Option<usize>,
     names_parents: bool,
@@ -32,26 +32,27 @@ pub struct EntryIndex {
 enum Link {
     Root,
     Earlier(usize),
-    /// An entry that was not there when this one came.
+    /// An entry that did not exist when this one was added.
     Unknown,
 }
 
 impl EntryIndex {
-    /// An index over this log.
+    /// Creates an index of this log.
     pub fn over(log: &[Entry]) -> Result<Self, EntryError> {
         let mut index = Self::default();
         index.catch_up(log)?;
         Ok(index)
     }
 
-    /// Takes in the entries that were appended to the log since. Costs what is new; with redactions
-    /// among it, one look at every entry.
+    /// Adds the entries that were appended to the log since. Costs as much as the new entries; with
+    /// redactions among them, one visit of every entry.
     ///
-    /// An error is found again at the same entry by the next call; those before it are known.
+    /// After an error, the entries before the invalid one are indexed, and the next call returns
+    /// the error again.
     pub fn catch_up(&mut self, log: &[Entry]) -> Result<(), EntryError> {
         let mut hides_more = false;
         let result = self.append_all(log, &mut hides_more);
-        // Also after an error: of what was taken in, all must be hidden that is to be.
+        // Also after an error: everything in the index must be hidden that has to be.
         if hides_more {
             let mut hidden = mem::take(&mut self.hidden);
             hidden.judge(self, log);
@@ -60,63 +61,63 @@ impl EntryIndex {
         result
     }
 
-    /// How many entries it knows, repeated ones among them.
+    /// Returns the number of indexed entries, including repeated ones.
     pub fn len(&self) -> usize {
         self.links.len()
     }
 
-    /// Whether it knows none.
+    /// Returns whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.links.is_empty()
     }
 
-    /// The place of this entry in the log, from 0.
-    pub fn place(&self, id: &EntryId) -> Option<usize> {
-        self.places.get(id).copied()
+    /// Returns the 0-based position of this entry in the log.
+    pub fn position(&self, id: &EntryId) -> Option<usize> {
+        self.positions.get(id).copied()
     }
 
-    /// From the newest entry back to its root. The log must be the one that the index has seen.
+    /// Walks from the newest entry back to its root. The log must be the indexed one.
     pub fn walk<'a, 'i>(&'i self, log: &'a [Entry]) -> Result<Walk<'a, 'i>, EntryError> {
         self.check(log)?;
         Ok(Walk { index: self, log, start: self.newest, last: None, been: None })
     }
 
-    /// What the entry at this place follows; an error is the id of one that is not in the log.
-    fn parent<'a>(&self, log: &'a [Entry], place: usize) -> Result<Option<usize>, &'a EntryId> {
-        match self.links.get(place) {
+    /// Returns the parent of the entry at this position; the error is the id of a parent that is
+    /// not in the log.
+    fn parent<'a>(&self, log: &'a [Entry], position: usize) -> Result<Option<usize>, &'a EntryId> {
+        match self.links.get(position) {
             Some(Link::Earlier(parent)) => Ok(Some(*parent)),
             Some(Link::Unknown) => {
-                let named = log.get(place).and_then(|entry| entry.parent_id.as_ref());
-                named.map(|id| self.place(id).ok_or(id)).transpose()
+                let named = log.get(position).and_then(|entry| entry.parent_id.as_ref());
+                named.map(|id| self.position(id).ok_or(id)).transpose()
             }
             Some(Link::Root) | None => Ok(None),
         }
     }
 
-    /// The place of the entry that the one at this place follows; `None` for a root, and where the
-    /// parent is not in the log.
-    pub fn parent_place(&self, log: &[Entry], place: usize) -> Option<usize> {
-        self.parent(log, place).ok().flatten()
+    /// Returns the position of the parent; `None` for a root, and if the parent is not in the log.
+    pub fn parent_position(&self, log: &[Entry], position: usize) -> Option<usize> {
+        self.parent(log, position).ok().flatten()
     }
 
-    /// The place of the newest entry, where a walk begins.
-    pub fn newest_place(&self) -> Option<usize> {
+    /// Returns the position of the newest entry, where a walk begins.
+    pub fn newest_position(&self) -> Option<usize> {
         self.newest
     }
 
-    /// The entry at this place as it may be seen.
-    pub fn see<'a>(&self, log: &'a [Entry], place: usize) -> Option<ViewEntry<'a>> {
-        let entry = log.get(place)?;
-        let by = |place: usize| log.get(place).map(|redaction| &redaction.id);
+    /// Returns the entry at this position with its visibility.
+    pub fn see<'a>(&self, log: &'a [Entry], position: usize) -> Option<ViewEntry<'a>> {
+        let entry = log.get(position)?;
+        let by = |position: usize| log.get(position).map(|redaction| &redaction.id);
         let redacted = self.hidden.redacted_at(&entry.id).and_then(by);
-        let void = || self.hidden.void_at(place).and_then(by);
-        // Where the redaction itself is gone, or a summary became void with it, only this is left.
+        let void = || self.hidden.void_at(position).and_then(by);
+        // If the redaction itself is missing, or a summary became void with it, only this is left.
         let purged = || match &entry.kind {
             EntryKind::Purged(purged) => Some(&purged.by),
             _ => None,
         };
         let hidden_by = redacted.or_else(void).or_else(purged);
-        Some(ViewEntry { entry, place, hidden_by })
+        Some(ViewEntry { entry, position, hidden_by })
     }
 
     fn append_all(&mut self, log: &[Entry], hides_more: &mut bool) -> Result<(), EntryError> {
@@ -126,29 +127,29 @@ impl EntryIndex {
         Ok(())
     }
 
-    /// Takes in the next entry; says whether more is hidden now.
+    /// Adds the next entry. Returns whether more is hidden now.
     fn append(&mut self, log: &[Entry], entry: &Entry) -> Result<bool, EntryError> {
-        let place = self.links.len();
-        if let Some(first) = self.place(&entry.id) {
+        let position = self.links.len();
+        if let Some(first) = self.position(&entry.id) {
             if !log.get(first).is_some_and(|first| entry.repeats(first)) {
                 let entry = entry.id.clone();
-                return Err(EntryError::DuplicateId { entry, first, second: place });
+                return Err(EntryError::DuplicateId { entry, first, second: position });
             }
             self.links.push(Link::Root);
             return Ok(false);
         }
         self.names_parents |= entry.parent_id.is_some();
         let link = match &entry.parent_id {
-            Some(parent) => self.place(parent).map_or(Link::Unknown, Link::Earlier),
+            Some(parent) => self.position(parent).map_or(Link::Unknown, Link::Earlier),
             None if self.names_parents => Link::Root,
             None => self.newest.map_or(Link::Root, Link::Earlier),
         };
         self.links.push(link);
-        self.places.insert(entry.id.clone(), place);
-        self.newest = Some(place);
+        self.positions.insert(entry.id.clone(), position);
+        self.newest = Some(position);
         let EntryKind::Redaction(redaction) = &entry.kind else { return Ok(false) };
-        let is_early = self.place(&redaction.target_id).is_none();
-        Ok(self.hidden.redact(&redaction.target_id, place, is_early))
+        let is_early = self.position(&redaction.target_id).is_none();
+        Ok(self.hidden.redact(&redaction.target_id, position, is_early))
     }
 
     fn check(&self, log: &[Entry]) -> Result<(), EntryError> {
@@ -159,20 +160,20 @@ impl EntryIndex {
     }
 }
 
-/// The entries from a tail back to its root, newest first. Ends after the first error.
+/// The entries from the newest back to its root. Ends after the first error.
 #[derive(Clone, Debug)]
 pub struct Walk<'a, 'i> {
     index: &'i EntryIndex,
     log: &'a [Entry],
     start: Option<usize>,
     last: Option<usize>,
-    /// Where the walk has been. Kept only once it went forwards in the log: as long as every step
-    /// goes back, it cannot meet itself.
+    /// Visited positions. Needed only after a step forward in the log: while every step goes back,
+    /// there can be no cycle.
     been: Option<HashSet<usize>>,
 }
 
 impl Walk<'_, '_> {
-    /// The place after `last`.
+    /// Returns the position after `last`.
     fn step(&mut self, last: usize) -> Result<Option<usize>, EntryError> {
         let missing = |parent: &EntryId| {
             let (entry, parent) = (self.log[last].id.clone(), parent.clone());
@@ -191,15 +192,15 @@ impl Walk<'_, '_> {
         Ok(Some(parent))
     }
 
-    /// All places from the start to `last`.
+    /// Returns all positions from the start to `last`.
     fn so_far(&self, last: usize) -> HashSet<usize> {
-        let mut places = HashSet::from([last]);
+        let mut positions = HashSet::from([last]);
         let mut next = self.start;
-        while let Some(place) = next.filter(|place| *place != last) {
-            places.insert(place);
-            next = self.index.parent_place(self.log, place);
+        while let Some(position) = next.filter(|position| *position != last) {
+            positions.insert(position);
+            next = self.index.parent_position(self.log, position);
         }
-        places
+        positions
     }
 }
 
@@ -207,16 +208,16 @@ impl<'a> Iterator for Walk<'a, '_> {
     type Item = Result<ViewEntry<'a>, EntryError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let place = match self.last {
+        let position = match self.last {
             None => Ok(self.start),
             Some(last) => self.step(last),
         };
-        self.last = place.as_ref().ok().copied().flatten();
+        self.last = position.as_ref().ok().copied().flatten();
         if self.last.is_none() {
             self.start = None;
         }
-        match place {
-            Ok(place) => self.index.see(self.log, place?).map(Ok),
+        match position {
+            Ok(position) => self.index.see(self.log, position?).map(Ok),
             Err(error) => Some(Err(error)),
         }
     }

@@ -1,4 +1,4 @@
-//! What an entry is. A closed set, and a place for types that this version does not know.
+//! The kinds of entries: a closed set, and a variant for types that this version does not know.
 
 use serde::ser::SerializeMap;
 
@@ -12,21 +12,22 @@ use crate::Message;
 use crate::json::{FieldError, Json, Kind, RawValue};
 use crate::record::field::Payload;
 
-/// Makes the enum of the types whose payload is an object: variant, payload and the word in `type`.
+/// Defines the enum of the types whose payload is an object: variant, payload and the word in
+/// `type`.
 macro_rules! entry_kinds {
     ($($variant:ident($payload:ty) = $word:literal,)+) => {
-        /// What an entry is, with its payload, whose type says more.
+        /// The kind of an entry, with its payload.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum EntryKind {
             $($variant($payload),)+
-            /// Another program's own; `None` where there was no payload.
+            /// An entry of another program; `None` if there was no payload.
             Custom(Option<Json>),
             Other(OtherEntry),
         }
 
         impl EntryKind {
-            /// The word in `type`.
+            /// Returns the word in `type`.
             pub fn type_name(&self) -> &str {
                 match self {
                     // Version 1 had no types for these.
@@ -38,7 +39,8 @@ macro_rules! entry_kinds {
                 }
             }
 
-            /// How the payload of this type is read; `None` for a type whose payload may be anything.
+            /// Returns the reader for the payload of this type; `None` for a type with an arbitrary
+            /// payload.
             pub(crate) fn reader(type_name: &str) -> Option<PayloadReader> {
                 let read: PayloadReader = match type_name {
                     $($word => |raw| Payload::read(raw).map(Self::$variant),)+
@@ -84,12 +86,13 @@ entry_kinds! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherEntry {
     pub type_name: Box<str>,
-    /// The payload, byte for byte but for blanks between tokens; `None` where there was none.
+    /// The payload, byte for byte except for whitespace between tokens; `None` if there was none.
     pub payload: Option<Json>,
 }
 
 impl EntryKind {
-    /// Whether it may hold words that somebody said or wrote. Such an entry is stored with a salt.
+    /// Returns whether it may contain text that somebody wrote. Such an entry is stored with a
+    /// salt.
     pub fn holds_text(&self) -> bool {
         match self {
             Self::SessionHeader(header) => !header.unknown.is_empty(),
@@ -106,7 +109,7 @@ impl EntryKind {
         }
     }
 
-    /// What it says about the session, if it does.
+    /// Returns the session setting, if it is one.
     pub fn setting(&self) -> Option<&Setting> {
         match self {
             Self::SessionSetting(setting) => Some(&setting.setting),
@@ -114,7 +117,7 @@ impl EntryKind {
         }
     }
 
-    /// What the entry was before its bytes were purged, if they were: the word that always shows.
+    /// Returns the type, or the original type of a purged entry.
     pub fn shown_type_name(&self) -> &str {
         match self {
             Self::Purged(purged) => &purged.type_name,

@@ -1,5 +1,5 @@
-//! The payloads of the entry types, field by field as docs/session-record.md lists them, each with its name in JSON. What a
-//! source said besides is in `unknown`.
+//! The payloads of the entry types, field by field as docs/session-record.md lists them, with their
+//! names in JSON. Other fields of the source are in `unknown`.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::json::{Json, Kind};
 use crate::record::field::{kinds, payloads};
-use crate::word::words;
+use crate::word_enum::words;
 use crate::{EntryId, Fields, RecordHash};
 
 /// The first entry of a log.
@@ -24,7 +24,7 @@ payloads! {
         ..unknown
     }
 
-    /// The model thinks more or less from here on.
+    /// The thinking level changes from here on.
     pub struct ThinkingLevelChange {
         pub level: Box<str> = "level",
         ..unknown
@@ -36,7 +36,7 @@ payloads! {
         ..unknown
     }
 
-    /// A text that stands for a range of entries.
+    /// A text that replaces a range of entries.
     pub struct CompactionSummary {
         pub summary: Box<str> = "summary",
         pub first_kept_entry_id: EntryId = "firstKeptEntryId",
@@ -48,18 +48,18 @@ payloads! {
         pub tokens_after: Option<u64> = "tokensAfter",
         pub strategy: Option<Box<str>> = "strategy",
         pub author: Option<Box<str>> = "author",
-        /// Entries before the first kept one that stay as they are, such as pinned ones.
+        /// Entries before the first kept one that stay, such as pinned ones.
         pub kept_ids: Option<Vec<EntryId>> = "keptIds",
-        /// Why another author's text was not taken.
+        /// Why another author's text was not used.
         pub refused: Option<Box<str>> = "refused",
-        /// What a counted token weighed by reported usage, in thousandths.
+        /// Factor between counted tokens and reported usage, in thousandths.
         pub scale_permille: Option<u64> = "scalePermille",
         later {
-            /// Why it had to be made, where that is not the budget.
+            /// Why it was created, if not because of the budget.
             pub reason: Option<Box<str>> = "reason",
-            /// How many messages before the range are in no summary. Absent for none.
+            /// Number of messages before the range that are in no summary. Absent for none.
             pub older_count: Option<u64> = "olderCount",
-            /// The member of a team whose context alone it is for; absent for all.
+            /// The member whose context it applies to; absent for all.
             pub member: Option<Box<str>> = "member",
         }
         ..unknown
@@ -77,56 +77,56 @@ payloads! {
         pub kept_ids: Option<Vec<EntryId>> = "keptIds",
         pub scale_permille: Option<u64> = "scalePermille",
         later {
-            /// The member of a team whose context alone was cut; absent for all.
+            /// The member whose context was cut; absent for all.
             pub member: Option<Box<str>> = "member",
         }
         ..unknown
     }
 
-    /// Where a branch came from, and what was said there.
+    /// The origin of a branch, and a summary of it.
     pub struct BranchSummary {
         pub source_session_id: Box<str> = "sourceSessionId",
-        /// Its last entry that the summary is about.
+        /// The last entry that the summary covers.
         pub source_entry_id: EntryId = "sourceEntryId",
         pub summary: Option<Box<str>> = "summary",
         ..unknown
     }
 
-    /// Text of earlier entries that was put in front of the model again. Nobody said it: no summary is made of it, and
-    /// recall does not find it.
+    /// Text of earlier entries that was shown to the model again. It is not a message: summaries
+    /// and recall ignore it.
     pub struct Recall {
         pub text: Box<str> = "text",
-        /// The entries that the text was put together from.
+        /// The entries that the text was taken from.
         pub source_ids: Vec<EntryId> = "sourceIds",
-        /// Whether it takes the place of all that was recalled before.
+        /// Whether it replaces everything that was recalled before.
         pub replaces: bool = "replaces",
-        /// The member of a team whose context alone it is for; absent for all.
+        /// The member whose context it applies to; absent for all.
         pub member: Option<Box<str>> = "member",
         ..unknown
     }
 
-    /// The text of another entry is to be seen no more.
+    /// Hides the text of another entry.
     pub struct Redaction {
         pub target_id: EntryId = "targetId",
         pub reason: Option<Box<str>> = "reason",
         ..unknown
     }
 
-    /// What is left of an entry whose bytes a redaction took away: in its place, under its id.
+    /// What remains of an entry whose bytes a redaction removed: at its position, under its id.
     pub struct Purged {
         pub type_name: Box<str> = "type",
-        /// The hash of the record that was here.
+        /// The hash of the original record.
         pub hash: RecordHash = "hash",
         pub by: EntryId = "by",
         ..unknown
     }
 
-    /// What an answer cost.
+    /// Usage and cost of an answer.
     pub struct Usage {
         pub member: Box<str> = "member",
         pub model: Option<Box<str>> = "model",
         pub input_tokens: u64 = "inputTokens",
-        /// Tokens among them that came from a cache.
+        /// Input tokens that came from a cache.
         pub cached_tokens: Option<u64> = "cachedTokens",
         pub output_tokens: u64 = "outputTokens",
         pub cost_usd: Option<Usd> = "costUsd",
@@ -134,7 +134,7 @@ payloads! {
     }
 }
 
-/// What a run found around it; stable within a session.
+/// The environment of a run; stable within a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeInit {
     /// A JSON object, such as `{"cwd":"/src","os":"linux"}`.
@@ -142,10 +142,10 @@ pub struct RuntimeInit {
     pub unknown: Fields,
 }
 
-/// The team's task was set or taken away.
+/// The team's task was set or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamTask {
-    /// The task; `None` takes it away.
+    /// The task; `None` removes it.
     pub task: Option<Box<str>>,
     pub unknown: Fields,
 }
@@ -167,32 +167,33 @@ words! {
     }
 }
 
-/// An amount of dollars of 0 or more, with the digits in which it was written.
+/// An amount of dollars of 0 or more, with its original digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usd(Json);
 
-/// Something about the session holds from here on. No prompt and no model sees it.
+/// A setting that applies to the session from here on. No prompt and no model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSetting {
     pub setting: Setting,
-    /// The payload of the `custom` entry of version 1 that it was read from. Counts when the entry is written.
+    /// The payload of the version 1 `custom` entry that it was read from. Written instead of the
+    /// fields.
     pub source: Option<Json>,
     pub unknown: Fields,
 }
 
 kinds! {
-    /// What holds for a session from an entry on.
+    /// A setting of a session.
     pub enum Setting {
-        /// The person said that the session continues; the count, from 1, tells one from the next.
+        /// The person continued the session; the count, from 1, distinguishes the entries.
         Continued = "continued" { count: u64 = "count" },
-        /// The session was opened again while turns waited that could have started; the count, from 1, tells one from
-        /// the next.
+        /// The session was opened again while turns waited that could have started; the count, from
+        /// 1, distinguishes the entries.
         Reopened = "reopened" { count: u64 = "count" },
         /// The session belongs to this project folder.
         Folder = "folder" { path: Box<str> = "path" },
         /// The largest number of turns before a person is asked; `None` for the team's limit.
         TurnsMax = "turns_max" { turns: Option<u32> = "turns" },
-        /// The title that a person gave the session; an empty one takes an earlier one back.
+        /// The title that a person gave the session; an empty one removes it.
         Title = "title" { title: Box<str> = "title" },
         .. {
             /// A setting that this version does not know; its fields are the entry's unknown ones.
@@ -208,11 +209,11 @@ impl Serialize for Usd {
 }
 
 impl SessionHeader {
-    /// The version of the record form that is written; earlier ones are read too.
+    /// The version of the record format that is written; earlier ones can be read.
     pub const VERSION: u64 = 2;
 }
 
-/// The header of a log in the present record form.
+/// The header of a log in the current record format.
 impl Default for SessionHeader {
     fn default() -> Self {
         Self { version: Self::VERSION, unknown: Fields::NONE }
@@ -220,33 +221,33 @@ impl Default for SessionHeader {
 }
 
 impl TeamTask {
-    /// The team has this task.
+    /// Sets this task.
     pub fn set(task: impl Into<Box<str>>) -> Self {
         Self { task: Some(task.into()), unknown: Fields::NONE }
     }
 }
 
 impl Redaction {
-    /// This entry is to be seen no more.
+    /// Hides this entry.
     pub fn new(target: &EntryId) -> Self {
         Self { target_id: target.clone(), reason: None, unknown: Fields::NONE }
     }
 }
 
 impl Usd {
-    /// This amount; `None` if it is negative, infinite or no number.
+    /// Creates an amount; `None` if it is negative, infinite or not a number.
     pub fn new(amount: f64) -> Option<Self> {
         Self::from_json(Json::parse(&amount.to_string()).ok()?)
     }
 
-    /// The amount of a JSON number; `None` if it is negative or not a number.
+    /// Returns the amount of a JSON number; `None` if it is negative or not a number.
     pub fn from_json(number: Json) -> Option<Self> {
         let amount = number.as_str().parse::<f64>();
         let counts = number.kind() == Kind::Number && amount.is_ok_and(|amount| amount >= 0.0);
         counts.then_some(Self(number))
     }
 
-    /// The amount; digits beyond those of a float are rounded.
+    /// Returns the amount as a float, which may round it.
     pub fn amount(&self) -> f64 {
         self.0.as_str().parse().unwrap_or(f64::INFINITY)
     }

@@ -1,8 +1,9 @@
-//! A member's turn in the log: its states and why it is in them, and what its agent did besides answering.
+//! A member's turn in the log: its states and their causes, and the agent's activity besides
+//! answering.
 
 use crate::json::{Json, text};
 use crate::record::field::kinds;
-use crate::word::words;
+use crate::word_enum::words;
 use crate::{EntryId, Fields};
 
 /// A member's turn changed its state.
@@ -13,12 +14,12 @@ pub struct Turn {
     /// The turn: the id of its `queued` entry. `None` in that entry itself.
     pub turn_id: Option<EntryId>,
     pub cause: Cause,
-    /// The cause as it was read, where it is written in another way now: a text of version 1, or an object with fields
-    /// that this version does not know. Counts when the entry is written.
+    /// The cause as it was read, if it is written differently now: a text of version 1, or an
+    /// object with unknown fields. Written instead of `cause`.
     pub cause_source: Option<Json>,
     pub error_class: Option<Box<str>>,
     pub prompt_hash: Option<Box<str>>,
-    /// How the prompt was made, so that it can be made again (docs/session-record.md).
+    /// How the prompt was built, so that it can be built again (docs/session-record.md).
     pub prompt_recipe: Option<Json>,
     pub native_session_id: Option<Box<str>>,
     pub unknown: Fields,
@@ -31,28 +32,29 @@ words! {
         Started = "started",
         Done = "done",
         Failed = "failed",
-        /// Somebody stopped it before it began or while it ran.
+        /// Stopped before it began or while it ran.
         Cancelled = "cancelled",
         /// The program stopped while it ran.
         Interrupted = "interrupted",
     }
 }
 
-/// Something that happened during a turn and is no message. No prompt and no model sees it.
+/// Something that happened during a turn and is not a message. No prompt and no model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnEvent {
     pub turn_id: EntryId,
     pub member: Box<str>,
     pub activity: TurnActivity,
-    /// The payload of the `custom` entry of version 1 that it was read from. Counts when the entry is written.
+    /// The payload of the version 1 `custom` entry that it was read from. Written instead of the
+    /// fields.
     pub source: Option<Json>,
     pub unknown: Fields,
 }
 
 kinds! {
-    /// What happened during a turn. The ids of calls and the words are the agent's.
+    /// The activity of an agent during a turn. The ids of calls and the texts are the agent's.
     pub enum TurnActivity {
-        /// The agent began a session of its own, in which its own record of the turn is kept.
+        /// The agent began its own session, which contains its own record of the turn.
         Began = "began" { session: Box<str> = "nativeSessionId", model: Option<Box<str>> = "model" },
         /// A tool was called.
         ToolStarted = "tool_started" {
@@ -65,52 +67,53 @@ kinds! {
         },
         /// A tool was not allowed.
         ToolDenied = "tool_denied" { name: Box<str> = "toolName", reason: Option<Box<str>> = "reason" },
-        /// The agent asked to be allowed something.
+        /// The agent asked for a permission.
         PermissionAsked = "permission_asked" { title: Box<str> = "title" },
-        /// The agent was told whether it is allowed: the words of the choice; none for a no.
+        /// The permission was answered: the name of the choice; `None` for a denial.
         PermissionAnswered = "permission_answered" { title: Box<str> = "title", choice: Option<Box<str>> = "choice" },
-        /// The model thought.
+        /// The model's thinking.
         Thought = "thought" { text: Box<str> = "text" },
-        /// Something went wrong and the agent went on.
+        /// Something went wrong and the agent continued.
         Warned = "warned" { class: Option<Box<str>> = "errorClass", message: Box<str> = "message" },
-        /// The turn failed; `cure` says how to fix it.
+        /// The turn failed; `cure` holds the advice.
         Failed = "failed" { class: Box<str> = "errorClass", message: Box<str> = "message", cure: Box<str> = "cure" },
-        /// The prompt was too large, and the turn is tried again with a smaller one of this budget.
+        /// The prompt was too large, and the turn is retried with this smaller budget.
         Retried = "retried" { budget: u64 = "budget" },
         /// The smaller prompt was sent. The recipe refers to no other one.
         Resent = "resent" { prompt_hash: Box<str> = "promptHash", prompt_recipe: Json = "promptRecipe" },
         .. {
-            /// An activity that this version does not know; its fields are the event's unknown ones.
+            /// An activity that this version does not know; its fields are the event's unknown
+            /// ones.
             Other { kind: Box<str> }: TurnActivity::Other { kind } => kind
         }
     }
 }
 
 impl TurnEvent {
-    /// What happened during a member's turn.
+    /// Creates an event of a member's turn.
     pub fn new(turn_id: EntryId, member: impl Into<Box<str>>, activity: TurnActivity) -> Self {
         Self { turn_id, member: member.into(), activity, source: None, unknown: Fields::NONE }
     }
 }
 
 kinds! {
-    /// Why a turn is in its state, and the entries that this rests on. `by` is who said the message; `None` for a person
-    /// from outside.
+    /// Why a turn is in its state, with the entries that the decision is based on. `by` is the
+    /// author of the message; `None` for a person from outside.
     #[non_exhaustive]
     pub enum Cause {
-        /// Queued: a message asks for the member.
+        /// Queued: a message addresses the member.
         Asked = "asked" {
             entry: EntryId = "entryId", by: Option<Box<str>> = "by", route: RouteSource = "route",
             intent: Intent = "intent",
         },
-        /// Queued: the person wants an earlier turn again, which answers this message.
+        /// Queued: the person retries an earlier turn, which answers this message.
         Repeated = "repeated" {
             entry: EntryId = "entryId", by: Option<Box<str>> = "by", turn: EntryId = "turnId",
             intent: Intent = "intent",
         },
-        /// Started: of all that wait, this one is next.
+        /// Started: this one is next in the queue.
         Chosen = "chosen" { rule: QueueRule = "rule" },
-        /// Done: the member said this message.
+        /// Done: the member wrote this message.
         Answered = "answered" { entry: EntryId = "entryId" },
         /// Failed, with this class of error.
         Failed = "failed" { class: Box<str> = "errorClass" },
@@ -118,11 +121,11 @@ kinds! {
         Cancelled = "cancelled" { all: bool = "all" },
         /// Cancelled: a message says `[DROP: …]`.
         Dropped = "dropped" { entry: EntryId = "entryId", by: Option<Box<str>> = "by" },
-        /// Cancelled: the person answered no when asked whether it shall continue.
+        /// Cancelled: the person answered no when asked whether to continue.
         Declined = "declined" { entry: EntryId = "entryId", by: Option<Box<str>> = "by" },
         /// Cancelled: the person continued while the session waited for this answer.
         PassedOver = "passed_over",
-        /// Interrupted: the answer was cut off; the entry is what there is of it.
+        /// Interrupted: the answer was cut off; the entry holds the part that arrived.
         CutOff = "cut_off" { entry: EntryId = "entryId" },
         /// Interrupted: the program ended while the turn ran.
         ProgramStopped = "program_stopped",
@@ -134,7 +137,7 @@ kinds! {
 }
 
 words! {
-    /// How a member was found for a message.
+    /// How the addressee of a message was determined.
     pub enum RouteSource: "next, mention, default, first_agent or reply" {
         /// `[NEXT: name]`.
         Next = "next",
@@ -150,7 +153,7 @@ words! {
 }
 
 words! {
-    /// By which rule a turn was chosen among those that wait.
+    /// The rule by which a turn was chosen from the queue.
     pub enum QueueRule: "urgent, local, in_turn or longest_wait" {
         /// P1 goes first, oldest first.
         Urgent = "urgent",
@@ -158,18 +161,18 @@ words! {
         Local = "local",
         /// P2 before P3, oldest first.
         InTurn = "in_turn",
-        /// Others went before it as often as is allowed.
+        /// Others went before it as often as allowed.
         LongestWait = "longest_wait",
     }
 }
 
 words! {
-    /// How urgent a turn is.
+    /// The priority of a turn.
     #[derive(Default)]
     pub enum Intent: "P1, P2 or P3" {
         /// `!P1`: before everything else.
         Interrupt = "P1",
-        /// `!P2`, and what is meant when nothing is said.
+        /// `!P2`, and the default.
         #[default]
         Reply = "P2",
         /// `!P3`: when there is time.
@@ -178,7 +181,7 @@ words! {
 }
 
 impl Cause {
-    /// The entries that the cause rests on, besides the turn itself.
+    /// Returns the entries that the cause is based on, besides the turn itself.
     pub fn ids(&self) -> Vec<&EntryId> {
         match self {
             Self::Asked { entry, .. }
@@ -191,7 +194,7 @@ impl Cause {
         }
     }
 
-    /// The cause as one sentence for people; `member` is whose turn it is.
+    /// Returns the cause as one sentence for people; `member` is the member whose turn it is.
     ///
     /// ```
     /// use tertulia_session::{Cause, QueueRule};

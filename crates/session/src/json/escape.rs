@@ -1,5 +1,5 @@
-//! The escapes inside JSON strings, decoded without failing: half a surrogate pair, which is valid JSON and no
-//! character, becomes U+FFFD.
+//! Decodes the escapes in JSON strings without failing: a lone surrogate, which is valid JSON but
+//! not a character, becomes U+FFFD.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,14 +9,15 @@ use super::RawValue;
 /// An escape: a backslash and what follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Escape {
-    /// Its length in bytes. Both halves of a surrogate pair are one escape.
+    /// Length in bytes. A surrogate pair is one escape.
     pub bytes: usize,
-    /// The character it stands for; `None` for half a surrogate pair.
+    /// The character; `None` for a lone surrogate.
     pub character: Option<char>,
 }
 
 impl Escape {
-    /// Reads the escape at the start of a text, which begins with a backslash. A `\u` without four digits is a `u`.
+    /// Reads the escape at the start of a text, which begins with a backslash. A `\u` without four
+    /// digits is a `u`.
     pub fn first(text: &str) -> Self {
         let of = |bytes, character| Self { bytes, character };
         let Some(letter) = text.chars().nth(1) else { return of(1, Some('\\')) };
@@ -44,7 +45,7 @@ fn code_unit(text: &str, at: usize) -> Option<u16> {
     u16::from_str_radix(digits, 16).ok()
 }
 
-/// A slice of a JSON string. It is displayed as what it says, without a copy.
+/// A slice of a JSON string. Displays its decoded text without a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unescaped<'a>(pub &'a str);
 
@@ -68,18 +69,19 @@ impl fmt::Display for Unescaped<'_> {
     }
 }
 
-/// Appends what a slice of a JSON string says.
+/// Appends the decoded text of a slice of a JSON string.
 pub fn unescape(raw: &str, into: &mut String) {
-    // A string takes everything that is written to it.
+    // Writing into a string cannot fail.
     let _ = Unescaped(raw).write_to(into);
 }
 
-/// What stands between the quotes of a JSON string; `None` for any other value.
+/// Returns the text between the quotes of a JSON string; `None` for any other value.
 pub fn inner(raw: &RawValue) -> Option<&str> {
     raw.get().strip_prefix('"')?.strip_suffix('"')
 }
 
-/// What a string says, and any other value as its JSON text. Borrowed where nothing is escaped.
+/// Returns the decoded text of a string, and any other value as JSON. Borrowed if nothing is
+/// escaped.
 pub fn words(raw: &RawValue) -> Cow<'_, str> {
     match inner(raw) {
         Some(inner) if inner.contains('\\') => {

@@ -1,4 +1,4 @@
-//! A JSON object taken apart: known fields are taken out by name, what is left over is kept.
+//! Reads a JSON object: known fields are taken out by name, the others are kept.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,14 +22,14 @@ impl<'a> TryFrom<&'a RawValue> for Object<'a> {
         if Kind::from(raw) != Kind::Object {
             return Err(FieldError::wrong_kind("an object", raw));
         }
-        // Only a name with half a surrogate pair can fail here: the syntax was checked before.
+        // Only a name with a lone surrogate can fail here: the syntax was checked before.
         let fields = serde_json::Deserializer::from_str(raw.get()).deserialize_map(FieldsVisitor);
         fields.map_err(|_| FieldError::new(Problem::LoneSurrogateInName))
     }
 }
 
 impl<'a> Object<'a> {
-    /// Takes a field out; the last one of that name counts, as in JavaScript.
+    /// Takes a field; the last one of that name counts, as in JavaScript.
     pub fn take(&mut self, name: &str) -> Option<&'a RawValue> {
         let mut taken = None;
         self.fields.retain(|(key, value)| {
@@ -42,32 +42,32 @@ impl<'a> Object<'a> {
         taken
     }
 
-    /// Takes a field out; one that is there but `null` counts as not there.
+    /// Takes a field; `null` counts as missing.
     pub fn take_some(&mut self, name: &str) -> Option<&'a RawValue> {
         self.take(name).filter(|raw| Kind::from(*raw) != Kind::Null)
     }
 
-    /// Puts a field that could not be read behind all others, so that it is part of [`Self::rest`].
+    /// Appends a field that could not be read, so that it is part of [`Self::rest`].
     pub(crate) fn put_back(&mut self, name: &'static str, raw: &'a RawValue) {
         self.fields.push((Cow::Borrowed(name), raw));
     }
 
-    /// Takes a field out that must be there; `null` is there.
+    /// Takes a required field; `null` is accepted.
     pub fn need(&mut self, name: &str, expected: &'static str) -> Result<&'a RawValue, FieldError> {
         self.take(name).ok_or_else(|| FieldError::missing(name, expected))
     }
 
-    /// Takes a text out, if there is one.
+    /// Takes an optional text.
     pub fn take_text(&mut self, name: &str) -> Result<Option<String>, FieldError> {
         self.take_with(name, text)
     }
 
-    /// Takes a text out that must be there.
+    /// Takes a required text.
     pub fn need_text(&mut self, name: &str) -> Result<String, FieldError> {
         self.need_with(name, "a string", text)
     }
 
-    /// Takes a value out, if there is one, and reads it.
+    /// Takes an optional value and reads it.
     pub fn take_with<T>(
         &mut self,
         name: &str,
@@ -76,7 +76,7 @@ impl<'a> Object<'a> {
         self.take_some(name).map(read).transpose().map_err(|error| error.within(name))
     }
 
-    /// Takes a value out that must be there, and reads it.
+    /// Takes a required value and reads it.
     pub fn need_with<T>(
         &mut self,
         name: &str,
@@ -86,17 +86,17 @@ impl<'a> Object<'a> {
         read(self.need(name, expected)?).map_err(|error| error.within(name))
     }
 
-    /// The names that are left.
+    /// Returns the remaining names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(|(name, _)| &**name)
     }
 
-    /// All fields that are left, in order.
+    /// Returns the remaining fields, in order.
     pub fn into_fields(self) -> impl Iterator<Item = (Cow<'a, str>, &'a RawValue)> {
         self.fields.into_iter()
     }
 
-    /// What was not taken.
+    /// Returns the fields that were not taken.
     pub fn rest(self) -> Fields {
         let mut rest = Fields::NONE;
         for (name, value) in self.fields {
@@ -106,7 +106,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The elements of a JSON list.
+/// Returns the elements of a JSON list.
 pub fn elements(raw: &RawValue) -> Result<Vec<&RawValue>, FieldError> {
     if Kind::from(raw) != Kind::Array {
         return Err(FieldError::wrong_kind("a list", raw));
@@ -114,7 +114,7 @@ pub fn elements(raw: &RawValue) -> Result<Vec<&RawValue>, FieldError> {
     serde_json::from_str(raw.get()).map_err(|_| FieldError::wrong_kind("a list", raw))
 }
 
-/// Reads the elements of a JSON list, each with its place in errors.
+/// Reads the elements of a JSON list; errors contain the index.
 pub fn each<'a, T, C: FromIterator<T>>(
     raw: &'a RawValue,
     mut read: impl FnMut(&'a RawValue) -> Result<T, FieldError>,

@@ -1,6 +1,6 @@
-//! The JSON form of entries, version 2: `{id, parentId?, type, timestamp?, runId?, payload, meta?,
-//! salt?}`. Version 1 is read too (`version_1.rs`), entry by entry: a log may hold both.
-//! Types and fields that this version does not know are kept.
+//! The JSON format of entries, version 2: `{id, parentId?, type, timestamp?, runId?, payload,
+//! meta?, salt?}`. Version 1 is read too (`version_1.rs`), entry by entry: a log may contain both.
+//! Unknown types and fields are kept.
 
 mod message;
 mod payload;
@@ -39,11 +39,11 @@ pub enum EntryReadError {
     Version { entry: EntryId, got: u64 },
 }
 
-/// A line of a log that is not an entry. Lines count from 1.
+/// A line of a log that is not an entry. Lines are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LineError {
-    /// It is not JSON. The last line of a log whose writer was killed may be cut short.
+    /// Not JSON. The last line may be incomplete if the writer was killed.
     #[error(
         "line {line}, column {column}: invalid JSON: {reason}; fix or remove the line",
         column = .cause.column,
@@ -75,7 +75,7 @@ pub fn read_entry_line(line: usize, text: &str) -> Result<Entry, LineError> {
     read_entry(raw).map_err(|cause| LineError::Entry { line, cause })
 }
 
-/// Reads an entry. `parentId` may be left out or `null`, which is the same.
+/// Reads an entry. A missing `parentId` and `null` are the same.
 pub fn read_entry(raw: &RawValue) -> Result<Entry, EntryReadError> {
     let mut object = Object::try_from(raw).map_err(EntryReadError::Nameless)?;
     let id = EntryId::from(object.need_text("id").map_err(EntryReadError::Nameless)?);
@@ -97,7 +97,7 @@ fn read_fields(mut object: Object<'_>, id: EntryId) -> Result<Entry, FieldError>
     Ok(Entry { id, parent_id, kind, timestamp, run_id, meta, salt, unknown })
 }
 
-/// What a later version means by its fields is not known: better to say so than to guess.
+/// The meaning of a later version's fields is unknown: an error is better than a guess.
 fn refuse_other_versions(entry: Entry) -> Result<Entry, EntryReadError> {
     match &entry.kind {
         EntryKind::SessionHeader(header)

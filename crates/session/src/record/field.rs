@@ -1,5 +1,6 @@
-//! The fields of records. A payload is a table of its fields: their names in JSON, in the order in which they are read
-//! and written. A field that is there must be of its kind; `null` in an optional field counts as not there.
+//! The fields of records. A payload is a table of its fields: their names in JSON, in the order in
+//! which they are read and written. A field must be of its kind; `null` in an optional field counts
+//! as missing.
 
 use std::str::FromStr;
 
@@ -10,9 +11,9 @@ use super::read::lenient;
 use crate::json::{FieldError, Json, Object, Problem, boolean, each, text, whole_number};
 use crate::{EntryId, Fields, RecordHash, UnknownWord, Usd};
 
-/// The value of a field that must be there, unless it is an [`Option`].
+/// The value of a required field, unless it is an [`Option`].
 pub(crate) trait Value: Serialize + Sized {
-    /// What should be there, where a field of this name is missing.
+    /// Returns the expected value for the error about a missing field of this name.
     fn expected(_name: &str) -> &'static str {
         "a string"
     }
@@ -23,7 +24,7 @@ pub(crate) trait Value: Serialize + Sized {
 pub(crate) trait Field: Sized {
     fn take(object: &mut Object<'_>, name: &str) -> Result<Self, FieldError>;
 
-    /// Writes the field, if it is there.
+    /// Writes the field, if it has a value.
     fn write<M: SerializeMap>(&self, map: &mut M, name: &str) -> Result<(), M::Error>;
 }
 
@@ -38,8 +39,9 @@ pub(crate) trait Payload: Sized {
     fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 
-/// Makes structs that are payloads: `field: type = "name in JSON"`. Those in `later` were not defined by the first
-/// versions: one that cannot be read is kept. `..unknown` stands for what else the object says.
+/// Defines structs that are payloads: `field: type = "name in JSON"`. Fields in `later` were added
+/// after the first versions: one that cannot be read is kept. `..unknown` holds the other fields of
+/// the object.
 macro_rules! payloads {
     ($(
         $(#[$attribute:meta])*
@@ -78,8 +80,8 @@ macro_rules! payloads {
     )+};
 }
 
-/// Makes an enum whose variants have a `kind` and fields in JSON. `..` is the one of all kinds that this version
-/// does not know, and how its `kind` is found.
+/// Defines an enum whose variants have a `kind` and fields in JSON. `..` is the variant for unknown
+/// kinds, and how to get its `kind`.
 macro_rules! kinds {
     (
         $(#[$attribute:meta])*
@@ -103,7 +105,7 @@ macro_rules! kinds {
         }
 
         impl $type {
-            /// The word in `kind`.
+            /// Returns the word in `kind`.
             pub fn kind(&self) -> &str {
                 match self {
                     $(Self::$variant { .. } => $kind,)+
@@ -111,7 +113,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Takes the fields of this kind out of an object; `None` if it is not in the table.
+            /// Takes the fields of this kind from an object; `None` if the kind is unknown.
             pub(crate) fn take(
                 kind: &str,
                 object: &mut $crate::json::Object<'_>,
@@ -149,7 +151,7 @@ impl<T: Payload> Payload for Box<T> {
     }
 }
 
-/// Reads a field that the first versions did not define; one that cannot be read is kept.
+/// Reads a field that was added after the first versions; one that cannot be read is kept.
 pub(crate) fn take_later<T: Value>(object: &mut Object<'_>, name: &'static str) -> Option<T> {
     lenient(object, name, |raw| T::read(raw).ok())
 }
@@ -174,7 +176,7 @@ impl<T: Value> Field for Option<T> {
     }
 }
 
-/// `false` where it is not there.
+/// `false` if it is missing.
 impl Field for bool {
     fn take(object: &mut Object<'_>, name: &str) -> Result<Self, FieldError> {
         Ok(object.take_with(name, boolean)?.unwrap_or_default())
@@ -259,7 +261,7 @@ pub(crate) fn read_word<T: FromStr<Err = UnknownWord>>(raw: &RawValue) -> Result
         .map_err(|UnknownWord { allowed, .. }| FieldError::new(Problem::NotOneOf { allowed, got }))
 }
 
-/// Writes the fields that could not be read, but for those whose place was taken since.
+/// Writes the fields that could not be read, except those that have a value now.
 pub(crate) fn write_kept<M: SerializeMap>(
     map: &mut M,
     fields: &Fields,

@@ -1,4 +1,5 @@
-//! JSON to messages. The order of the checks is part of the contract: the first that fails is told.
+//! Reads messages from JSON. The order of the checks is part of the contract: the first that fails
+//! is reported.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::{
     SpeakerType, Timestamp,
 };
 
-/// Reads a message; an `id` is dropped, since the conversation that takes the message gives its own.
+/// Reads a message; an `id` is dropped, because the conversation assigns its own.
 pub fn read_message(raw: &RawValue) -> Result<Message, MessageError> {
     let mut object = open(raw)?;
     object.take("id");
@@ -37,7 +38,7 @@ fn open(raw: &RawValue) -> Result<Object<'_>, MessageError> {
     if is_falsy(raw) {
         return Err(MessageError::Null);
     }
-    // Anything else that is no object has no `content` either, which is what gets told.
+    // Anything else that is not an object has no `content` either, which is reported.
     if Kind::from(raw) != Kind::Object {
         return Err(MessageError::ContentNotString);
     }
@@ -62,7 +63,7 @@ fn read_fields(mut object: Object<'_>) -> Result<Message, MessageError> {
     Ok(read_rest(object, said))
 }
 
-/// Reads what is the same for every message: run, time and notes; and keeps what nobody knows.
+/// Reads what all messages have in common (run, time and notes), and keeps unknown fields.
 pub(super) fn read_rest(mut object: Object<'_>, said: Message) -> Message {
     let run_id = take_later(&mut object, "runId");
     let timestamp = lenient(&mut object, "timestamp", read_timestamp);
@@ -70,8 +71,8 @@ pub(super) fn read_rest(mut object: Object<'_>, said: Message) -> Message {
     Message { run_id, timestamp, meta, unknown: object.rest(), ..said }
 }
 
-/// `content` says what was said. `parts` beside it count only if they say the same words; otherwise
-/// they are somebody else's field and are kept as such.
+/// Reads `content`. `parts` beside it count only if they have the same text; otherwise they are
+/// kept as an unknown field.
 fn read_body(object: &mut Object<'_>) -> Result<Parts, MessageError> {
     let content = object.take("content");
     let parts = object.take("parts");
@@ -138,7 +139,7 @@ fn read_addressee(raw: &RawValue) -> Result<Addressee, FieldError> {
 pub(super) fn read_timestamp(raw: &RawValue) -> Option<Timestamp> {
     match Kind::from(raw) {
         Kind::String => text(raw).ok()?.parse::<Timestamp>().ok(),
-        // Only the plain spelling is written again as it was read.
+        // Only this spelling is written again as it was read.
         Kind::Number => {
             let millis: i64 = raw.get().parse().ok()?;
             (millis.to_string() == raw.get()).then(|| Timestamp::from_millis(millis))
@@ -151,7 +152,7 @@ pub(super) fn read_notes(raw: &RawValue) -> Option<Json> {
     (Kind::from(raw) == Kind::Object).then(|| Json::from(raw))
 }
 
-/// A text under one of two names; the second stays where it is if the first is there.
+/// Takes a text under one of two names; the second stays if the first exists.
 fn either(object: &mut Object<'_>, name: &str, other: &str) -> Result<Option<String>, FieldError> {
     match object.take_text(name)? {
         None => object.take_text(other),
@@ -159,7 +160,7 @@ fn either(object: &mut Object<'_>, name: &str, other: &str) -> Result<Option<Str
     }
 }
 
-/// A field that the contract does not define: read if it can be, else kept as it is.
+/// Takes a field that the contract does not define: read if possible, otherwise kept.
 pub(super) fn lenient<T>(
     object: &mut Object<'_>,
     name: &'static str,
@@ -173,7 +174,7 @@ pub(super) fn lenient<T>(
     value
 }
 
-/// What JavaScript takes for false: `null`, `false`, a zero, an empty text.
+/// Returns whether JavaScript treats the value as false: `null`, `false`, a zero, an empty text.
 fn is_falsy(raw: &RawValue) -> bool {
     match Kind::from(raw) {
         Kind::Null => true,

@@ -1,4 +1,4 @@
-//! Messages to JSON: borrowed views that serialise, so that nothing is copied to be written.
+//! Writes messages as JSON: borrowed views that serialize, so that nothing is copied.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -42,7 +42,7 @@ fn write_message<S: Serializer>(
     map.end()
 }
 
-/// Writes what is the same for every message, behind its parts if it has them in its record.
+/// Writes what all messages have in common, after the parts if the record has them.
 pub(super) fn write_rest<M: SerializeMap>(
     map: &mut M,
     message: &Message,
@@ -56,7 +56,8 @@ pub(super) fn write_rest<M: SerializeMap>(
     if message.unknown.is_empty() {
         return Ok(());
     }
-    // What could not be read was kept under its name; what was set since counts more.
+    // A field that could not be read was kept under its name; a value that was set since takes
+    // precedence.
     let written = [
         ("parts", has_parts),
         ("role", message.role.is_some()),
@@ -98,7 +99,7 @@ impl Serialize for Routing {
 
 impl Serialize for Addressee {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // A name is enough unless the source said more, which must not be lost.
+        // A name is enough unless the source had more, which must not be lost.
         if self.unknown.is_empty() {
             return serializer.serialize_str(&self.identifier);
         }

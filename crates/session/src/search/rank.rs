@@ -1,15 +1,16 @@
-//! How much a term counts: BM25 in whole numbers, so that every machine ranks alike. Called by recall for passages and
-//! by the stores for entries; must not know what holds the terms.
+//! The weight of a term: BM25 in integers, so that every machine ranks alike. Called by recall for
+//! passages and by the stores for entries; independent of what contains the terms.
 
 use super::terms::TermKind;
 
-/// What 1 is in scores and logarithms.
+/// The value of 1 in scores and logarithms.
 pub const UNIT: u64 = 1_024;
 
-/// More repeats of a term in one text say no more.
+/// Further repeats of a term in one text do not count.
 pub const REPEATS_MAX: usize = 15;
 
-/// The weight of a kind of term. Exact identifiers say most; recall counts paths once more as the subject of calls.
+/// Returns the weight of a kind of term. Exact identifiers count most; recall counts paths once
+/// more as the subject of calls.
 pub fn kind_weight(kind: TermKind) -> u64 {
     match kind {
         TermKind::Word | TermKind::Number => 10,
@@ -24,7 +25,7 @@ pub fn rarity(holders: u64, all: u64) -> u64 {
     log2(UNIT + UNIT * rest / (2 * holders + 1)).saturating_sub(log2(UNIT))
 }
 
-/// The logarithm in units, straight between the powers of two.
+/// Returns the logarithm in units, linear between the powers of two.
 fn log2(number: u64) -> u64 {
     let number = number.max(1);
     let whole = number.ilog2();
@@ -32,7 +33,7 @@ fn log2(number: u64) -> u64 {
     u64::from(whole) * UNIT + u64::try_from(fraction).unwrap_or(UNIT) - UNIT
 }
 
-/// How much a repeated term counts in a text of some length: BM25's fraction, as a table.
+/// The weight of a repeated term in a text of some length: BM25's fraction, as a table.
 #[derive(Clone, Debug)]
 pub struct Saturation {
     average: u64,
@@ -58,8 +59,9 @@ impl Saturation {
         Self { average: average.max(1), table }
     }
 
-    /// The fraction, in units, for a text of so many terms that holds the term so often, at most [`REPEATS_MAX`] times.
-    pub fn of(&self, terms: u16, repeats: usize) -> u64 {
+    /// Returns the fraction, in units, for a text with this many terms that contains the term this
+    /// often, at most [`REPEATS_MAX`] times.
+    pub fn fraction(&self, terms: u16, repeats: usize) -> u64 {
         let length = (u64::from(terms) * LENGTH_STEPS / self.average).min(LENGTHS as u64 - 1);
         let row = self.table.get(usize::try_from(length).unwrap_or_default());
         row.and_then(|row| row.get(repeats)).copied().unwrap_or_default()
@@ -90,9 +92,9 @@ mod tests {
     #[test]
     fn repeats_say_more_and_long_texts_less() {
         let saturation = Saturation::new(100);
-        assert!(saturation.of(100, 1) < saturation.of(100, 2));
-        assert!(saturation.of(100, REPEATS_MAX) < 3 * saturation.of(100, 1));
-        assert!(saturation.of(50, 1) > saturation.of(200, 1));
-        assert_eq!(saturation.of(u16::MAX, 1), saturation.of(400, 1));
+        assert!(saturation.fraction(100, 1) < saturation.fraction(100, 2));
+        assert!(saturation.fraction(100, REPEATS_MAX) < 3 * saturation.fraction(100, 1));
+        assert!(saturation.fraction(50, 1) > saturation.fraction(200, 1));
+        assert_eq!(saturation.fraction(u16::MAX, 1), saturation.fraction(400, 1));
     }
 }

@@ -1,10 +1,11 @@
-//! English words without their endings, and those that every text has. A stem is the beginning of its word, so nothing
-//! is copied; words of other scripts stay as they are. Called for terms; must not know who asks.
+//! Stems of English words, and words that every text has. A stem is a prefix of its word, so
+//! nothing is copied; words of other scripts stay unchanged. Called for terms.
 
-/// Fewer letters are left of no word.
+/// A stem has at least this many letters.
 const STEM_MIN: usize = 3;
 
-/// Returns the beginning of a word that its other forms share: `failing`, `failed`, `fails` and `fail` are one.
+/// Returns the prefix that a word shares with its other forms: `failing`, `failed`, `fails` and
+/// `fail` have one stem.
 pub(super) fn stem(word: &str) -> &str {
     if !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return word;
@@ -27,7 +28,7 @@ fn singular(word: &str) -> &str {
     without(word, "s").filter(|_| !is_other).unwrap_or(word)
 }
 
-/// `stopp` of `stopped` is `stop`; `fall` and `pass` stay.
+/// `stopp` of `stopped` becomes `stop`; `fall` and `pass` stay.
 fn undoubled(word: &str) -> &str {
     match word.as_bytes() {
         [.., one, other] if one == other && !b"aeioulszAEIOULSZ".contains(one) => {
@@ -47,11 +48,11 @@ fn ends_with(word: &str, ending: &str) -> bool {
     start.and_then(|start| word.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending))
 }
 
-/// The stems that are shorter than this beginning of a word, of the words that go on from it: `faili` may be `failing`,
-/// whose stem is `fail`. The other words that begin with it have stems that begin with it.
+/// Returns the stems, shorter than this prefix, of words that begin with it: `faili` may become
+/// `failing`, whose stem is `fail`. All other words with this prefix have stems that begin with it.
 pub fn stems_before(beginning: &str) -> impl Iterator<Item = &str> {
     let is_english = beginning.bytes().all(|byte| byte.is_ascii_alphabetic());
-    // A doubled letter may leave one less: `added`.
+    // Removing a doubled letter may leave one less: `added`.
     let lengths = if is_english { STEM_MIN - 1..beginning.len() } else { 0..0 };
     lengths.filter_map(|length| {
         let (stem, rest) = beginning.split_at_checked(length)?;
@@ -59,7 +60,7 @@ pub fn stems_before(beginning: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a text begins something that [`stem`] takes off behind this stem.
+/// Returns whether a text is the start of an ending that [`stem`] removes after this stem.
 fn begins_ending(stem: &str, text: &str) -> bool {
     let last = stem.get(stem.len() - 1..).unwrap_or_default();
     ["", "e", "y", "i"].into_iter().any(|vowel| {
@@ -77,7 +78,7 @@ fn begins_ending(stem: &str, text: &str) -> bool {
     })
 }
 
-/// Tells whether a word is in every text, so that it finds nothing.
+/// Returns whether a word is in every text, so that it finds nothing.
 pub(super) fn is_common(word: &str) -> bool {
     let mut letters = [0; COMMON_BYTES_MAX];
     let Some(letters) = letters.get_mut(..word.len()) else { return false };

@@ -1,11 +1,11 @@
-//! A text as the terms it is found by: words, the pieces of identifiers, whole identifiers and paths,
-//! and pairs of characters where a script writes no blanks. One pass, no copies.
-//! Called for what is taken in and for what is asked; must not know of passages, entries or scores.
+//! The search terms of a text: words, the pieces of identifiers, whole identifiers and paths, and
+//! pairs of characters for scripts without spaces. One pass, no copies. Called for indexed texts
+//! and for queries; independent of passages, entries and scores.
 
 use super::stem::{is_common, stem};
-use crate::script::{Run, Runs, fold, is_word, pairs};
+use crate::writing_system::{Run, Runs, fold, is_word, pairs};
 
-/// What a term is; the ranking weighs them differently.
+/// The kind of a term; the ranking weights them differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TermKind {
     /// A plain word, a piece of an identifier, a pair of characters.
@@ -14,49 +14,51 @@ pub enum TermKind {
     Number,
     /// A whole identifier: `getUserName`, `max_tokens`, `session-end`.
     Identifier,
-    /// A path or the name of a file: `src/main.rs`, `main.rs`.
+    /// A path or a file name: `src/main.rs`, `main.rs`.
     Path,
 }
 
-/// What a term is good for.
+/// How a term is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TermUse {
     /// It finds texts and ranks them.
     Ranked,
-    /// A word that every text has. It ranks nothing; a store finds it where nothing else is asked for, or in quotes.
+    /// A word that every text has. It does not rank; a store uses it only if nothing else is in the
+    /// query, or in quotes.
     Common,
-    /// The beginning of a word that is too long, or the last character of a dense run: stores find texts by it, recall
-    /// does not use it.
+    /// The prefix of a word that is too long, or the last character of an unspaced run: stores find
+    /// texts by it, recall does not use it.
     Exact,
 }
 
 /// A term of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term<'t> {
-    /// What is compared, in any case: the stem of a word, a whole identifier or path, a pair of characters.
+    /// The text to compare, in any case: the stem of a word, a whole identifier or path, a pair of
+    /// characters.
     pub text: &'t str,
-    /// The same as it is written.
+    /// The term as it is written.
     pub written: &'t str,
-    /// Where in the text that begins, in bytes.
+    /// Byte offset in the text.
     pub start: usize,
     pub kind: TermKind,
     pub usage: TermUse,
 }
 
 impl Term<'_> {
-    /// The hash that recall keeps instead of the text.
+    /// Returns the hash that recall stores instead of the text.
     pub fn hash(&self) -> u64 {
         hash_of(self.text)
     }
 }
 
-/// Longer runs are no words: encoded data, lines of dashes.
+/// Longer runs are not words: encoded data, lines of dashes.
 const WORD_BYTES_MAX: usize = 64;
-/// Longer chains of words are not looked up as a whole.
+/// Longer chains of words are not indexed as a whole.
 const CHAIN_BYTES_MAX: usize = 256;
 
-/// Hands over the hash of every ranked term of a text, in order, repeats included. Of a dense run these are the pairs,
-/// or the one character that stands alone.
+/// Calls `take` with the hash of every ranked term of a text, in order, including repeats. For an
+/// unspaced run these are the pairs, or its only character.
 pub fn terms(text: &str, take: &mut impl FnMut(u64, TermKind)) {
     each_term(text, &mut |term| {
         if term.usage == TermUse::Ranked {
@@ -65,7 +67,7 @@ pub fn terms(text: &str, take: &mut impl FnMut(u64, TermKind)) {
     });
 }
 
-/// Hands over every term of a text, in order, repeats included.
+/// Calls `take` with every term of a text, in order, including repeats.
 pub fn each_term<'t>(text: &'t str, take: &mut impl FnMut(Term<'t>)) {
     let mut runs = Runs::new(text);
     while let Some(run) = runs.next_run() {
@@ -74,14 +76,14 @@ pub fn each_term<'t>(text: &'t str, take: &mut impl FnMut(Term<'t>)) {
                 let start = text.len() - rest.len();
                 runs.skip(chain(rest, start, take));
             }
-            Run::Dense(run) => dense(run, text.len() - runs.bytes_left() - run.len(), take),
+            Run::Unspaced(run) => unspaced(run, text.len() - runs.bytes_left() - run.len(), take),
         }
     }
 }
 
-/// The pairs of a run of a script without blanks, and its last character: a single character is so the beginning of
-/// some term wherever it stands.
-fn dense<'t>(run: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
+/// Takes the pairs of a run of a script without spaces, and its last character: so every character
+/// is the prefix of some term.
+fn unspaced<'t>(run: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
     let mut at = 0;
     for (first, second) in pairs(run) {
         let end = at + first.len_utf8() + second.map_or(0, char::len_utf8);
@@ -92,8 +94,8 @@ fn dense<'t>(run: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
     }
 }
 
-/// A chain of words joined by single marks, as in `src/main.rs` or `well-known`: the words, the whole,
-/// and the file name. Says where it ends.
+/// Takes a chain of words joined by single marks, as in `src/main.rs` or `well-known`: the words,
+/// the whole, and the file name. Returns where it ends.
 fn chain<'t>(text: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) -> usize {
     let (mut word, mut name) = (0, 0);
     let (mut joined, mut is_path) = (false, false);
@@ -138,7 +140,8 @@ fn is_word_character(one: char) -> bool {
     one == '_' || is_word(one)
 }
 
-/// A word, and its pieces if it has humps or underscores. Those around it do not count.
+/// Takes a word, and its pieces if it has capital letters inside or underscores. Leading and
+/// trailing underscores do not count.
 fn take_word<'t>(word: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
     let outer = word.len();
     let word = word.trim_start_matches('_');
@@ -182,7 +185,7 @@ fn take_word<'t>(word: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
     }
 }
 
-/// A plain word is found in all its forms. Words that every text has rank nothing.
+/// Takes a plain word, which is found in all its forms. Words that every text has do not rank.
 fn take_plain<'t>(word: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
     let (text, kind, usage) = if word.starts_with(|one: char| one.is_ascii_digit()) {
         (word, TermKind::Number, TermUse::Ranked)
@@ -194,12 +197,12 @@ fn take_plain<'t>(word: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) 
     take(Term { text, written: word, start, kind, usage });
 }
 
-/// The hash of a term, in any case.
+/// Returns the hash of a term, in any case.
 pub fn hash_of(text: &str) -> u64 {
     hash(text.chars())
 }
 
-/// FNV over characters in lower case, with the bits mixed at the end: the same on every machine.
+/// FNV over lower-case characters, with the bits mixed at the end: the same on every machine.
 fn hash(characters: impl IntoIterator<Item = char>) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
@@ -215,7 +218,7 @@ fn hash(characters: impl IntoIterator<Item = char>) -> u64 {
 mod tests {
     use super::*;
 
-    /// The terms of a text must be the hashes of these, in any order.
+    /// Checks that the terms of a text have the hashes of these, in any order.
     fn check(text: &str, expected: &[&str]) {
         let mut found = Vec::new();
         terms(text, &mut |term, _| found.push(term));
@@ -257,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_meet_without_blanks() {
+    fn scripts_meet_without_spaces() {
         check("用React写", &["用", "react", "写"]);
         check("ภาษา", &["ภา", "าษ", "ษา"]);
     }

@@ -1,4 +1,4 @@
-//! Generators: any message that a reader can give, and any JSON that a stranger can write. Used by
+//! Generators: any message that a reader can give, and any JSON that an unknown program can write. Used by
 //! `properties`.
 
 pub(crate) mod entries;
@@ -36,7 +36,7 @@ fn json_string() -> impl Strategy<Value = String> {
     text().prop_map(|text| serde_json::to_string(&text).unwrap())
 }
 
-/// Any JSON value as text: odd numbers, half surrogate pairs, blanks, repeated names.
+/// Any JSON value as text: odd numbers, half surrogate pairs, whitespace, repeated names.
 pub(crate) fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         select(vec![
@@ -75,7 +75,7 @@ pub(crate) fn json() -> impl Strategy<Value = String> {
     })
 }
 
-/// A field name as JSON text: nearly always one that means something somewhere.
+/// Returns a field name as JSON text: nearly always one that means something somewhere.
 fn name() -> impl Strategy<Value = String> {
     let known = select(vec![
         "id",

@@ -53,7 +53,7 @@ fn one_id_for_two_contents_is_an_error() {
     assert_eq!((error.entry().unwrap().as_str(), error.field()), ("a", Some("id")));
     assert_eq!(
         error.to_string(),
-        "Entry a: id stands for two entries with different content, at places 0 and 2 of the log; give each its own"
+        "Entry a: id is used by two entries with different content, at positions 0 and 2 of the log; give each its own"
     );
 }
 
@@ -112,12 +112,12 @@ fn a_walk_ends_after_its_error() {
 
 #[test]
 fn a_long_log_is_followed_to_its_root_and_costs_no_stack() {
-    let words: Vec<String> = (0..100_000).map(|place| format!("e{place}")).collect();
+    let words: Vec<String> = (0..100_000).map(|position| format!("e{position}")).collect();
     let chain = log(&words.join(" "));
     let view_of_chain = view(&chain).unwrap();
     assert_eq!((view_of_chain.len(), view_of_chain[0].id().as_str()), (100_000, "e0"));
     let backwards: Vec<_> = (0..100_000)
-        .map(|place| at(&format!("e{place}<e{}", (place + 1) % 99_999), said("x")))
+        .map(|position| at(&format!("e{position}<e{}", (position + 1) % 99_999), said("x")))
         .collect();
     assert!(matches!(view(&backwards), Err(EntryError::ParentCycle { .. })));
 }
@@ -132,7 +132,7 @@ fn an_index_catches_up_with_its_log() {
         assert_eq!(show(walked(walk)), show(view(&log[..end])));
     }
     assert_eq!(index.len(), 4);
-    assert_eq!(index.place(&EntryId::from("c")), Some(2));
+    assert_eq!(index.position(&EntryId::from("c")), Some(2));
     let behind = index.walk(&log[..3]).unwrap_err();
     assert_eq!(behind, EntryError::OutOfStep { indexed: 4, given: 3 });
 }

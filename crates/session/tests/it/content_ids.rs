@@ -45,7 +45,7 @@ fn another_parent_time_run_or_note_is_another_id() {
 }
 
 #[test]
-fn the_order_of_known_fields_and_blanks_do_not_count() {
+fn the_order_of_known_fields_and_whitespace_do_not_count() {
     let text =
         r#"{"id":"a","parentId":"b","type":"redaction","payload":{"targetId":"t","reason":"r"}}"#;
     let mixed = r#" { "payload" : {"reason":"r", "targetId":"t"}, "type":"redaction", "parentId":"b", "id":"a" }"#;

@@ -102,7 +102,7 @@ proptest! {
             let path = path_to(Some(tail), &parents);
             let view = view(&log[..=tail]).unwrap();
             let seen: Vec<&EntryId> = view.iter().map(|entry| entry.id()).collect();
-            let expected: Vec<&EntryId> = path.iter().map(|place| &log[*place].id).collect();
+            let expected: Vec<&EntryId> = path.iter().map(|position| &log[*position].id).collect();
             prop_assert_eq!(&seen, &expected);
             prop_assert_eq!(seen.iter().collect::<HashSet<_>>().len(), seen.len());
         }
@@ -125,34 +125,34 @@ proptest! {
         picks in proptest::collection::vec((0..4_u8, any::<[prop::sample::Index; 2]>()), 42),
     ) {
         let (mut ranges, mut redacted) = (Vec::new(), Vec::new());
-        for (place, (what, [one, other])) in (2..log.len()).zip(picks) {
-            let path = path_to(parents[place], &parents);
+        for (position, (what, [one, other])) in (2..log.len()).zip(picks) {
+            let path = path_to(parents[position], &parents);
             if what == 0 {
                 let target = one.index(log.len());
-                redacted.push((place, target));
-                log[place].kind = redaction(&format!("e{target}"));
+                redacted.push((position, target));
+                log[position].kind = redaction(&format!("e{target}"));
             } else if what == 1 && !path.is_empty() {
                 let (one, other) = (one.index(path.len()), other.index(path.len()));
                 let range = &path[one.min(other)..=one.max(other)];
-                log[place].kind = summary(&format!("e{}..e{}", range[0], range[range.len() - 1]), "e0");
-                ranges.push((place, range.to_vec()));
+                log[position].kind = summary(&format!("e{}..e{}", range[0], range[range.len() - 1]), "e0");
+                ranges.push((position, range.to_vec()));
             }
         }
         // A summary may have been void, and so unseen, before it was redacted.
-        let is_summary = |target: &usize| ranges.iter().any(|(place, _)| place == target);
+        let is_summary = |target: &usize| ranges.iter().any(|(position, _)| position == target);
         let index = EntryIndex::over(&log).unwrap();
-        for (place, range) in &ranges {
-            let is_hidden = index.see(&log, *place).unwrap().hidden_by().is_some();
+        for (position, range) in &ranges {
+            let is_hidden = index.see(&log, *position).unwrap().hidden_by().is_some();
             let hits = |(at, target): &(usize, usize)| {
                 let is_first = !redacted.iter().any(|(first, same)| same == target && first < at);
-                at > place && is_first && range.contains(target) && !is_summary(target)
+                at > position && is_first && range.contains(target) && !is_summary(target)
             };
             if redacted.iter().any(hits) {
                 prop_assert!(is_hidden);
             }
-            if is_hidden && redacted.iter().all(|(_, target)| target != place) {
-                let before = path_to(Some(*place), &parents);
-                let cause = |(at, target): &(usize, usize)| at > place && before.contains(target);
+            if is_hidden && redacted.iter().all(|(_, target)| target != position) {
+                let before = path_to(Some(*position), &parents);
+                let cause = |(at, target): &(usize, usize)| at > position && before.contains(target);
                 prop_assert!(redacted.iter().any(cause));
             }
         }
@@ -179,8 +179,8 @@ proptest! {
             for entry in walk.flatten() {
                 let hidden = targets.contains(&entry.id().as_str());
                 // Of what was purged nothing can be seen, whether its redaction is in the log or not.
-                let purged = matches!(log[entry.place()].kind, EntryKind::Purged(_));
-                let kind = &log[entry.place()].kind;
+                let purged = matches!(log[entry.position()].kind, EntryKind::Purged(_));
+                let kind = &log[entry.position()].kind;
                 let may_be_void = matches!(
                     kind,
                     EntryKind::CompactionSummary(_)
@@ -195,9 +195,10 @@ proptest! {
     }
 }
 
-/// The places from the root to this one.
-fn path_to(place: Option<usize>, parents: &[Option<usize>]) -> Vec<usize> {
-    let mut path: Vec<usize> = std::iter::successors(place, |place| parents[*place]).collect();
+/// Returns the positions from the root to this one.
+fn path_to(position: Option<usize>, parents: &[Option<usize>]) -> Vec<usize> {
+    let mut path: Vec<usize> =
+        std::iter::successors(position, |position| parents[*position]).collect();
     path.reverse();
     path
 }

@@ -1,4 +1,4 @@
-//! Entries as the doors read and write them, and small logs to look at. Used by the tests of entries.
+//! Entries as programs read and write them, and small logs as examples. Used by the tests of entries.
 
 use tertulia_session::json;
 use tertulia_session::record::{EntryReadError, EntryRecord, read_entry};
@@ -36,12 +36,12 @@ pub(crate) fn check_error(text: &str, sentence: &str) {
     assert_eq!(read(text).unwrap_err().to_string(), sentence, "{text}");
 }
 
-/// A log in a tiny notation: `id` is a root or follows the one before, `id<parent` follows its parent.
+/// Returns a log in a tiny notation: `id` is a root or follows the one before, `id<parent` follows its parent.
 pub(crate) fn log(notation: &str) -> Vec<Entry> {
     notation.split_whitespace().map(|word| at(word, said(word))).collect()
 }
 
-/// An entry of this kind, `id` or `id<parent`.
+/// Returns an entry of this kind, `id` or `id<parent`.
 pub(crate) fn at(word: &str, kind: EntryKind) -> Entry {
     let (id, parent) = word.split_once('<').map_or((word, None), |(id, at)| (id, Some(at)));
     let mut entry = NewEntry::new(kind);
@@ -49,7 +49,7 @@ pub(crate) fn at(word: &str, kind: EntryKind) -> Entry {
     entry.with_id(EntryId::from(id))
 }
 
-/// A message that says `secret of` and the word.
+/// Returns a message that says `secret of` and the word.
 pub(crate) fn said(word: &str) -> EntryKind {
     let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
     EntryKind::Message(Message::said(ann, format!("secret of {word}")))
@@ -59,7 +59,7 @@ pub(crate) fn redaction(target: &str) -> EntryKind {
     EntryKind::Redaction(Redaction::new(&EntryId::from(target)))
 }
 
-/// A summary with the range `from..to`, or without one if it is empty.
+/// Returns a summary with the range `from..to`, or without one if it is empty.
 pub(crate) fn summary(range: &str, first_kept: &str) -> EntryKind {
     let (from, to) =
         range.split_once("..").map_or((None, None), |(from, to)| (Some(from), Some(to)));
@@ -98,7 +98,7 @@ pub(crate) fn walked<'a>(walk: Walk<'a, '_>) -> View<'a> {
     Ok(entries)
 }
 
-/// What a view shows: ids oldest first, `-id` for what is hidden.
+/// Returns what a view shows: ids oldest first, `-id` for what is hidden.
 pub(crate) fn show(view: View<'_>) -> String {
     let view = match view {
         Ok(view) => view,

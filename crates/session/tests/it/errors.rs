@@ -58,7 +58,7 @@ fn a_speaker_must_have_an_id() {
 }
 
 #[test]
-fn of_several_faults_the_first_in_order_is_told() {
+fn of_several_faults_the_first_in_order_is_reported() {
     check_error(r#"{"content":5,"speaker":null,"routing":7}"#, CONTENT);
     check_error(r#"{"speaker":{},"routing":7}"#, CONTENT);
     check_error(r#"{"routing":7,"speaker":null,"content":""}"#, SPEAKER);
@@ -126,7 +126,7 @@ fn half_a_surrogate_pair_is_named_where_a_text_is_needed() {
     let half = |field: &str| {
         format!(
             "Message {field} holds half a surrogate pair (an escape such as \\ud800 alone), which \
-             is no character; write both halves or leave it out"
+             is not a character; write both halves or leave it out"
         )
     };
     for (text, field) in [
@@ -144,11 +144,11 @@ fn half_a_surrogate_pair_is_named_where_a_text_is_needed() {
 }
 
 #[test]
-fn half_a_surrogate_pair_in_a_name_is_told() {
+fn half_a_surrogate_pair_in_a_name_is_reported() {
     let half = |subject: &str| {
         format!(
             "Message {subject}has a field name with half a surrogate pair (an escape such as \\ud800 \
-             alone), which is no character; write both halves or leave it out"
+             alone), which is not a character; write both halves or leave it out"
         )
     };
     check_error(r#"{"\ud800":1,"content":"","speaker":{"roleId":"a"}}"#, &half(""));

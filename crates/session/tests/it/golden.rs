@@ -83,7 +83,7 @@ fn the_ids_that_follow_from_the_golden_entries_stay() {
     assert_eq!(ids, golden);
 }
 
-/// What an entry says, without the source that it is written from again.
+/// Returns what an entry says, without the source that it is written from again.
 fn typed(entry: &Entry) -> String {
     match &entry.kind {
         EntryKind::Turn(turn) => {

@@ -14,7 +14,7 @@ fn check(log: &str, read: &[&str]) {
 }
 
 #[test]
-fn blanks_around_an_entry_are_passed_over() {
+fn whitespace_around_an_entry_is_skipped() {
     check(
         "{\"id\":\"a\",\"type\":\"custom\"}\r\n {\"id\":\"b\",\"type\":\"custom\"} ",
         &["a", "b"],

@@ -4,8 +4,8 @@ use tertulia_session::{BranchSummary, Entry, EntryId, EntryIndex, EntryKind, Fie
 
 use crate::entry_wire::{at, log, read, redaction, said, show, summary, view, walked};
 
-/// A log in the notation of `log`, with `!target`, `=from..to|kept`, `^source` and `@source,source` behind an id for a
-/// redaction, a summary, a branch summary and a recalled text.
+/// Returns a log in the notation of `log`, with `!target`, `=from..to|kept`, `^source` and `@source,source` behind an
+/// id for a redaction, a summary, a branch summary and a recalled text.
 fn parse(notation: &str) -> Vec<Entry> {
     notation.split_whitespace().map(parse_word).collect()
 }
@@ -205,15 +205,17 @@ fn summaries_before_their_parents_are_judged_too() {
 fn many_summaries_and_redactions_are_judged_in_no_more_than_a_moment() {
     // Every summary covers all before it, and all redactions but the last came before it.
     let mut log: Vec<Entry> =
-        (0..30_000).map(|place| at(&format!("e{place}"), said("x"))).collect();
+        (0..30_000).map(|position| at(&format!("e{position}"), said("x"))).collect();
     let redactions = (1..30_000).rev();
-    log.extend(redactions.map(|place| at(&format!("r{place}"), redaction(&format!("e{place}")))));
-    log.extend((0..30_000).map(|place| at(&format!("s{place}"), summary("", "nowhere"))));
+    log.extend(
+        redactions.map(|position| at(&format!("r{position}"), redaction(&format!("e{position}")))),
+    );
+    log.extend((0..30_000).map(|position| at(&format!("s{position}"), summary("", "nowhere"))));
     log.push(at("last", redaction("e0")));
     let view = view(&log).unwrap();
     let hidden = view.iter().filter(|entry| entry.hidden_by().is_some());
     let (summaries, others): (Vec<usize>, Vec<usize>) =
-        hidden.map(|entry| entry.place()).partition(|place| *place >= 59_999);
+        hidden.map(|entry| entry.position()).partition(|position| *position >= 59_999);
     assert_eq!((others.len(), summaries.len()), (30_000, 30_000));
 }
 

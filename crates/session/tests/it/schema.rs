@@ -18,12 +18,12 @@ static SCHEMAS: LazyLock<[Value; 2]> = LazyLock::new(|| {
     files.map(|file| serde_json::from_str(file).unwrap())
 });
 
-/// Where a value does not keep to the schema of what is written now, if anywhere.
+/// Returns where a value does not keep to the schema of what is written now, if anywhere.
 pub(crate) fn complaint(value: &Value) -> Option<String> {
     checker::complaint(&SCHEMAS[1], &SCHEMAS[1], value)
 }
 
-/// The golden entries, each with the schema of its version.
+/// Returns the golden entries, each with the schema of its version.
 fn golden() -> impl Iterator<Item = (&'static Value, Value)> {
     let files = SCHEMAS.iter().zip([VERSION_1, VERSION_2]);
     let read = |line| serde_json::from_str(line).unwrap();
@@ -85,7 +85,7 @@ fn agree(schema: &Value, value: &Value, what: &str) -> bool {
     complaint.is_some()
 }
 
-/// The pointers to all fields of all objects.
+/// Returns the pointers to all fields of all objects.
 fn pointers(value: &Value) -> impl Iterator<Item = String> {
     let mut found = Vec::new();
     collect(value, "", &mut found);

@@ -108,7 +108,7 @@ fn an_addressee_is_written_as_a_name_unless_the_source_said_more() {
 }
 
 #[test]
-fn no_addressees_and_an_empty_list_of_them_are_told_apart() {
+fn no_addressees_and_an_empty_list_of_them_are_distinguished() {
     check_same(&ann_with(r#""routing":{"resolvedAddressees":[]}"#));
     check_same(&ann_with(r#""routing":{}"#));
     let silent = read(&ann_with(r#""routing":{"resolvedAddressees":null}"#)).unwrap();

@@ -36,7 +36,7 @@ fn unknown_fields_survive_at_every_level_with_exact_values() {
 }
 
 #[test]
-fn blanks_between_tokens_are_all_that_is_lost() {
+fn only_whitespace_between_tokens_is_lost() {
     let spaced = EVERYWHERE.replace('§', " [ 1.10 ,\n\t{ \"a b\" : \" c \" } ]\r\n");
     let tight = EVERYWHERE.replace('§', r#"[1.10,{"a b":" c "}]"#);
     check(&spaced, &tight);

@@ -1,4 +1,4 @@
-//! Reading and writing as the doors do it: JSON text in, JSON text out. Used by all tests here.
+//! Reading and writing as programs do it: JSON text in, JSON text out. Used by all tests here.
 
 use tertulia_session::json;
 use tertulia_session::record::{
@@ -44,7 +44,7 @@ pub(crate) fn check_error(text: &str, sentence: &str) {
     assert_eq!(read(text).unwrap_err().to_string(), sentence, "{text}");
 }
 
-/// A message of Ann with more fields behind the usual ones.
+/// Returns a message of Ann with more fields behind the usual ones.
 pub(crate) fn ann_with(more: &str) -> String {
     format!(r#"{{"content":"hi","speaker":{{"roleId":"ann","roleName":"Ann"}},{more}}}"#)
 }

@@ -1,5 +1,5 @@
-//! Where the server is and how it is spoken to, read from the address that people write. Called once,
-//! when a store is opened; knows nothing of sessions.
+//! Parses the address of a server into connection settings. Used once, when a store is opened;
+//! knows nothing about sessions.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -15,48 +15,49 @@ use crate::url::without_password;
 use crate::{Problem, StoreError};
 
 const CONNECT: Duration = Duration::from_secs(10);
-/// A server that acknowledges nothing for so long is gone.
+/// A server that acknowledges nothing for this long is considered gone.
 const SILENCE: Duration = Duration::from_secs(30);
 
 pub(super) struct Address {
     pub(super) config: Config,
-    /// `None`: as plain text, to this machine or because the address says so.
+    /// `None`: plain text, for this machine or because the address says so.
     pub(super) tls: Option<MakeRustlsConnect>,
-    pub(super) place: String,
+    pub(super) location: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
-    /// Nothing, or something that leaves it open.
-    Open,
-    Plain,
-    Tls,
+enum TlsPreference {
+    /// Not specified, or left to the client.
+    Unspecified,
+    Disabled,
+    Required,
 }
 
 impl Address {
-    pub(super) fn read(url: &str) -> Result<Self, StoreError> {
-        let place = without_password(url);
-        // What the parser says may hold pieces of a password, so it is not passed on.
-        let reason = "the address cannot be read; write postgres://USER@HOST:PORT/DATABASE, and marks \
-                      in the password as % codes";
-        let (address, wish) = split_wish(url).ok_or_else(|| refused(&place, reason))?;
-        let mut config: Config = address.parse().map_err(|_| refused(&place, reason))?;
+    pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
+        let location = without_password(url);
+        // The parser's message may contain parts of a password, so it is not shown.
+        let reason = "the address cannot be read; write postgres://USER@HOST:PORT/DATABASE, and special \
+                              characters in the password as % codes";
+        let (address, preference) = split_sslmode(url).ok_or_else(|| refused(&location, reason))?;
+        let mut config: Config = address.parse().map_err(|_| refused(&location, reason))?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-            return Err(refused(&place, "the address names no host"));
+            return Err(refused(&location, "the address names no host"));
         }
-        // An address is seen by whoever lists the processes; this variable is not.
+        // The address is visible in process lists; this variable is not.
         if config.get_password().is_none()
             && let Some(password) = std::env::var_os("PGPASSWORD")
         {
             config.password(password.as_encoded_bytes());
         }
-        let wants_tls = match wish {
-            Wish::Plain => false,
-            Wish::Tls => true,
-            Wish::Open => !is_local(&config),
+        let wants_tls = match preference {
+            TlsPreference::Disabled => false,
+            TlsPreference::Required => true,
+            TlsPreference::Unspecified => !is_local(&config),
         };
         config.ssl_mode(if wants_tls { SslMode::Require } else { SslMode::Disable });
-        // A replica cannot take appends and may be behind: of several hosts, the primary is taken.
+        // A replica cannot accept appends and may be behind: of several hosts, the primary is
+        // chosen.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT);
@@ -68,39 +69,39 @@ impl Address {
         if config.get_application_name().is_none() {
             config.application_name("tertulia");
         }
-        let tls = if wants_tls { Some(tls(&place)?) } else { None };
-        Ok(Self { config, tls, place })
+        let tls = if wants_tls { Some(tls(&location)?) } else { None };
+        Ok(Self { config, tls, location })
     }
 }
 
-fn refused(place: &str, reason: &str) -> StoreError {
-    let (server, reason) = (place.to_owned(), reason.to_owned());
+fn refused(location: &str, reason: &str) -> StoreError {
+    let (server, reason) = (location.to_owned(), reason.to_owned());
     StoreError::read_failed(Problem::Connection { server, reason })
 }
 
-/// The address without `sslmode`, which is ours to read, and what it said. `None` if it said a word
-/// that nobody knows: encryption is not guessed at.
-fn split_wish(url: &str) -> Option<(String, Wish)> {
-    // Credentials end in the first @; a question mark in them begins no settings.
+/// Returns the address without `sslmode`, which is handled here, and its value. `None` if the value
+/// is unknown: encryption must not be guessed.
+fn split_sslmode(url: &str) -> Option<(String, TlsPreference)> {
+    // Credentials end at the first @; a question mark in them does not start parameters.
     let credentials = url.find('@').map_or(0, |at| at + 1);
     let settings = url.get(credentials..).and_then(|rest| rest.find('?'));
     let Some(begin) = settings.map(|at| credentials + at) else {
-        return Some((url.to_owned(), Wish::Open));
+        return Some((url.to_owned(), TlsPreference::Unspecified));
     };
     let (address, settings) = url.split_at(begin);
-    let mut wish = Wish::Open;
+    let mut preference = TlsPreference::Unspecified;
     let mut others = Vec::new();
     for setting in settings.trim_start_matches('?').split('&').filter(|one| !one.is_empty()) {
         match setting.strip_prefix("sslmode=") {
             None => others.push(setting),
-            Some("disable") => wish = Wish::Plain,
-            Some("require" | "verify-ca" | "verify-full") => wish = Wish::Tls,
-            Some("prefer" | "allow") => wish = Wish::Open,
+            Some("disable") => preference = TlsPreference::Disabled,
+            Some("require" | "verify-ca" | "verify-full") => preference = TlsPreference::Required,
+            Some("prefer" | "allow") => preference = TlsPreference::Unspecified,
             Some(_) => return None,
         }
     }
     let mark = if others.is_empty() { "" } else { "?" };
-    Some((format!("{address}{mark}{}", others.join("&")), wish))
+    Some((format!("{address}{mark}{}", others.join("&")), preference))
 }
 
 fn is_local(config: &Config) -> bool {
@@ -110,30 +111,30 @@ fn is_local(config: &Config) -> bool {
             name == "localhost" || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
         }
     };
-    // Where both are given, the address is what is connected to.
+    // If both are given, the client connects to the address.
     match config.get_hostaddrs() {
         [] => config.get_hosts().iter().all(is_local_host),
         addresses => addresses.iter().all(IpAddr::is_loopback),
     }
 }
 
-fn tls(place: &str) -> Result<MakeRustlsConnect, StoreError> {
+fn tls(location: &str) -> Result<MakeRustlsConnect, StoreError> {
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
     let (added, _) = roots.add_parsable_certificates(found.certs);
     if added == 0 {
         let reason = "this machine trusts no certificate authority; install ca-certificates, or set \
                       SSL_CERT_FILE";
-        return Err(refused(place, reason));
+        return Err(refused(location, reason));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| refused(place, &error.to_string()))?;
+    let config = config.map_err(|error| refused(location, &error.to_string()))?;
     Ok(MakeRustlsConnect::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
-/// The folder of the socket, if it is one of this machine; named when nobody listens there.
+/// Returns the folder of a local socket; shown if nobody listens there.
 pub(super) fn socket_folder(config: &Config) -> Option<&Path> {
     config.get_hosts().iter().find_map(|host| match host {
         Host::Unix(folder) => Some(folder.as_path()),
@@ -146,19 +147,19 @@ mod tests {
     use super::*;
 
     fn mode(url: &str) -> SslMode {
-        Address::read(url).unwrap().config.get_ssl_mode()
+        Address::parse(url).unwrap().config.get_ssl_mode()
     }
 
     #[test]
-    fn another_machine_is_spoken_to_in_secret_unless_the_address_says_otherwise() {
-        let (text, wish) = split_wish("postgres://ann@db.example/t").unwrap();
+    fn remote_hosts_require_tls_unless_the_address_says_otherwise() {
+        let (text, preference) = split_sslmode("postgres://ann@db.example/t").unwrap();
         assert!(!is_local(&text.parse().unwrap()));
-        assert_eq!(wish, Wish::Open);
+        assert_eq!(preference, TlsPreference::Unspecified);
         for word in ["require", "verify-ca", "verify-full"] {
             let url = format!("postgres://ann@db.example/t?sslmode={word}&connect_timeout=3");
-            let (text, wish) = split_wish(&url).unwrap();
+            let (text, preference) = split_sslmode(&url).unwrap();
             assert_eq!(text, "postgres://ann@db.example/t?connect_timeout=3");
-            assert_eq!(wish, Wish::Tls);
+            assert_eq!(preference, TlsPreference::Required);
         }
         assert_eq!(mode("postgres://ann@db.example/t?sslmode=disable"), SslMode::Disable);
     }
@@ -177,9 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn a_word_about_encryption_that_nobody_knows_is_refused() {
+    fn an_unknown_sslmode_is_refused() {
         for word in ["verify", "none", "", "Disable"] {
-            assert_eq!(split_wish(&format!("postgres://a@b/c?sslmode={word}")), None, "{word}");
+            assert_eq!(split_sslmode(&format!("postgres://a@b/c?sslmode={word}")), None, "{word}");
         }
     }
 
@@ -187,7 +188,7 @@ mod tests {
     fn an_address_that_cannot_be_read_shows_no_password() {
         for url in ["postgres://ann:s3cret@h/t?s3cret=1", "postgres://ann:s3cret@/t", "postgres://"]
         {
-            let Err(error) = Address::read(url) else { panic!("{url}") };
+            let Err(error) = Address::parse(url) else { panic!("{url}") };
             let shown = format!("{error} {error:?}");
             assert!(!shown.contains("s3cret"), "{shown}");
             assert!(shown.contains("address"), "{shown}");

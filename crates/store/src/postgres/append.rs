@@ -1,6 +1,6 @@
-//! Appends, in two trips to the server: lock the row of the session and look, then write and commit. When the
-//! connection is lost, the lock is asked for on another one, which waits until the server is done with the first;
-//! then the entries are there or they are not.
+//! Appends in two round trips: lock the row of the session and look up entries, then write and
+//! commit. If the connection is lost, the lock is requested on another one, which waits until the
+//! server has finished with the first; then the entries are either stored or not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use futures_util::future::{join3, join5};
 use tertulia_session::{EntryId, RecordHash};
 use tokio_postgres::Statement;
 
-use super::error::{Result, Trouble};
-use super::link::{Link, Values, timed};
+use super::connection::{PgConnection, Values, timed};
+use super::error::{PgError, Result};
 use super::pool::Pool;
 use super::read::{self, columns, fixed, row, signed};
 use crate::clock::now_millis;
 use crate::model::Appended;
-use crate::plan::{Batch, Known, Placed, Plan, Tail, plan, what_is_left};
+use crate::plan::{Batch, Known, Plan, PlannedEntry, Tail, plan, purged_records};
 use crate::row::Record;
 use crate::{Outcome, Problem, SessionId, StoreError};
 
@@ -27,7 +27,7 @@ const TAIL: &str = "UPDATE tertulia.session SET tail_seq = $2, tail_id = $3, tai
 const MARK: &str = "INSERT INTO tertulia.unindexed (session) VALUES ($1) ON CONFLICT DO NOTHING";
 pub(super) const NOTIFY: &str = "SELECT pg_notify('tertulia', $1)";
 
-/// How many bytes of entries are sent in one statement, about.
+/// Approximate number of bytes of entries per statement.
 const STATEMENT_BYTES: usize = 8 << 20;
 
 const INSERT: &str = "INSERT INTO tertulia.entry (session, stored_at, seq, id, parent, type, time, \
@@ -46,70 +46,77 @@ const OVERWRITE: &str = "UPDATE tertulia.entry e SET speaker = NULL, speaker_nam
     AS n(seq, bytes, encoding, record) WHERE e.session = $1 AND e.seq = n.seq";
 const FORGET: &str = "DELETE FROM tertulia.words WHERE session = $1 AND seq = ANY($2)";
 
-/// Appends, and finds out what became of it if the connection is lost.
+/// Appends, and determines the outcome if the connection is lost.
 pub(super) async fn append(
     pool: &Pool,
     id: &SessionId,
     batch: &Batch,
 ) -> Result<Appended, StoreError> {
-    // Set while a commit is on its way and nobody knows what became of it.
+    // Set while a commit is in flight and its result is unknown.
     let mut in_doubt = None;
-    let done = pool.work(async |link| attempt(link, id, batch, &mut in_doubt).await).await;
+    let done =
+        pool.work(async |connection| attempt(connection, id, batch, &mut in_doubt).await).await;
     let outcome = if in_doubt.is_some() { Outcome::Unknown } else { Outcome::NotStored };
-    let appended = done.map_err(|trouble| trouble.writing(pool.place(), Some(id), outcome))?;
+    let appended = done.map_err(|error| error.writing(pool.location(), Some(id), outcome))?;
     pool.appended.notify_one();
     Ok(appended)
 }
 
 async fn attempt(
-    link: &mut Link,
+    connection: &mut PgConnection,
     id: &SessionId,
     batch: &Batch,
     in_doubt: &mut Option<Appended>,
 ) -> Result<Appended> {
-    let writing = Writing::prepare(link).await?;
-    let Some((key, tail, known)) = lock(link, id, batch).await? else {
-        link.run("ROLLBACK").await?;
+    let writing = Writing::prepare(connection).await?;
+    let Some((key, tail, known)) = lock(connection, id, batch).await? else {
+        connection.run("ROLLBACK").await?;
         return Err(read::missing(id));
     };
     let find = |entry: &EntryId| Ok(known.get(entry).copied());
     let plan = match plan(id, &tail, batch, find) {
         Ok(plan) => plan,
         Err(refusal) => {
-            link.run("ROLLBACK").await?;
+            connection.run("ROLLBACK").await?;
             *in_doubt = None;
             return Err(refusal.into());
         }
     };
     if plan.new.is_empty() {
-        link.run("ROLLBACK").await?;
-        // All there: the commit whose answer was lost had come about, or it is a repetition.
+        connection.run("ROLLBACK").await?;
+        // Everything is stored: the commit whose answer was lost succeeded, or this is a
+        // repetition.
         return Ok(in_doubt.take().unwrap_or(plan.appended));
     }
-    // Under the lock, and not there: whatever was sent before came to nothing.
+    // The lock is held and the entries are missing: the earlier attempt failed.
     *in_doubt = None;
     let new = New { id, key, batch, plan: &plan };
-    let written = writing.write(link, &new, in_doubt).await;
-    if matches!(written, Ok(()) | Err(Trouble::Db(_) | Trouble::Store(_))) {
+    let written = writing.write(connection, &new, in_doubt).await;
+    if matches!(written, Ok(()) | Err(PgError::Server(_) | PgError::Store(_))) {
         *in_doubt = None;
     }
     written.map(|()| plan.appended)
 }
 
-/// The key and the end of a session that is locked now, and which entries of a batch are known.
+/// The key and tail of a locked session, and the stored entries of a batch.
 type Locked = (i64, Tail, BTreeMap<EntryId, Known>);
 
-/// The first trip. What is known is asked for after the lock was given, in the same breath.
-async fn lock(link: &mut Link, id: &SessionId, batch: &Batch) -> Result<Option<Locked>> {
-    let (lock, known) = (link.prepared(LOCK).await?, link.prepared(KNOWN).await?);
+/// The first round trip. Stored entries are looked up after the lock is granted, in the same round
+/// trip.
+async fn lock(
+    connection: &mut PgConnection,
+    id: &SessionId,
+    batch: &Batch,
+) -> Result<Option<Locked>> {
+    let (lock, known) = (connection.prepared(LOCK).await?, connection.prepared(KNOWN).await?);
     let id = id.as_str();
-    let wanted = wanted(batch);
-    let client = &link.client;
+    let ids = ids_to_look_up(batch);
+    let client = &connection.client;
     // All are sent before the first is answered.
     let (begun, locked, rows) = timed(join3(
         client.batch_execute("BEGIN"),
         client.query_opt(&lock, &[&id]),
-        client.query(&known, &[&id, &wanted]),
+        client.query(&known, &[&id, &ids]),
     ))
     .await?;
     begun?;
@@ -131,8 +138,8 @@ async fn lock(link: &mut Link, id: &SessionId, batch: &Batch) -> Result<Option<L
     Ok(Some((locked.try_get(0)?, tail, known)))
 }
 
-/// All ids that a plan may ask for.
-fn wanted(batch: &Batch) -> Vec<&[u8]> {
+/// Returns all ids that a plan may look up.
+fn ids_to_look_up(batch: &Batch) -> Vec<&[u8]> {
     let mut ids = BTreeSet::new();
     for prepared in &batch.records {
         ids.insert(prepared.record.id.as_str());
@@ -149,7 +156,7 @@ pub(super) struct New<'n> {
     pub(super) plan: &'n Plan,
 }
 
-/// The statements of the second trip, prepared before the transaction begins.
+/// The statements of the second round trip, prepared before the transaction starts.
 pub(super) struct Writing {
     insert: Statement,
     tail: Statement,
@@ -158,20 +165,20 @@ pub(super) struct Writing {
 }
 
 impl Writing {
-    pub(super) async fn prepare(link: &mut Link) -> Result<Self> {
+    pub(super) async fn prepare(connection: &mut PgConnection) -> Result<Self> {
         Ok(Self {
-            insert: link.prepared(INSERT).await?,
-            tail: link.prepared(TAIL).await?,
-            mark: link.prepared(MARK).await?,
-            notify: link.prepared(NOTIFY).await?,
+            insert: connection.prepared(INSERT).await?,
+            tail: connection.prepared(TAIL).await?,
+            mark: connection.prepared(MARK).await?,
+            notify: connection.prepared(NOTIFY).await?,
         })
     }
 
-    /// Writes the entries and the new end of the session and commits, with the session locked or just begun.
-    /// `in_doubt` is set when the commit is on its way.
+    /// Writes the entries and the new tail of the session and commits, while the session is locked
+    /// or new. Sets `in_doubt` when the commit is in flight.
     pub(super) async fn write(
         &self,
-        link: &mut Link,
+        connection: &mut PgConnection,
         new: &New<'_>,
         in_doubt: &mut Option<Appended>,
     ) -> Result<()> {
@@ -179,25 +186,25 @@ impl Writing {
         let mut chunks = chunks(new.batch, &plan.new);
         let last = if plan.redacts { None } else { chunks.pop() };
         for chunk in &chunks {
-            timed(insert(chunk, link, &self.insert, key, now)).await??;
+            timed(insert(chunk, connection, &self.insert, key, now)).await??;
         }
         if plan.redacts {
-            purge(link, key).await?;
+            purge(connection, key).await?;
         }
         let tail = &plan.tail;
         let (seq, parents) = (signed(tail.seq), tail.names_parents);
         let tail_id = tail.id.as_ref().map(|id| id.as_str().as_bytes());
         let tail_link = tail.link.as_bytes().as_slice();
-        let (id, client) = (new.id.as_str(), &link.client);
+        let (id, client) = (new.id.as_str(), &connection.client);
         let insert = async {
             match &last {
-                Some(chunk) => insert(chunk, link, &self.insert, key, now).await,
+                Some(chunk) => insert(chunk, connection, &self.insert, key, now).await,
                 None => Ok(0),
             }
         };
         *in_doubt = Some(plan.appended.clone());
-        // The notice is outside of the transaction: inside, the server would let commits that tell
-        // others something happen only one after the other, each with its own sync.
+        // The notification is outside of the transaction: inside, the server would serialise all
+        // commits that notify, each with its own sync.
         let ended: Values<'_> = &[&key, &seq, &tail_id, &tail_link, &parents, &now];
         let (inserted, ended, marked, committed, notified) = timed(join5(
             insert,
@@ -212,28 +219,28 @@ impl Writing {
         marked?;
         committed?;
         if let Err(error) = notified {
-            // Whoever follows looks again after a moment.
-            tracing::debug!(%error, "nobody was told of an append");
+            // Followers check again after a moment.
+            tracing::debug!(%error, "followers were not notified of an append");
         }
         Ok(())
     }
 }
 
-/// Entries that are sent together.
-type Chunk<'b> = Vec<(&'b Placed, &'b Record)>;
+/// Entries that are sent in one statement.
+type Chunk<'b> = Vec<(&'b PlannedEntry, &'b Record)>;
 
-/// The new entries of a batch, so many in each chunk that a statement stays small.
-fn chunks<'b>(batch: &'b Batch, new: &'b [Placed]) -> Vec<Chunk<'b>> {
+/// Splits the new entries of a batch into chunks, so that each statement stays small.
+fn chunks<'b>(batch: &'b Batch, new: &'b [PlannedEntry]) -> Vec<Chunk<'b>> {
     let mut chunks = Vec::new();
     let (mut chunk, mut bytes) = (Chunk::new(), 0);
-    for placed in new {
-        let Some(prepared) = batch.records.get(placed.index) else { continue };
+    for planned in new {
+        let Some(prepared) = batch.records.get(planned.index) else { continue };
         if bytes >= STATEMENT_BYTES {
             chunks.push(std::mem::take(&mut chunk));
             bytes = 0;
         }
         bytes += prepared.record.body.len() + 256;
-        chunk.push((placed, &prepared.record));
+        chunk.push((planned, &prepared.record));
     }
     chunks.push(chunk);
     chunks
@@ -241,7 +248,7 @@ fn chunks<'b>(batch: &'b Batch, new: &'b [Placed]) -> Vec<Chunk<'b>> {
 
 async fn insert(
     chunk: &Chunk<'_>,
-    link: &Link,
+    connection: &PgConnection,
     statement: &Statement,
     key: i64,
     now: i64,
@@ -249,15 +256,17 @@ async fn insert(
     fn column<'c, T>(chunk: &'c Chunk<'_>, of: impl Fn(&'c Record) -> T) -> Vec<T> {
         chunk.iter().map(|(_, record)| of(record)).collect()
     }
-    let seqs: Vec<_> = chunk.iter().map(|(placed, _)| signed(placed.seq)).collect();
-    let parents: Vec<_> = chunk.iter().map(|(placed, _)| placed.parent.map(signed)).collect();
-    let links: Vec<_> = chunk.iter().map(|(placed, _)| placed.link.as_bytes().as_slice()).collect();
+    let seqs: Vec<_> = chunk.iter().map(|(planned, _)| signed(planned.seq)).collect();
+    let parents: Vec<_> = chunk.iter().map(|(planned, _)| planned.parent.map(signed)).collect();
+    let links: Vec<_> =
+        chunk.iter().map(|(planned, _)| planned.link.as_bytes().as_slice()).collect();
     let speakers = column(chunk, |one| one.speaker.as_ref().map(|speaker| speaker.id.as_bytes()));
     let names = column(chunk, |one| one.speaker.as_ref()?.name.as_deref().map(str::as_bytes));
     let tokenizers =
         column(chunk, |one| one.count.as_ref().map(|count| count.tokenizer.as_bytes()));
     let tokens = column(chunk, |one| one.count.as_ref().map(|count| signed(count.tokens)));
-    link.client
+    connection
+        .client
         .execute(
             statement,
             &[
@@ -282,22 +291,22 @@ async fn insert(
         .await
 }
 
-/// Takes the bytes of all that is hidden in a locked session out of the tables and the search index. What the
-/// server keeps of old rows in its files is cleaned away before the redaction returns.
-async fn purge(link: &mut Link, key: i64) -> Result<()> {
+/// Removes the bytes of everything that is hidden in a locked session from the tables and the
+/// search index. Old rows in the server's files are cleaned before the redaction returns.
+async fn purge(connection: &mut PgConnection, key: i64) -> Result<()> {
     let mut log = Vec::new();
     let mut after = 0_i64;
     loop {
-        let page = link.query(LOG, &[&key, &after]).await?;
+        let page = connection.query(LOG, &[&key, &after]).await?;
         let Some(last) = page.last() else { break };
         after = last.try_get(0)?;
         for one in &page {
             log.push(row(one)?);
         }
     }
-    // Decoding a long log takes its time; other work goes on meanwhile.
-    let Ok(left) = tokio::task::spawn_blocking(move || what_is_left(log)).await else {
-        link.run("ROLLBACK").await?;
+    // Decoding a long log takes time; other work continues meanwhile.
+    let Ok(left) = tokio::task::spawn_blocking(move || purged_records(log)).await else {
+        connection.run("ROLLBACK").await?;
         let problem = Problem::Database("the log could not be read for a purge".to_owned());
         return Err(StoreError::write_failed(problem).into());
     };
@@ -308,6 +317,6 @@ async fn purge(link: &mut Link, key: i64) -> Result<()> {
     let bytes: Vec<i64> = left.iter().map(|(.., record)| signed(record.bytes)).collect();
     let encodings: Vec<i16> = left.iter().map(|(.., record)| record.encoding.code()).collect();
     let bodies: Vec<&[u8]> = left.iter().map(|(.., record)| record.body.as_slice()).collect();
-    link.execute(OVERWRITE, &[&key, &seqs, &bytes, &encodings, &bodies]).await?;
-    link.execute(FORGET, &[&key, &seqs]).await.map(drop)
+    connection.execute(OVERWRITE, &[&key, &seqs, &bytes, &encodings, &bodies]).await?;
+    connection.execute(FORGET, &[&key, &seqs]).await.map(drop)
 }

@@ -1,96 +1,100 @@
-//! What can go wrong between us and the server, and the same as an error of the store.
+//! Errors of the connection to the server, and their conversion into store errors.
 
 use std::error::Error;
 use std::io;
 
 use tokio_postgres::error::SqlState;
 
-use super::link::LOCK_SECONDS;
+use super::connection::LOCK_SECONDS;
 use crate::{Outcome, Problem, SessionId, StoreError};
 
-pub(super) type Result<T, E = Trouble> = std::result::Result<T, E>;
+pub(super) type Result<T, E = PgError> = std::result::Result<T, E>;
 
 #[derive(Debug)]
-pub(super) enum Trouble {
-    /// The connection is gone, or there is none; another one may do.
-    Lost(String),
-    /// There is no connection, and trying again would not help: a wrong password, say.
-    NoEntry(String),
-    /// The server refused, and nothing of the transaction is stored.
-    Db(tokio_postgres::Error),
+pub(super) enum PgError {
+    /// The connection is lost, or could not be opened; a retry may succeed.
+    ConnectionLost(String),
+    /// The connection was refused, and a retry would not help: for example, a wrong password.
+    ConnectionRefused(String),
+    /// The server returned an error, and nothing of the transaction is stored.
+    Server(tokio_postgres::Error),
     Store(StoreError),
 }
 
-impl From<tokio_postgres::Error> for Trouble {
+impl From<tokio_postgres::Error> for PgError {
     fn from(error: tokio_postgres::Error) -> Self {
-        if is_lost(&error) { Self::Lost(said(&error)) } else { Self::Db(error) }
+        if is_lost(&error) { Self::ConnectionLost(full_text(&error)) } else { Self::Server(error) }
     }
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for PgError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl Trouble {
+impl PgError {
     pub(super) fn connecting(error: &tokio_postgres::Error) -> Self {
         let may_pass = is_lost(error) || error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS);
-        if may_pass { Self::Lost(said(error)) } else { Self::NoEntry(said(error)) }
+        if may_pass {
+            Self::ConnectionLost(full_text(error))
+        } else {
+            Self::ConnectionRefused(full_text(error))
+        }
     }
 
     pub(super) fn is(&self, state: &SqlState) -> bool {
-        matches!(self, Self::Db(error) if error.code() == Some(state))
+        matches!(self, Self::Server(error) if error.code() == Some(state))
     }
 
-    pub(super) fn reading(self, place: &str, session: Option<&SessionId>) -> StoreError {
+    pub(super) fn reading(self, location: &str, session: Option<&SessionId>) -> StoreError {
         let session = session.cloned();
-        self.error(place, |problem| StoreError::SessionReadFailed { session, problem })
+        self.error(location, |problem| StoreError::SessionReadFailed { session, problem })
     }
 
-    /// Something could not be changed. A change whose connection was lost may be there.
-    pub(super) fn changing(self, place: &str, session: Option<&SessionId>) -> StoreError {
+    /// Converts the error of a change. If the connection was lost, the change may be stored.
+    pub(super) fn changing(self, location: &str, session: Option<&SessionId>) -> StoreError {
         let outcome = match self {
-            Self::Lost(_) => Outcome::Unknown,
-            Self::NoEntry(_) | Self::Db(_) | Self::Store(_) => Outcome::NotStored,
+            Self::ConnectionLost(_) => Outcome::Unknown,
+            Self::ConnectionRefused(_) | Self::Server(_) | Self::Store(_) => Outcome::NotStored,
         };
-        self.writing(place, session, outcome)
+        self.writing(location, session, outcome)
     }
 
     pub(super) fn writing(
         self,
-        place: &str,
+        location: &str,
         session: Option<&SessionId>,
         outcome: Outcome,
     ) -> StoreError {
         let session = session.cloned();
-        self.error(place, |problem| StoreError::SessionWriteFailed { session, outcome, problem })
+        self.error(location, |problem| StoreError::SessionWriteFailed { session, outcome, problem })
     }
 
-    fn error(self, place: &str, of: impl FnOnce(Problem) -> StoreError) -> StoreError {
+    fn error(self, location: &str, convert: impl FnOnce(Problem) -> StoreError) -> StoreError {
         match self {
-            Self::Lost(reason) | Self::NoEntry(reason) => {
-                of(Problem::Connection { server: place.to_owned(), reason })
+            Self::ConnectionLost(reason) | Self::ConnectionRefused(reason) => {
+                convert(Problem::Connection { server: location.to_owned(), reason })
             }
-            Self::Db(error) => of(problem_of(&error, place)),
+            Self::Server(error) => convert(problem_of(&error, location)),
             Self::Store(error) => error,
         }
     }
 }
 
-fn problem_of(error: &tokio_postgres::Error, place: &str) -> Problem {
+fn problem_of(error: &tokio_postgres::Error, location: &str) -> Problem {
     let busy = [&SqlState::LOCK_NOT_AVAILABLE, &SqlState::T_R_DEADLOCK_DETECTED];
     match error.code() {
         Some(code) if busy.contains(&code) => Problem::Busy { seconds: LOCK_SECONDS },
         Some(code) if *code == SqlState::DISK_FULL => Problem::DiskFull,
         Some(code) if *code == SqlState::READ_ONLY_SQL_TRANSACTION => {
-            Problem::ReadOnly(place.to_owned())
+            Problem::ReadOnly(location.to_owned())
         }
-        _ => Problem::Database(format!("{place} says: {}", said(error))),
+        _ => Problem::Database(format!("{location} says: {}", full_text(error))),
     }
 }
 
-/// Whether the connection is of no more use. What the server says when it ends one counts too.
+/// Returns whether the connection is unusable, including when the server says that it closes it.
 fn is_lost(error: &tokio_postgres::Error) -> bool {
     let ended = [
         &SqlState::ADMIN_SHUTDOWN,
@@ -104,8 +108,9 @@ fn is_lost(error: &tokio_postgres::Error) -> bool {
     by_code || error.is_closed() || error.source().is_some_and(|cause| cause.is::<io::Error>())
 }
 
-/// The whole of an error on one line: the driver's own text leaves out what the server said.
-pub(super) fn said(error: &tokio_postgres::Error) -> String {
+/// Returns the complete text of an error on one line: the driver's own text omits the server's
+/// message.
+pub(super) fn full_text(error: &tokio_postgres::Error) -> String {
     if let Some(db) = error.as_db_error() {
         return format!("{} ({})", db.message(), db.code().code());
     }

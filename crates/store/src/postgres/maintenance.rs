@@ -1,6 +1,6 @@
-//! Upkeep of the tables. When nobody waits for it, the search index is filled behind the appends; a search
-//! catches it up. After redactions and deletions the server cleans its files of the old rows while the caller
-//! waits, and the caller hears what could not be cleaned. On demand the tables are checked.
+//! Maintains the tables. In the background, fills the search index after the appends. After
+//! redactions and deletions, removes old rows from the server's files while the caller waits, and
+//! reports what could not be removed. On demand, checks the tables.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -8,35 +8,36 @@ use std::time::Duration;
 use tokio_postgres::error::SqlState;
 
 use super::change;
+use super::connection::PgConnection;
 use super::error::Result;
-use super::link::Link;
 use super::pool::Pool;
-use super::search_index::{self, Turn};
+use super::search_index::{self, WhenBusy};
 use crate::redacting::Remains;
 
-/// After so long without an append the chores begin.
+/// Maintenance starts after this long without an append.
 const IDLE: Duration = Duration::from_millis(500);
-/// How many entries are indexed between two looks for appends.
+/// Number of entries that are indexed before it checks for new appends.
 const CHUNK: usize = 128;
 
-/// How often old rows are cleaned away while another transaction may still see them, and the pause between.
+/// Number of attempts to remove old rows that another transaction may still see, and the pause
+/// between them.
 const CLEAN_TIMES: u32 = 20;
 const CLEAN_PAUSE: Duration = Duration::from_millis(250);
 
-/// VACUUM only warns where it is not allowed.
+/// VACUUM only warns if it is not permitted.
 const MAY_CLEAN: &str = "SELECT coalesce(bool_and(pg_has_role(c.relowner, 'USAGE') \
     OR pg_has_role(d.datdba, 'USAGE')), false) FROM pg_class c, pg_database d \
     WHERE d.datname = current_database() \
     AND c.oid IN ('tertulia.entry'::regclass, 'tertulia.words'::regclass)";
-/// Rows that nobody can see any more go out of the tables and their indexes.
+/// Removes rows that nobody can see from the tables and their indexes.
 const CLEAN: &str = "VACUUM tertulia.entry, tertulia.words";
-/// What a row held stays in the free space of its page until something is written there. Where the tables are
-/// not large they are written anew, which keeps others waiting for as long as that takes.
+/// The content of a row stays in the free space of its page until it is overwritten. If the tables
+/// are not too large they are rewritten, which blocks others meanwhile.
 const REWRITE: &str = "VACUUM FULL tertulia.entry, tertulia.words";
 const REWRITE_BYTES_MAX: i64 = 256 << 20;
 const SIZE: &str =
     "SELECT pg_total_relation_size('tertulia.entry') + pg_total_relation_size('tertulia.words')";
-/// An index over words keeps every word that it ever had, until it is made anew.
+/// A GIN index keeps every term that it ever had until it is rebuilt.
 const RENEW_INDEX: &str = "REINDEX TABLE tertulia.words";
 const OLD_ROWS: &str = "SELECT pg_stat_get_dead_tuples('tertulia.entry'::regclass) \
     + pg_stat_get_dead_tuples('tertulia.words'::regclass)";
@@ -50,66 +51,68 @@ const ORPHANS: &str = "SELECT count(*) FROM (SELECT FROM tertulia.entry e WHERE 
 const SETTINGS: &str = "SELECT name FROM pg_catalog.pg_settings \
     WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name";
 
-pub(super) async fn go_on(pool: Rc<Pool>) {
+pub(super) async fn run(pool: Rc<Pool>) {
     let mut is_first = true;
     loop {
         pool.appended.notified().await;
         while tokio::time::timeout(IDLE, pool.appended.notified()).await.is_ok() {}
-        // Whoever writes deletes what killed imports left, once.
+        // The first write of a process also deletes what interrupted imports left.
         if std::mem::take(&mut is_first)
-            && let Err(trouble) = pool.once(async |link| change::sweep(link).await).await
+            && let Err(error) =
+                pool.once(async |connection| change::delete_leftovers(connection).await).await
         {
-            tracing::debug!(?trouble, "what killed imports left was not deleted");
+            tracing::debug!(?error, "leftovers of interrupted imports were not deleted");
         }
-        if let Err(trouble) = fill(&pool).await {
-            tracing::debug!(?trouble, "the search index was not filled");
+        if let Err(error) = fill(&pool).await {
+            tracing::debug!(?error, "the search index was not filled");
         }
     }
 }
 
 async fn fill(pool: &Pool) -> Result<()> {
     loop {
-        let indexed =
-            pool.once(async |link| search_index::index_some(link, CHUNK, Turn::Pass).await);
+        let indexed = pool.once(async |connection| {
+            search_index::index_some(connection, CHUNK, WhenBusy::Skip).await
+        });
         if !indexed.await?.is_behind {
             return Ok(());
         }
     }
 }
 
-/// Has the server clean its files of rows that were purged or deleted. Says what may still hold them.
+/// Removes purged and deleted rows from the server's files. Returns what may still hold them.
 pub(super) async fn clean(pool: &Pool) -> Result<Vec<Remains>> {
-    pool.once(async |link| {
-        if link.value(MAY_CLEAN, &[]).await? != Some(true) {
+    pool.once(async |connection| {
+        if connection.value(MAY_CLEAN, &[]).await? != Some(true) {
             return Ok(vec![Remains::NotVacuumed]);
         }
-        link.run("SET statement_timeout = 0").await?;
+        connection.run("SET statement_timeout = 0").await?;
         let mut remains = Vec::new();
-        match clean_rows(link).await? {
+        match clean_rows(connection).await? {
             // Only if nobody holds the tables.
-            true if link.value(SIZE, &[]).await? <= Some(REWRITE_BYTES_MAX)
-                && done(link.client.batch_execute(REWRITE).await)? => {}
+            true if connection.value(SIZE, &[]).await? <= Some(REWRITE_BYTES_MAX)
+                && done(connection.client.batch_execute(REWRITE).await)? => {}
             is_clean => {
                 remains.push(if is_clean { Remains::FreeSpace } else { Remains::OldRows });
-                if !done(link.client.batch_execute(RENEW_INDEX).await)? && is_clean {
+                if !done(connection.client.batch_execute(RENEW_INDEX).await)? && is_clean {
                     remains.push(Remains::OldRows);
                 }
             }
         }
-        match link.client.batch_execute("CHECKPOINT").await {
+        match connection.client.batch_execute("CHECKPOINT").await {
             Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
                 remains.push(Remains::NotFlushed);
             }
             flushed => flushed?,
         }
-        link.run("SET statement_timeout = '60s'").await?;
+        connection.run("SET statement_timeout = '60s'").await?;
         Ok(remains)
     })
     .await
 }
 
-/// Whether the server did it. What it cannot do now is no error of the redaction, which is stored: somebody holds
-/// the table, or the disk has no room for another one.
+/// Returns whether the server succeeded. A temporary failure is not an error of the redaction,
+/// which is stored: somebody locked the table, or the disk has no space for another copy.
 fn done(result: Result<(), tokio_postgres::Error>) -> Result<bool> {
     const NOT_NOW: [SqlState; 3] =
         [SqlState::LOCK_NOT_AVAILABLE, SqlState::DISK_FULL, SqlState::T_R_DEADLOCK_DETECTED];
@@ -119,14 +122,14 @@ fn done(result: Result<(), tokio_postgres::Error>) -> Result<bool> {
     }
 }
 
-/// Says whether no old row is left. A transaction that began before may still see some for a moment.
-async fn clean_rows(link: &mut Link) -> Result<bool> {
+/// Returns whether no old row is left. An older transaction may still see some for a moment.
+async fn clean_rows(connection: &mut PgConnection) -> Result<bool> {
     for _ in 0..CLEAN_TIMES {
-        // Longer than any other answer: a large table takes its time.
-        if !done(link.client.batch_execute(CLEAN).await)? {
+        // Without the usual time limit: a large table takes time.
+        if !done(connection.client.batch_execute(CLEAN).await)? {
             return Ok(false);
         }
-        if link.value(OLD_ROWS, &[]).await? == Some(0_i64) {
+        if connection.value(OLD_ROWS, &[]).await? == Some(0_i64) {
             return Ok(true);
         }
         tokio::time::sleep(CLEAN_PAUSE).await;
@@ -134,20 +137,20 @@ async fn clean_rows(link: &mut Link) -> Result<bool> {
     Ok(false)
 }
 
-pub(super) async fn check(link: &mut Link) -> Result<Vec<String>> {
+pub(super) async fn check(connection: &mut PgConnection) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    for row in link.query(TAILS, &[]).await? {
+    for row in connection.query(TAILS, &[]).await? {
         let (id, tail, newest): (String, i64, i64) =
             (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
         found.push(format!(
             "session {id} should end in entry {tail}; its newest entry is {newest}, or is another"
         ));
     }
-    let orphans: i64 = link.value(ORPHANS, &[]).await?.unwrap_or_default();
+    let orphans: i64 = connection.value(ORPHANS, &[]).await?.unwrap_or_default();
     if orphans > 0 {
-        found.push(format!("{orphans} entries, or more, are of no session"));
+        found.push(format!("{orphans} entries, or more, belong to no session"));
     }
-    for row in link.query(SETTINGS, &[]).await? {
+    for row in connection.query(SETTINGS, &[]).await? {
         let name: String = row.try_get(0)?;
         found.push(format!("the server runs with {name} = off: a power cut may lose entries"));
     }

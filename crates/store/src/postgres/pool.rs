@@ -1,6 +1,6 @@
-//! The thread that speaks with the server, and the connections that live on it. Callers hand work over and wait
-//! for the answer on a plain channel, so that a store may be called from inside any runtime. A connection that
-//! is lost is replaced, and the work is done again: every piece of work is written so that this is harmless.
+//! The thread that talks to the server, and its connections. Callers submit work and wait for the
+//! result on a plain channel, so that a store can be used inside any async runtime. A lost
+//! connection is replaced and the work is retried: all work is written so that this is harmless.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -16,33 +16,33 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::{self, LocalSet};
 
 use super::address::Address;
-use super::error::{Result, Trouble};
-use super::link::Link;
+use super::connection::PgConnection;
+use super::error::{PgError, Result};
 use super::maintenance;
 use crate::signal::Signal;
 use crate::{Outcome, Problem, StoreError};
 
-/// How many connections there are at once, but for the one that listens.
+/// Maximum number of connections, not counting the listening one.
 const CONNECTIONS_MAX: usize = 8;
-/// How long is waited for one of them.
-const TURN: Duration = Duration::from_secs(60);
-/// How long lost work is tried again.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The pause before the second attempt; it doubles from attempt to attempt.
+/// Time limit for getting a connection.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time during which work is retried after a lost connection.
+const RETRY_LIMIT: Duration = Duration::from_secs(5);
+/// Pause before the first retry; it doubles with every attempt.
 const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
-/// How long is waited until the server was told that connections end.
+/// Time limit for closing connections properly.
 const CLOSING: Duration = Duration::from_millis(500);
 
 type Job = Box<dyn FnOnce(Rc<Pool>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
 
-/// The thread, from outside. It ends, and all connections are closed, when this is dropped.
-pub(super) struct Thread {
+/// Handle of the thread. Dropping it ends the thread and closes all connections.
+pub(super) struct WorkerThread {
     jobs: Option<UnboundedSender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Thread {
+impl WorkerThread {
     pub(super) fn start(address: Address, signal: Arc<Signal>) -> Result<Self, StoreError> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| gone(&error.to_string()))?;
@@ -62,7 +62,7 @@ impl Thread {
         let (answer, wait) = sync_channel(1);
         let job: Job = Box::new(move |pool| {
             Box::pin(async move {
-                // Nobody waits any more: nothing to tell.
+                // The caller may no longer be waiting.
                 let _ = answer.send(work(pool).await);
             })
         });
@@ -72,7 +72,7 @@ impl Thread {
     }
 }
 
-impl Drop for Thread {
+impl Drop for WorkerThread {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
@@ -82,7 +82,7 @@ impl Drop for Thread {
 }
 
 async fn serve(pool: Rc<Pool>, mut work: UnboundedReceiver<Job>) {
-    let maintenance = task::spawn_local(maintenance::go_on(Rc::clone(&pool)));
+    let maintenance = task::spawn_local(maintenance::run(Rc::clone(&pool)));
     while let Some(job) = work.recv().await {
         task::spawn_local(job(Rc::clone(&pool)));
     }
@@ -91,19 +91,19 @@ async fn serve(pool: Rc<Pool>, mut work: UnboundedReceiver<Job>) {
 }
 
 fn gone(reason: &str) -> StoreError {
-    let problem = Problem::Database(format!("the thread of the store is gone: {reason}"));
+    let problem = Problem::Database(format!("the thread of the store has ended: {reason}"));
     StoreError::SessionWriteFailed { session: None, outcome: Outcome::Unknown, problem }
 }
 
 pub(super) struct Pool {
     address: Address,
     signal: Arc<Signal>,
-    /// Told when something was appended: the search index is behind.
+    /// Notified after an append: the search index is behind.
     pub(super) appended: Notify,
     listener: RefCell<Option<task::JoinHandle<()>>>,
-    idle: RefCell<Vec<Link>>,
+    idle: RefCell<Vec<PgConnection>>,
     turns: Semaphore,
-    /// Every open connection holds one of these.
+    /// Every open connection holds a clone of this.
     alive: Rc<()>,
 }
 
@@ -120,20 +120,20 @@ impl Pool {
         })
     }
 
-    pub(super) fn place(&self) -> &str {
-        &self.address.place
+    pub(super) fn location(&self) -> &str {
+        &self.address.location
     }
 
-    /// Does a piece of work; on another connection if the first is lost.
+    /// Runs work, and retries it on another connection if the first is lost.
     pub(super) async fn work<T>(
         &self,
-        mut work: impl AsyncFnMut(&mut Link) -> Result<T>,
+        mut work: impl AsyncFnMut(&mut PgConnection) -> Result<T>,
     ) -> Result<T> {
         let begun = Instant::now();
         let mut pause = PAUSE;
         loop {
             match self.once(&mut work).await {
-                Err(Trouble::Lost(reason)) if begun.elapsed() < PATIENCE => {
+                Err(PgError::ConnectionLost(reason)) if begun.elapsed() < RETRY_LIMIT => {
                     tracing::debug!(%reason, "the connection was lost; trying again");
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(PAUSE_MAX);
@@ -143,38 +143,38 @@ impl Pool {
         }
     }
 
-    /// Does a piece of work without a second attempt.
+    /// Runs work without a retry.
     pub(super) async fn once<T>(
         &self,
-        mut work: impl AsyncFnMut(&mut Link) -> Result<T>,
+        mut work: impl AsyncFnMut(&mut PgConnection) -> Result<T>,
     ) -> Result<T> {
-        let turn = tokio::time::timeout(TURN, self.turns.acquire()).await;
+        let turn = tokio::time::timeout(CONNECTION_TIMEOUT, self.turns.acquire()).await;
         let Ok(Ok(_turn)) = turn else {
-            return Err(Trouble::Lost("all connections are busy".to_owned()));
+            return Err(PgError::ConnectionLost("all connections are busy".to_owned()));
         };
-        let idle = std::iter::from_fn(|| self.idle.borrow_mut().pop()).find(Link::is_open);
-        let mut link = match idle {
-            Some(link) => link,
-            None => self.new_link().await?,
+        let idle = std::iter::from_fn(|| self.idle.borrow_mut().pop()).find(PgConnection::is_open);
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => self.new_connection().await?,
         };
-        let done = work(&mut link).await;
-        // After an error of the server a transaction may be open: the connection is not used again.
-        if matches!(done, Ok(_) | Err(Trouble::Store(_))) && link.is_open() {
-            self.idle.borrow_mut().push(link);
+        let done = work(&mut connection).await;
+        // After a server error a transaction may be open: the connection is not reused.
+        if matches!(done, Ok(_) | Err(PgError::Store(_))) && connection.is_open() {
+            self.idle.borrow_mut().push(connection);
         }
         done
     }
 
-    /// A connection for somebody who keeps it.
-    pub(super) async fn new_link(&self) -> Result<Link> {
-        Link::open(&self.address, None, Rc::clone(&self.alive)).await
+    /// Opens a connection that the caller keeps.
+    pub(super) async fn new_connection(&self) -> Result<PgConnection> {
+        PgConnection::open(&self.address, None, Rc::clone(&self.alive)).await
     }
 
     pub(super) fn forget(&self) {
         self.idle.borrow_mut().clear();
     }
 
-    /// Closes all connections and waits until the server was told.
+    /// Closes all connections and waits until the server was informed.
     async fn close(&self) {
         self.forget();
         if let Some(listener) = self.listener.take() {
@@ -186,31 +186,31 @@ impl Pool {
         }
     }
 
-    /// Sees to it that followers are told of what others store.
+    /// Starts listening for notifications of what others store.
     pub(super) fn listen(self: &Rc<Self>) {
         let mut listener = self.listener.borrow_mut();
         listener.get_or_insert_with(|| task::spawn_local(listen(Rc::clone(self))));
     }
 }
 
-/// Listens on a connection of its own, for as long as the store is open.
+/// Listens on its own connection as long as the store is open.
 async fn listen(pool: Rc<Pool>) {
     let mut pause = PAUSE;
     loop {
         let signal = Some(Arc::clone(&pool.signal));
-        let opened = Link::open(&pool.address, signal, Rc::clone(&pool.alive)).await;
+        let opened = PgConnection::open(&pool.address, signal, Rc::clone(&pool.alive)).await;
         let listening = match opened {
-            Ok(mut link) => link.run("LISTEN tertulia").await.map(|()| link),
-            Err(trouble) => Err(trouble),
+            Ok(mut connection) => connection.run("LISTEN tertulia").await.map(|()| connection),
+            Err(error) => Err(error),
         };
         match listening {
-            Ok(mut link) => {
+            Ok(mut connection) => {
                 pause = PAUSE;
-                // What came before this moment may not have been heard.
+                // Earlier notifications may have been missed.
                 pool.signal.raise();
-                link.ended().await;
+                connection.ended().await;
             }
-            Err(trouble) => tracing::debug!(?trouble, "cannot listen to the server"),
+            Err(error) => tracing::debug!(?error, "cannot listen to the server"),
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(PAUSE_MAX);

@@ -1,11 +1,11 @@
-//! Questions to the server. A row is read as it is, however damaged: whoever decodes it finds out.
+//! Read queries. A row is returned as it is, however damaged; decoding detects damage.
 
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 use tokio_postgres::Row as Answer;
 
-use super::error::{Result, Trouble};
-use super::link::{Link, Values};
-use crate::backend::{Head, Landmark, State, Way};
+use super::connection::{PgConnection, Values};
+use super::error::{PgError, Result};
+use crate::backend::{BranchPoint, Direction, SessionStatus, State};
 use crate::model::{ListFilter, Seq, TokenCount};
 use crate::row::{Encoding, Record, Row, Speaker};
 use crate::{SessionId, StoreError};
@@ -21,9 +21,9 @@ pub(super) use columns;
 
 pub(super) const COLUMNS: usize = 15;
 
-const HEAD: &str = "SELECT id, created_at, updated_at, tail_seq, tail_id, tail_link, project \
+const STATUS: &str = "SELECT id, created_at, updated_at, tail_seq, tail_id, tail_link, project \
     FROM tertulia.session WHERE id = $1 AND state <> 2";
-const HEADS: &str = "SELECT id, created_at, updated_at, tail_seq, tail_id, tail_link, project \
+const STATUSES: &str = "SELECT id, created_at, updated_at, tail_seq, tail_id, tail_link, project \
     FROM tertulia.session WHERE state = 0 AND ($1::text IS NULL OR starts_with(id, $1)) \
     AND ($2::bigint IS NULL OR updated_at >= $2) AND ($3::bigint IS NULL OR updated_at < $3) \
     AND ($4::boolean OR project IS NOT DISTINCT FROM $5::bytea) \
@@ -40,8 +40,8 @@ const ROWS_BACK: &str = concat!(
     " FROM tertulia.entry e WHERE e.session = (SELECT key FROM tertulia.session \
       WHERE id = $1 AND state <> 2) AND e.seq <= $2 ORDER BY e.seq DESC LIMIT $3"
 );
-/// The condition is that of the index.
-const LANDMARKS: &str = "SELECT e.seq, e.parent, e.type FROM tertulia.entry e \
+/// The condition must be that of the index.
+const BRANCH_POINTS: &str = "SELECT e.seq, e.parent, e.type FROM tertulia.entry e \
     WHERE e.session = (SELECT key FROM tertulia.session WHERE id = $1 AND state <> 2) \
     AND (e.type = '\\x7465616d5f7461736b'::bytea OR e.parent IS DISTINCT FROM e.seq - 1) \
     AND e.seq <= $2 ORDER BY e.seq DESC LIMIT $3";
@@ -56,17 +56,20 @@ pub(super) fn state_code(state: State) -> i16 {
     }
 }
 
-pub(super) fn missing(id: &SessionId) -> Trouble {
-    Trouble::Store(StoreError::SessionNotFound(id.clone()))
+pub(super) fn missing(id: &SessionId) -> PgError {
+    PgError::Store(StoreError::SessionNotFound(id.clone()))
 }
 
-pub(super) async fn head(link: &mut Link, id: &SessionId) -> Result<Head> {
-    let row = link.query_opt(HEAD, &[&id.as_str()]).await?;
-    head_of(&row.ok_or_else(|| missing(id))?, id.clone())
+pub(super) async fn status(connection: &mut PgConnection, id: &SessionId) -> Result<SessionStatus> {
+    let row = connection.query_opt(STATUS, &[&id.as_str()]).await?;
+    status_from_row(&row.ok_or_else(|| missing(id))?, id.clone())
 }
 
-pub(super) async fn heads(link: &mut Link, filter: &ListFilter) -> Result<Vec<Head>> {
-    // The server's texts have no NUL; neither has an id.
+pub(super) async fn statuses(
+    connection: &mut PgConnection,
+    filter: &ListFilter,
+) -> Result<Vec<SessionStatus>> {
+    // The server's texts cannot contain NUL; neither can an id.
     if filter.id_prefix.as_ref().is_some_and(|prefix| prefix.contains('\0')) {
         return Ok(Vec::new());
     }
@@ -76,19 +79,19 @@ pub(super) async fn heads(link: &mut Link, filter: &ListFilter) -> Result<Vec<He
     let (is_any, project) = filter.project.values();
     let project = project.map(str::as_bytes);
     let values: Values<'_> = &[&filter.id_prefix, &since, &until, &is_any, &project, &limit];
-    let rows = link.query(HEADS, values).await?;
-    let mut heads = Vec::with_capacity(rows.len());
+    let rows = connection.query(STATUSES, values).await?;
+    let mut statuses = Vec::with_capacity(rows.len());
     for row in rows {
-        // An id that somebody else wrote is none of ours.
+        // Skips ids that another program wrote.
         if let Ok(id) = row.try_get::<_, &str>(0)?.parse::<SessionId>() {
-            heads.push(head_of(&row, id)?);
+            statuses.push(status_from_row(&row, id)?);
         }
     }
-    Ok(heads)
+    Ok(statuses)
 }
 
-fn head_of(row: &Answer, id: SessionId) -> Result<Head> {
-    Ok(Head {
+fn status_from_row(row: &Answer, id: SessionId) -> Result<SessionStatus> {
+    Ok(SessionStatus {
         id,
         created_at: row.try_get(1)?,
         updated_at: row.try_get(2)?,
@@ -100,51 +103,57 @@ fn head_of(row: &Answer, id: SessionId) -> Result<Head> {
 }
 
 pub(super) async fn rows(
-    link: &mut Link,
+    connection: &mut PgConnection,
     id: &SessionId,
-    way: Way,
+    direction: Direction,
     from: Seq,
     limit: usize,
 ) -> Result<Vec<Row>> {
-    let sql = match way {
-        Way::Forth => ROWS,
-        Way::Back => ROWS_BACK,
+    let sql = match direction {
+        Direction::Forward => ROWS,
+        Direction::Backward => ROWS_BACK,
     };
-    let found = link.query(sql, &[&id.as_str(), &signed(from), &signed(limit as u64)]).await?;
+    let found =
+        connection.query(sql, &[&id.as_str(), &signed(from), &signed(limit as u64)]).await?;
     if found.is_empty() {
-        // Nothing there, or nowhere to look?
-        head(link, id).await?;
+        // Distinguishes an empty page from a missing session.
+        status(connection, id).await?;
     }
     found.iter().map(row).collect()
 }
 
-pub(super) async fn landmarks(
-    link: &mut Link,
+pub(super) async fn branch_points(
+    connection: &mut PgConnection,
     id: &SessionId,
     from: Seq,
     limit: usize,
-) -> Result<Vec<Landmark>> {
-    let found =
-        link.query(LANDMARKS, &[&id.as_str(), &signed(from), &signed(limit as u64)]).await?;
-    let mut marks = Vec::with_capacity(found.len());
+) -> Result<Vec<BranchPoint>> {
+    let found = connection
+        .query(BRANCH_POINTS, &[&id.as_str(), &signed(from), &signed(limit as u64)])
+        .await?;
+    let mut points = Vec::with_capacity(found.len());
     for row in &found {
-        marks.push(Landmark {
+        points.push(BranchPoint {
             seq: row.try_get::<_, i64>(0)?.unsigned_abs(),
             parent: row.try_get::<_, Option<i64>>(1)?.map(i64::unsigned_abs),
-            is_task: row.try_get::<_, &[u8]>(2)? == Landmark::TASK.as_bytes(),
+            is_task: row.try_get::<_, &[u8]>(2)? == BranchPoint::TASK.as_bytes(),
         });
     }
-    Ok(marks)
+    Ok(points)
 }
 
-pub(super) async fn find(link: &mut Link, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>> {
-    match link.value(FIND, &[&id.as_str(), &entry.as_str().as_bytes()]).await? {
+pub(super) async fn find(
+    connection: &mut PgConnection,
+    id: &SessionId,
+    entry: &EntryId,
+) -> Result<Option<Seq>> {
+    match connection.value(FIND, &[&id.as_str(), &entry.as_str().as_bytes()]).await? {
         Some(seq) => Ok(Some(i64::unsigned_abs(seq))),
-        None => head(link, id).await.map(|_| None),
+        None => status(connection, id).await.map(|_| None),
     }
 }
 
-/// The entry of a row that begins with its columns.
+/// Reads an entry from a row that starts with its columns.
 pub(super) fn row(from: &Answer) -> Result<Row> {
     let tokenizer = optional_text(from, 8)?;
     let tokens: Option<i64> = from.try_get(9)?;
@@ -162,8 +171,8 @@ pub(super) fn row(from: &Answer) -> Result<Row> {
         speaker,
         bytes: from.try_get::<_, i64>(7)?.unsigned_abs(),
         count,
-        // A code that nobody wrote: the hash will not fit.
-        encoding: Encoding::of(i64::from(encoding)).unwrap_or(Encoding::Plain),
+        // For an unknown code the hash will not match.
+        encoding: Encoding::from_code(i64::from(encoding)).unwrap_or(Encoding::Plain),
         body: from.try_get(12)?,
         hash: RecordHash::from_bytes(fixed(from.try_get(13)?)),
     };
@@ -176,7 +185,7 @@ pub(super) fn row(from: &Answer) -> Result<Row> {
     })
 }
 
-/// A text, with marks where bytes are no characters: it will not be the one in the record.
+/// Reads a text, with replacement characters for invalid bytes: it will not match the record.
 fn text(row: &Answer, column: usize) -> Result<String> {
     Ok(optional_text(row, column)?.unwrap_or_default())
 }
@@ -186,13 +195,13 @@ pub(super) fn optional_text(row: &Answer, column: usize) -> Result<Option<String
     Ok(bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
 }
 
-/// The link of the newest entry of a session, which may have none.
+/// Reads the link of a session's newest entry; the start of the chain if there is none.
 pub(super) fn chain_link(row: &Answer, column: usize) -> Result<ChainLink> {
     let link: Option<&[u8]> = row.try_get(column)?;
-    Ok(link.map_or(ChainLink::START, |link| ChainLink::from_bytes(fixed(link))))
+    Ok(link.map_or(ChainLink::START, |connection| ChainLink::from_bytes(fixed(connection))))
 }
 
-/// 32 bytes; zeros where they are not: no hash is all zeros.
+/// Converts to 32 bytes; zeros if the length is wrong: no hash is all zeros.
 pub(super) fn fixed(bytes: &[u8]) -> [u8; 32] {
     bytes.try_into().unwrap_or([0; 32])
 }

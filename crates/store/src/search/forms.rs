@@ -1,22 +1,22 @@
-//! Which terms of an index stand for a word of a question: its stem, the word as an identifier, what may go on from a
-//! beginning. Called when a question is read; must not know of texts.
+//! Maps a word of a query to terms of the index: its stem, the word as an identifier, the words
+//! with a prefix. Used while a query is parsed; knows nothing about texts.
 
 use std::fmt;
 
-use tertulia_session::script::{Run, Runs, fold, is_dense, is_word};
 use tertulia_session::search::stems_before;
 use tertulia_session::search::terms::{Term, TermKind, TermUse, each_term};
+use tertulia_session::writing_system::{Run, Runs, fold, is_unspaced, is_word};
 
 use super::terms::{common_text, index_text};
 
-/// A term of an index, or all that begin so.
+/// A term of the index, or all terms with a prefix.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Form {
     pub(crate) text: String,
     pub(crate) is_prefix: bool,
 }
 
-/// One of these terms is enough.
+/// Alternatives: one of these terms is enough.
 pub(crate) type AnyOf = Vec<Form>;
 
 impl Form {
@@ -28,7 +28,7 @@ impl Form {
         Self { text, is_prefix: true }
     }
 
-    /// Whether it is among terms, which ascend.
+    /// Returns whether it occurs in a sorted list of terms.
     pub(super) fn is_in(&self, terms: &[Box<str>]) -> bool {
         let at = terms.partition_point(|term| **term < *self.text);
         terms.get(at).is_some_and(|term| match self.is_prefix {
@@ -44,7 +44,8 @@ impl fmt::Display for Form {
     }
 }
 
-/// What a text must have in an index to hold these words as they stand: a term of every group.
+/// Returns the groups of terms that a text containing these words literally has in the index: one
+/// term of every group.
 pub(super) fn groups(written: &str, is_prefix: bool) -> Vec<AnyOf> {
     let mut groups: Vec<AnyOf> = Vec::new();
     let mut runs = Runs::new(written);
@@ -56,7 +57,7 @@ pub(super) fn groups(written: &str, is_prefix: bool) -> Vec<AnyOf> {
                 let word = rest.get(..end).unwrap_or_default().trim_end_matches('_');
                 word_groups(word, is_prefix && runs.bytes_left() == 0, &mut groups);
             }
-            Run::Dense(run) => dense_groups(run, runs.bytes_left() == 0, &mut groups),
+            Run::Unspaced(run) => dense_groups(run, runs.bytes_left() == 0, &mut groups),
         }
     }
     for group in &mut groups {
@@ -66,7 +67,8 @@ pub(super) fn groups(written: &str, is_prefix: bool) -> Vec<AnyOf> {
     groups
 }
 
-/// The pairs of a run of a script without blanks; where a text may go on, the last character begins a pair.
+/// Adds the pairs of a run in a script without spaces; at the end of a run the last character is a
+/// prefix of a pair.
 fn dense_groups(run: &str, is_end: bool, groups: &mut Vec<AnyOf>) {
     let mut is_single = false;
     each_term(run, &mut |term| {
@@ -80,8 +82,8 @@ fn dense_groups(run: &str, is_end: bool, groups: &mut Vec<AnyOf>) {
     }
 }
 
-/// The terms of one word. It may be a word of its own in a text, or a part of an identifier with underscores, which has
-/// its pieces.
+/// Adds the terms of one word. It may be a separate word in a text, or part of an identifier with
+/// underscores, which has its parts as terms.
 fn word_groups(word: &str, is_prefix: bool, groups: &mut Vec<AnyOf>) {
     let mut terms = Vec::new();
     each_term(word, &mut |term| terms.push(term));
@@ -91,7 +93,7 @@ fn word_groups(word: &str, is_prefix: bool, groups: &mut Vec<AnyOf>) {
         [one] => (std::slice::from_ref(one), None),
         [pieces @ .., whole] => (pieces, Some(index_text(whole))),
     };
-    // What the word is where it stands alone, with its humps or without.
+    // The forms of the word on its own, with or without inner capitals.
     let mut alone: AnyOf = Vec::new();
     if whole.is_some() {
         alone.push(Form { text: folded.clone(), is_prefix });
@@ -99,8 +101,8 @@ fn word_groups(word: &str, is_prefix: bool, groups: &mut Vec<AnyOf>) {
             each_term(&folded, &mut |term| alone.extend(forms(&term, &folded, is_prefix)));
         }
     }
-    for (place, piece) in pieces.iter().enumerate() {
-        let is_last = place + 1 == pieces.len();
+    for (index, piece) in pieces.iter().enumerate() {
+        let is_last = index + 1 == pieces.len();
         let text: String = piece.written.chars().map(fold).collect();
         let mut group = forms(piece, &text, is_prefix && is_last);
         group.extend(alone.iter().cloned());
@@ -108,7 +110,7 @@ fn word_groups(word: &str, is_prefix: bool, groups: &mut Vec<AnyOf>) {
     }
 }
 
-/// The terms that stand for a word or piece, which is in lower case here.
+/// Returns the terms for a word or part of one, which is in lower case here.
 fn forms(term: &Term<'_>, folded: &str, is_prefix: bool) -> AnyOf {
     match term.usage {
         TermUse::Exact => vec![Form::exact(index_text(term))],
@@ -122,7 +124,8 @@ fn forms(term: &Term<'_>, folded: &str, is_prefix: bool) -> AnyOf {
     }
 }
 
-/// The terms of the index that a term of a question is. An identifier with humps may be written without them.
+/// Returns the index terms for a term of a query. An identifier with inner capitals may be written
+/// without them.
 pub(super) fn forms_of(term: &Term<'_>) -> AnyOf {
     let mut forms = vec![Form::exact(index_text(term))];
     if term.kind == TermKind::Identifier && term.text.chars().all(is_word) {
@@ -134,8 +137,8 @@ pub(super) fn forms_of(term: &Term<'_>) -> AnyOf {
     forms
 }
 
-/// Whether a text is one character of a script without blanks.
+/// Returns whether a text is one character of a script without spaces.
 pub(super) fn is_one_dense(text: &str) -> bool {
     let mut characters = text.chars();
-    characters.next().is_some_and(is_dense) && characters.next().is_none()
+    characters.next().is_some_and(is_unspaced) && characters.next().is_none()
 }

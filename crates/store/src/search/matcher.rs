@@ -1,33 +1,35 @@
-//! What of a question is in a text, and how often. One pass over the terms of the text; the words that must stand as
-//! they are written are looked for only where there are such.
-//! Called for every candidate; must not know of weights.
+//! Counts the terms of a query in a text. Makes one pass over the terms of the text, and searches
+//! for literal phrases only if the query has any. Called for every candidate; knows nothing about
+//! weights.
 
 use std::ops::Range;
 
-use tertulia_session::script::fold;
 use tertulia_session::search::terms::{Term, TermUse, each_term};
+use tertulia_session::writing_system::fold;
 
-use super::query::{Needs, Question};
+use super::query::{ParsedQuery, Required};
 use super::terms::{common_text, folded, key_of, key_of_text, without_mark};
 
-/// How many places of one term are noted.
-const PLACES_MAX: usize = 64;
+/// Maximum number of recorded matches per term.
+const POSITIONS_MAX: usize = 64;
 
-/// A question, made ready for many texts.
+/// A query prepared for matching many texts.
 #[derive(Debug)]
 pub(super) struct Matcher<'q> {
-    question: &'q Question,
-    /// What a term with this key is, in ascending order.
+    parsed: &'q ParsedQuery,
+    /// Meaning of a term by its key, sorted.
     keys: Vec<(u64, Slot)>,
-    /// A bit for every key, by its lowest bits: most terms of a text are none of them.
+    /// A Bloom filter with one bit per key, by its lowest bits: most terms of a text are not in the
+    /// query.
     filter: u64,
-    /// What the terms look like that have one of these keys, where they are ASCII.
+    /// First letters and lengths of the terms with these keys, if they are ASCII.
     shapes: Shapes,
     prefixes: Vec<(String, Slot)>,
     groups: usize,
 }
 
-/// First letters and lengths of terms, as bits. A term of a text that has none of them need not be hashed.
+/// First letters and lengths of terms, as bit sets. A term of a text that matches none of them need
+/// not be hashed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shapes {
     first: u128,
@@ -40,14 +42,15 @@ impl Shapes {
         self.lengths |= length_bit(text);
     }
 
-    /// Whether a term may be one of them. What is not ASCII may change its length in lower case.
+    /// Returns whether a term may be in the set. Non-ASCII text may change its length in lower
+    /// case.
     fn may_have(self, text: &str) -> bool {
         let fits = self.first & first_bit(text) != 0 && self.lengths & length_bit(text) != 0;
         fits || !text.is_ascii()
     }
 }
 
-/// The bit of the first character in lower case, if it is ASCII.
+/// Returns the bit of the first character in lower case, if it is ASCII.
 fn first_bit(text: &str) -> u128 {
     let first = text.bytes().next().map_or(0, |byte| byte.to_ascii_lowercase());
     1_u128.checked_shl(first.into()).unwrap_or_default()
@@ -57,29 +60,29 @@ fn length_bit(text: &str) -> u64 {
     1 << text.len().min(63)
 }
 
-/// What a term of a text stands for.
+/// Meaning of a term in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Slot {
-    /// A group of terms, counted over all items.
+    /// A group of terms, numbered over all items.
     Group(usize),
     Ranked(usize),
 }
 
-/// What a text has of a question.
+/// Occurrences of a query's terms in a text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// How often it has each ranked term.
+    /// Number of occurrences of each ranked term.
     pub(super) times: Vec<usize>,
-    /// How many terms it has.
+    /// Number of terms in the text.
     pub(super) length: u16,
 }
 
 impl<'q> Matcher<'q> {
-    pub(super) fn new(question: &'q Question) -> Self {
-        let groups = question.items.iter().flat_map(|item| &item.groups);
-        let groups = groups.enumerate().map(|(place, group)| (group, Slot::Group(place)));
-        let ranked = question.ranked.iter().enumerate().filter(|(_, one)| one.needle.is_none());
-        let ranked = ranked.map(|(place, one)| (&one.forms, Slot::Ranked(place)));
+    pub(super) fn new(parsed: &'q ParsedQuery) -> Self {
+        let groups = parsed.items.iter().flat_map(|item| &item.groups);
+        let groups = groups.enumerate().map(|(index, group)| (group, Slot::Group(index)));
+        let ranked = parsed.ranked.iter().enumerate().filter(|(_, one)| one.needle.is_none());
+        let ranked = ranked.map(|(index, one)| (&one.forms, Slot::Ranked(index)));
         let (mut keys, mut prefixes) = (Vec::new(), Vec::new());
         for (forms, slot) in groups.chain(ranked) {
             for form in forms {
@@ -90,93 +93,94 @@ impl<'q> Matcher<'q> {
             }
         }
         let mut shapes = Shapes::default();
-        let exact = question.items.iter().flat_map(|item| item.groups.iter().flatten());
-        let exact = exact.chain(question.ranked.iter().flat_map(|ranked| &ranked.forms));
+        let exact = parsed.items.iter().flat_map(|item| item.groups.iter().flatten());
+        let exact = exact.chain(parsed.ranked.iter().flat_map(|ranked| &ranked.forms));
         exact.for_each(|form| shapes.add(without_mark(&form.text)));
         keys.sort_unstable();
         let filter = keys.iter().fold(0, |filter, (key, _)| filter | bit(*key));
-        let groups = question.items.iter().map(|item| item.groups.len()).sum();
-        Self { question, keys, filter, shapes, prefixes, groups }
+        let groups = parsed.items.iter().map(|item| item.groups.len()).sum();
+        Self { parsed, keys, filter, shapes, prefixes, groups }
     }
 
-    /// What a text has; `None` if something is not in it that must be.
-    pub(super) fn counts(&self, text: &str, needs: Needs) -> Option<Counts> {
-        let mut times = vec![0; self.question.ranked.len()];
+    /// Counts the terms in a text; `None` if something required is missing.
+    pub(super) fn counts(&self, text: &str, required: Required) -> Option<Counts> {
+        let mut times = vec![0; self.parsed.ranked.len()];
         let mut has_group = vec![false; self.groups];
         let mut length = 0_u16;
         each_term(text, &mut |term| {
             length = length.saturating_add(u16::from(term.usage == TermUse::Ranked));
             self.each_slot(&term, |slot| match slot {
-                Slot::Group(place) => {
-                    has_group.get_mut(place).into_iter().for_each(|has| *has = true)
+                Slot::Group(index) => {
+                    has_group.get_mut(index).into_iter().for_each(|has| *has = true)
                 }
-                Slot::Ranked(place) => {
-                    times.get_mut(place).into_iter().for_each(|times| *times += 1)
+                Slot::Ranked(index) => {
+                    times.get_mut(index).into_iter().for_each(|times| *times += 1)
                 }
             });
         });
         let mut has_groups = has_group.into_iter();
         let mut lower = Lower { text, folded: None };
-        for item in &self.question.items {
-            // All of them are taken, whatever they say: the next ones are those of the next item.
+        for item in &self.parsed.items {
+            // Consumes all of them, whatever their values: the next ones belong to the next item.
             let missing = has_groups.by_ref().take(item.groups.len()).filter(|has| !has).count();
             let mut is_there = || {
                 item.needle
                     .as_ref()
-                    .is_none_or(|needle| needle.places(lower.get()).next().is_some())
+                    .is_none_or(|needle| needle.positions(lower.get()).next().is_some())
             };
-            if needs.takes(item) && !(missing == 0 && is_there()) {
+            if required.includes(item) && !(missing == 0 && is_there()) {
                 return None;
             }
         }
-        for (times, ranked) in times.iter_mut().zip(&self.question.ranked) {
+        for (times, ranked) in times.iter_mut().zip(&self.parsed.ranked) {
             if let Some(needle) = &ranked.needle {
-                *times = needle.places(lower.get()).count();
+                *times = needle.positions(lower.get()).count();
             }
         }
         Some(Counts { times, length })
     }
 
-    /// Where the ranked terms are in a text that is on one line, and which they are; in order.
-    pub(super) fn places(&self, text: &str) -> Vec<(Range<usize>, usize)> {
-        let mut places = Vec::new();
-        let mut seen = vec![0; self.question.ranked.len()];
+    /// Returns the positions of the ranked terms in a text on one line, and the index of each term;
+    /// sorted.
+    pub(super) fn positions(&self, text: &str) -> Vec<(Range<usize>, usize)> {
+        let mut positions = Vec::new();
+        let mut seen = vec![0; self.parsed.ranked.len()];
         each_term(text, &mut |term| {
             self.each_slot(&term, |slot| {
-                let Slot::Ranked(place) = slot else { return };
-                let Some(seen) = seen.get_mut(place).filter(|seen| **seen < PLACES_MAX) else {
+                let Slot::Ranked(index) = slot else { return };
+                let Some(seen) = seen.get_mut(index).filter(|seen| **seen < POSITIONS_MAX) else {
                     return;
                 };
                 *seen += 1;
-                places.push((term.start..term.start + term.written.len(), place));
+                positions.push((term.start..term.start + term.written.len(), index));
             });
         });
-        self.add_needles(text, &mut places);
-        places.sort_by_key(|(range, place)| (range.start, range.end, *place));
-        places
+        self.add_needles(text, &mut positions);
+        positions.sort_by_key(|(range, index)| (range.start, range.end, *index));
+        positions
     }
 
-    fn add_needles(&self, text: &str, places: &mut Vec<(Range<usize>, usize)>) {
+    fn add_needles(&self, text: &str, positions: &mut Vec<(Range<usize>, usize)>) {
         let mut lower = Lower { text, folded: None };
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
-        for (place, ranked) in self.question.ranked.iter().enumerate() {
+        for (index, ranked) in self.parsed.ranked.iter().enumerate() {
             if let Some(needle) = &ranked.needle {
-                let ranges = needle.places(lower.get()).take(PLACES_MAX);
-                found.extend(ranges.map(|range| (range, place)));
+                let ranges = needle.positions(lower.get()).take(POSITIONS_MAX);
+                found.extend(ranges.map(|range| (range, index)));
             }
         }
         if found.is_empty() {
             return;
         }
-        // Both forms have as many characters; only their bytes differ.
+        // Both forms have the same number of characters; only their bytes differ.
         let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         let lower = lower.get();
         let byte = |end: usize| {
             let characters = lower.get(..end).map_or(0, |before| before.chars().count());
             starts.get(characters).copied().unwrap_or(text.len())
         };
-        places.extend(
-            found.into_iter().map(|(range, place)| (byte(range.start)..byte(range.end), place)),
+        positions.extend(
+            found.into_iter().map(|(range, index)| (byte(range.start)..byte(range.end), index)),
         );
     }
 
@@ -199,16 +203,16 @@ fn bit(key: u64) -> u64 {
     1 << (key & 63)
 }
 
-/// Whether a term, as it is in an index, begins so.
+/// Returns whether a term in index form has this prefix.
 fn begins(term: &Term<'_>, prefix: &str) -> bool {
     if term.usage == TermUse::Common {
         return common_text(term.text).starts_with(prefix);
     }
     let mut characters = term.text.chars().map(fold);
-    prefix.chars().all(|wanted| characters.next() == Some(wanted))
+    prefix.chars().all(|expected| characters.next() == Some(expected))
 }
 
-/// A text in lower case, made when it is first asked for.
+/// A text in lower case, computed on first use.
 struct Lower<'t> {
     text: &'t str,
     folded: Option<String>,

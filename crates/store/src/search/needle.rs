@@ -1,31 +1,34 @@
-//! Words that must stand in a text as they are written, in any case. Called by the question and its matcher.
+//! A phrase that must occur literally in a text, ignoring case.
 
 use std::ops::Range;
 
-use tertulia_session::script::{fold, is_dense, is_word};
+use tertulia_session::writing_system::{fold, is_unspaced, is_word};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Needle {
     /// In lower case, on one line.
     text: String,
-    /// Whether a word may go on behind it.
+    /// Whether a word may continue after it.
     is_prefix: bool,
 }
 
 impl Needle {
-    /// Marks at the ends are how people write, not what they look for.
+    /// Strips punctuation at the ends, which is not part of the search text.
     pub(super) fn trimmed(text: &str) -> &str {
-        text.trim_matches(|one| !is_word(one) && !is_dense(one))
+        text.trim_matches(|one| !is_word(one) && !is_unspaced(one))
     }
 
-    /// `None` if there is nothing to look for.
+    /// Returns `None` if there is nothing to search for.
     pub(super) fn new(written: &str, is_prefix: bool) -> Option<Self> {
         let text: String = written.chars().map(fold).collect();
         (!text.is_empty()).then_some(Self { text, is_prefix })
     }
 
-    /// Where it is in a folded text.
-    pub(super) fn places<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+    /// Returns its positions in a folded text.
+    pub(super) fn positions<'t>(
+        &'t self,
+        text: &'t str,
+    ) -> impl Iterator<Item = Range<usize>> + 't {
         text.match_indices(self.text.as_str()).filter_map(|(at, found)| {
             let end = at + found.len();
             let before = text.get(..at)?.chars().next_back();
@@ -37,7 +40,7 @@ impl Needle {
     }
 }
 
-/// Whether two neighbours belong to one word.
+/// Returns whether two adjacent characters belong to one word.
 fn joins(one: Option<char>, other: Option<char>) -> bool {
     one.is_some_and(is_word) && other.is_some_and(is_word)
 }

@@ -1,6 +1,6 @@
-//! What a question asks for: the terms that an index is asked with, and what a text must then have.
-//! `two words` must both be there, in any form; `"a phrase"` and `src/main.rs` as they stand, `pre*` as a beginning.
-//! Called by the search; must not know of weights or of stores.
+//! Parses a query into the terms for an index and the conditions on a text. `two words` must both
+//! occur, in any form; `"a phrase"` and `src/main.rs` literally, `pre*` as a prefix. Knows nothing
+//! about weights or stores.
 
 use tertulia_session::search::terms::{TermKind, TermUse, each_term};
 
@@ -8,61 +8,61 @@ use super::forms::{AnyOf, forms_of, groups, is_one_dense};
 use super::needle::Needle;
 use super::terms::flat;
 
-/// No more terms rank than these, the first ones.
+/// Maximum number of ranked terms; further ones are ignored.
 const RANKED_MAX: usize = 64;
 
-/// A question as it was read.
+/// A parsed query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Question {
+pub(crate) struct ParsedQuery {
     pub(super) items: Vec<Item>,
     pub(super) ranked: Vec<Ranked>,
-    /// Common words beside others: they find and rank nothing.
+    /// Common words next to others: they neither select nor rank entries.
     pub(super) ignored: Vec<Box<str>>,
 }
 
-/// A word or phrase that must be there.
+/// A required word or phrase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// Of each of these groups a text has a term.
+    /// A text has a term of each of these groups.
     pub(super) groups: Vec<AnyOf>,
-    /// What must stand in the text besides; nothing for a plain word, of which any form will do.
+    /// Literal text that must occur as well; `None` for a plain word, which matches in any form.
     pub(super) needle: Option<Needle>,
-    /// Whether it stays required where not all words are found.
+    /// Whether it is required even if not all words are found.
     pub(super) is_quoted: bool,
     is_common: bool,
     ranked: Vec<Ranked>,
 }
 
-/// What is counted in a text for its score.
+/// A term that is counted for the score of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ranked {
-    /// As it is written in the question.
+    /// As written in the query.
     pub(super) asked: Box<str>,
     pub(super) kind: TermKind,
-    /// The terms of the index that it is.
+    /// Its terms in the index.
     pub(super) forms: AnyOf,
-    /// Counted instead of the forms, where no term tells how often it is there.
+    /// Counted instead of the forms, if no index term tells the number of occurrences.
     pub(super) needle: Option<Needle>,
 }
 
-/// What an index is asked for: entries with a term of every group, and none of the others.
+/// A query to an index: entries with a term of every group, and none of the excluded terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct IndexQuery {
     pub(crate) all: Vec<AnyOf>,
     pub(crate) without: AnyOf,
 }
 
-impl Question {
-    /// Reads a question; `None` if it asks for nothing that can be found.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+impl ParsedQuery {
+    /// Parses a query; `None` if it contains nothing that can be searched for.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut items: Vec<Item> = Vec::new();
         for (piece, is_quoted) in pieces(text) {
             match is_quoted || piece.ends_with('*') {
-                true => items.extend(Item::read(piece, is_quoted)),
-                // A form with an apostrophe is its words: `user's`, `don't`.
+                true => items.extend(Item::parse(piece, is_quoted)),
+                // A word with an apostrophe is split: `user's`, `don't`.
                 false => {
                     items.extend(
-                        piece.split(['\'', '’']).filter_map(|word| Item::read(word, false)),
+                        piece.split(['\'', '’']).filter_map(|word| Item::parse(word, false)),
                     );
                 }
             }
@@ -85,49 +85,49 @@ impl Question {
         (!is_empty).then_some(Self { items, ranked, ignored })
     }
 
-    /// Whether it has no word that tells anything.
+    /// Returns whether all words are common ones.
     pub(super) fn is_common(&self) -> bool {
         self.items.iter().all(|item| item.is_common)
     }
 
-    /// Whether an entry may have some of it and not all.
+    /// Returns whether an entry may match a part of the query.
     pub(super) fn has_parts(&self) -> bool {
         self.ranked.len() > 1 && self.items.iter().any(|item| !item.is_quoted)
     }
 
-    /// What an entry must have in the index to have all that is asked for, or what is in quotes.
-    pub(crate) fn wanted(&self, needs: Needs) -> Wanted {
-        let items = self.items.iter().filter(|item| needs.takes(item));
+    /// Returns the index query for entries that may match all items, or the quoted ones.
+    pub(crate) fn index_query(&self, required: Required) -> IndexQuery {
+        let items = self.items.iter().filter(|item| required.includes(item));
         let mut all: Vec<AnyOf> = items.flat_map(|item| item.groups.iter().cloned()).collect();
         all.sort();
         all.dedup();
-        Wanted { all, without: Vec::new() }
+        IndexQuery { all, without: Vec::new() }
     }
 }
 
-/// What a text must have.
+/// The items that a text must contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Needs {
+pub(crate) enum Required {
     All,
-    /// What is in quotes, and some of the rest.
+    /// The quoted ones, and some of the rest.
     Quoted,
 }
 
-impl Needs {
-    pub(super) fn takes(self, item: &Item) -> bool {
+impl Required {
+    pub(super) fn includes(self, item: &Item) -> bool {
         self == Self::All || item.is_quoted
     }
 }
 
-impl Wanted {
-    /// Whether an entry with these terms is wanted, as an index would say. The terms ascend.
+impl IndexQuery {
+    /// Returns whether an entry with these sorted terms matches, as an index would decide.
     pub(crate) fn is_in(&self, terms: &[Box<str>]) -> bool {
         self.all.iter().all(|group| group.iter().any(|form| form.is_in(terms)))
             && !self.without.iter().any(|form| form.is_in(terms))
     }
 }
 
-/// Words and phrases, as they are written.
+/// Splits a text into words and phrases, as written.
 fn pieces(text: &str) -> Vec<(&str, bool)> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -142,7 +142,7 @@ fn pieces(text: &str) -> Vec<(&str, bool)> {
 }
 
 impl Item {
-    fn read(text: &str, is_quoted: bool) -> Option<Self> {
+    fn parse(text: &str, is_quoted: bool) -> Option<Self> {
         let is_prefix = !is_quoted && text.ends_with('*');
         let written = flat(text);
         let written = Needle::trimmed(&written);
@@ -153,7 +153,7 @@ impl Item {
         each_term(written, &mut |term| {
             terms += 1;
             is_common &= term.usage == TermUse::Common;
-            // A single character is found inside pairs, where it is no term.
+            // A single character of such a script is found inside pairs, where it is not a term.
             let tells = term.usage == TermUse::Ranked && !is_one_dense(term.text);
             if tells && !is_prefix {
                 let forms = forms_of(&term);
@@ -164,7 +164,7 @@ impl Item {
         is_common &= terms > 0;
         let is_word = terms == 1 && ranked.len() == 1 && !is_quoted;
         if is_word && let (Some(ranked), [group]) = (ranked.first_mut(), groups.as_slice()) {
-            // Also found where it is written as one identifier.
+            // Also matches where it is written as one identifier.
             ranked.forms.clone_from(group);
         }
         if ranked.is_empty()
@@ -188,32 +188,32 @@ impl Item {
 mod tests {
     use super::*;
 
-    fn wanted(question: &str) -> String {
-        let question = Question::read(question).unwrap();
+    fn index_query(parsed: &str) -> String {
+        let parsed = ParsedQuery::parse(parsed).unwrap();
         let group = |group: &AnyOf| {
             let forms: Vec<String> = group.iter().map(ToString::to_string).collect();
             forms.join("|")
         };
-        question.wanted(Needs::All).all.iter().map(group).collect::<Vec<_>>().join(" ")
+        parsed.index_query(Required::All).all.iter().map(group).collect::<Vec<_>>().join(" ")
     }
 
-    fn ranked(question: &str) -> Vec<(String, u64)> {
-        let ranked = Question::read(question).unwrap().ranked;
+    fn ranked(parsed: &str) -> Vec<(String, u64)> {
+        let ranked = ParsedQuery::parse(parsed).unwrap().ranked;
         let weight = |one: &Ranked| tertulia_session::search::rank::kind_weight(one.kind);
         ranked.iter().map(|one| (one.asked.to_string(), weight(one))).collect()
     }
 
     #[test]
     fn a_word_is_asked_for_by_its_stem_and_as_an_identifier() {
-        assert_eq!(wanted("failing"), "fail|failing");
-        assert_eq!(wanted("2048"), "2048");
-        assert_eq!(wanted("getusername"), "getusernam|getusername");
+        assert_eq!(index_query("failing"), "fail|failing");
+        assert_eq!(index_query("2048"), "2048");
+        assert_eq!(index_query("getusername"), "getusernam|getusername");
     }
 
     #[test]
     fn a_name_is_asked_for_by_its_pieces_and_ranked_as_a_whole_too() {
-        assert_eq!(wanted("src/main.rs"), "main rs src");
-        assert_eq!(wanted("max_tokens"), "max|max_tokens max_tokens|token|tokens");
+        assert_eq!(index_query("src/main.rs"), "main rs src");
+        assert_eq!(index_query("max_tokens"), "max|max_tokens max_tokens|token|tokens");
         let names = ranked("src/main.rs getUserName");
         let names: Vec<(&str, u64)> =
             names.iter().map(|(name, weight)| (&**name, *weight)).collect();
@@ -233,12 +233,12 @@ mod tests {
     }
 
     #[test]
-    fn common_words_are_asked_for_only_alone_or_in_quotes() {
-        assert_eq!(wanted("what about the cookie"), "cooki|cookie");
-        assert_eq!(wanted("to be"), "·be ·to");
-        assert_eq!(wanted("\"to be\" cookie"), "cooki|cookie ·be ·to");
-        assert_eq!(wanted("the user's"), "user");
-        let ignored = Question::read("What about the cookie, the one").unwrap().ignored;
+    fn common_words_are_searched_only_alone_or_in_quotes() {
+        assert_eq!(index_query("what about the cookie"), "cooki|cookie");
+        assert_eq!(index_query("to be"), "·be ·to");
+        assert_eq!(index_query("\"to be\" cookie"), "cooki|cookie ·be ·to");
+        assert_eq!(index_query("the user's"), "user");
+        let ignored = ParsedQuery::parse("What about the cookie, the one").unwrap().ignored;
         assert_eq!(
             ignored.iter().map(|word| &**word).collect::<Vec<_>>(),
             ["What", "about", "the", "one"]
@@ -246,30 +246,30 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_is_asked_for_with_the_stems_of_what_begins_with_it() {
-        assert_eq!(wanted("faili*"), "fail|faili*|·faili*");
-        assert_eq!(wanted("w1*"), "w1*|·w1*");
-        assert_eq!(wanted("src/ma*"), "ma*|·ma* src");
+    fn a_prefix_is_searched_with_the_stems_of_its_words() {
+        assert_eq!(index_query("faili*"), "fail|faili*|·faili*");
+        assert_eq!(index_query("w1*"), "w1*|·w1*");
+        assert_eq!(index_query("src/ma*"), "ma*|·ma* src");
     }
 
     #[test]
-    fn chinese_and_japanese_are_asked_for_by_pairs() {
-        assert_eq!(wanted("数据"), "数据");
-        assert_eq!(wanted("据"), "据*");
-        assert_eq!(wanted("数据库"), "据库 数据");
+    fn chinese_and_japanese_are_searched_by_pairs() {
+        assert_eq!(index_query("数据"), "数据");
+        assert_eq!(index_query("据"), "据*");
+        assert_eq!(index_query("数据库"), "据库 数据");
     }
 
     #[test]
-    fn a_question_of_marks_asks_for_nothing() {
+    fn a_query_of_punctuation_searches_for_nothing() {
         for text in ["", "   ", "\"\"", "***", "-- ; '", "\" \""] {
-            assert_eq!(Question::read(text), None, "{text:?}");
+            assert_eq!(ParsedQuery::parse(text), None, "{text:?}");
         }
     }
 
     #[test]
-    fn a_question_as_long_as_a_file_ranks_by_its_first_terms() {
+    fn a_query_as_long_as_a_file_is_ranked_by_its_first_terms() {
         let text: String = (0..500).map(|number| format!("w{number}x ")).collect();
-        let question = Question::read(&text).unwrap();
-        assert_eq!((question.items.len(), question.ranked.len()), (500, RANKED_MAX));
+        let parsed = ParsedQuery::parse(&text).unwrap();
+        assert_eq!((parsed.items.len(), parsed.ranked.len()), (500, RANKED_MAX));
     }
 }

@@ -1,36 +1,36 @@
-//! The piece of a text that is shown of a hit: where most of what was asked for stands close together.
-//! Called for hits; must not know of scores.
+//! The excerpt of a text that is shown for a hit: the part where most of the query occurs close
+//! together. Knows nothing about scores.
 
 use std::ops::Range;
 
 use crate::model::Snippet;
 
 const CHARACTERS: usize = 160;
-/// How many of them before the first place.
+/// Number of characters before the first match.
 const BEFORE: usize = 40;
 
-/// The piece of a text, which is on one line, around the best of these places. Each place has the number of its term,
-/// and `value` says what a term is worth.
+/// Returns the excerpt of a text on one line around the best of these matches. Each match has the
+/// index of its term, and `value` returns the value of a term.
 pub(super) fn around(
     text: &str,
-    places: &[(Range<usize>, usize)],
+    positions: &[(Range<usize>, usize)],
     value: impl Fn(usize) -> u64,
 ) -> Snippet {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     let byte = |character: usize| starts.get(character).copied().unwrap_or(text.len());
     let character = |byte: usize| starts.partition_point(|start| *start < byte);
-    let places: Vec<(Range<usize>, usize)> = places
+    let positions: Vec<(Range<usize>, usize)> = positions
         .iter()
         .map(|(range, term)| (character(range.start)..character(range.end), *term))
         .collect();
     let total = starts.len();
-    let first = best_start(&places, value);
-    // Rather more before the place than an empty end of the line.
+    let first = best_start(&positions, value);
+    // More context before the match is better than an empty end of the line.
     let begin = first.saturating_sub(BEFORE).min(total.saturating_sub(CHARACTERS));
     let end = (begin + CHARACTERS).min(total);
     let offset = byte(begin);
     let piece = text.get(offset..byte(end)).unwrap_or_default();
-    let inside = places.iter().map(|(range, _)| range);
+    let inside = positions.iter().map(|(range, _)| range);
     let inside = inside.filter(|range| range.start >= begin && range.end <= end);
     let marks = inside.map(|range| byte(range.start) - offset..byte(range.end) - offset);
     Snippet {
@@ -41,14 +41,14 @@ pub(super) fn around(
     }
 }
 
-/// Where the piece with the most valuable terms begins; the first of equal ones.
-fn best_start(places: &[(Range<usize>, usize)], value: impl Fn(usize) -> u64) -> usize {
+/// Returns the start of the excerpt with the most valuable terms; the first among equals.
+fn best_start(positions: &[(Range<usize>, usize)], value: impl Fn(usize) -> u64) -> usize {
     let mut best = (0, 0);
     let mut terms = Vec::new();
-    for (at, (range, _)) in places.iter().enumerate() {
+    for (at, (range, _)) in positions.iter().enumerate() {
         let end = range.start + CHARACTERS - BEFORE;
         terms.clear();
-        for (_, term) in places.iter().skip(at).take_while(|(other, _)| other.end <= end) {
+        for (_, term) in positions.iter().skip(at).take_while(|(other, _)| other.end <= end) {
             if !terms.contains(term) {
                 terms.push(*term);
             }
@@ -61,7 +61,7 @@ fn best_start(places: &[(Range<usize>, usize)], value: impl Fn(usize) -> u64) ->
     best.1
 }
 
-/// Marks that overlap or touch become one.
+/// Merges ranges that overlap or touch.
 fn joined(marks: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut joined: Vec<Range<usize>> = Vec::new();
     for mark in marks {

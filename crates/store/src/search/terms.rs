@@ -1,19 +1,20 @@
-//! The terms that an entry is found by, as an index keeps them: the terms of recall in lower case, and common words
-//! apart from them. Called for texts and for questions, so that both are folded alike.
-//! What is indexed is taken out by the same terms: a change of them needs a step that empties the index.
+//! The index terms of an entry: the terms of recall in lower case, with common words marked. Used
+//! for texts and for queries, so that both are folded alike. Entries are removed from the index by
+//! the same terms, so a change to the terms requires a migration that empties the index.
 
 use std::collections::HashSet;
 
-use tertulia_session::script::fold;
 use tertulia_session::search::terms::{Term, TermUse, each_term, hash_of};
+use tertulia_session::writing_system::fold;
 
-/// How many bytes of terms an entry may have. What is behind that in a text of megabytes is not found.
+/// Maximum size of an entry's terms in bytes. The rest of a very long text is not found.
 const TERM_BYTES_MAX: usize = 512 << 10;
 
-/// Stands before a common word: `·other` is not the stem of `others`. No index takes it for a blank.
+/// Prefix of a common word: `·other` is not the stem of `others`. No index treats it as a
+/// separator.
 const COMMON_MARK: char = '·';
 
-/// The terms of a text, each once, in the order in which they come. None holds a blank.
+/// Returns the distinct terms of a text in order of occurrence. None contains a space.
 pub(crate) fn index_terms(text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut terms = Vec::new();
@@ -28,7 +29,7 @@ pub(crate) fn index_terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// A term in the form of the index.
+/// Returns a term in index form.
 pub(super) fn index_text(term: &Term<'_>) -> String {
     match term.usage {
         TermUse::Common => common_text(term.text),
@@ -40,7 +41,7 @@ pub(super) fn common_text(word: &str) -> String {
     [COMMON_MARK].into_iter().chain(word.chars().map(fold)).collect()
 }
 
-/// What tells the terms of the index apart without making their texts.
+/// Returns a key that identifies an index term without building its text.
 pub(super) fn key_of(term: &Term<'_>) -> u64 {
     match term.usage {
         TermUse::Common => !term.hash(),
@@ -48,32 +49,33 @@ pub(super) fn key_of(term: &Term<'_>) -> u64 {
     }
 }
 
-/// The same of a term in the form of the index.
+/// Returns the key of a term in index form.
 pub(super) fn key_of_text(text: &str) -> u64 {
     text.strip_prefix(COMMON_MARK).map_or_else(|| hash_of(text), |word| !hash_of(word))
 }
 
-/// A term in the form of the index without the mark of common words.
+/// Returns a term in index form without the mark of common words.
 pub(super) fn without_mark(text: &str) -> &str {
     text.strip_prefix(COMMON_MARK).unwrap_or(text)
 }
 
-/// The text in lower case, every run of blanks as one blank, none at the ends.
+/// Returns the text in lower case, with every run of whitespace as one space and none at the ends.
 pub(super) fn folded(text: &str) -> String {
     flat_characters(text).map(fold).collect()
 }
 
-/// The text on one line, characters as they are; as many of them as [`folded`] has.
+/// Returns the text on one line, characters unchanged; it has as many characters as [`folded`]
+/// returns.
 pub(super) fn flat(text: &str) -> String {
     flat_characters(text).collect()
 }
 
 fn flat_characters(text: &str) -> impl Iterator<Item = char> {
-    let mut blank = false;
+    let mut after_space = false;
     text.trim().chars().filter_map(move |one| {
-        let is_blank = one.is_whitespace() || one.is_control();
-        let shown = if is_blank { (!blank).then_some(' ') } else { Some(one) };
-        blank = is_blank;
+        let is_space = one.is_whitespace() || one.is_control();
+        let shown = if is_space { (!after_space).then_some(' ') } else { Some(one) };
+        after_space = is_space;
         shown
     })
 }
@@ -103,8 +105,8 @@ mod tests {
         );
     }
 
-    /// Entries are taken out of an index by the terms that they were taken in by. If these change, the index has to be
-    /// emptied: add a step to the tables of SQLite and PostgreSQL.
+    /// Entries are removed from an index by the terms that they were added with. If the terms
+    /// change, the index must be emptied: add a migration step for SQLite and for PostgreSQL.
     #[test]
     fn the_terms_are_those_of_this_version_of_the_index() {
         let text = "The deciders decided: re-read crates/store/src/search.rs, maxTokens=4_096 in 東京タワー, don't";
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_word_is_found_by_its_beginning() {
+    fn a_long_word_is_found_by_its_prefix() {
         check(&"x".repeat(1000), &[&"x".repeat(64)]);
     }
 
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_term_holds_no_blank_and_only_marks_that_the_index_keeps() {
+    fn a_term_has_no_space_and_only_punctuation_that_the_index_keeps() {
         let marks = "a_b a.b a/b a-b a\\b a@b a'b a\"b a*b a:b a(b) a^b ";
         let text: String = marks.chars().chain((0..0x3000).filter_map(char::from_u32)).collect();
         for term in index_terms(&text) {

@@ -1,10 +1,11 @@
-//! What questions find in texts, and that an index finds it too.
+//! Tests which texts a query finds, and that an index finds them too.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Letters of several scripts, marks, blanks, and characters that change their length in lower case.
+/// Letters of several scripts, punctuation, whitespace, and characters that change their length in
+/// lower case.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-zA-Z]{1,4}",
@@ -24,58 +25,58 @@ fn indexed(text: &str) -> Vec<Box<str>> {
     terms
 }
 
-fn finds(question: &Question, text: &str) -> bool {
-    Matcher::new(question).counts(text, Needs::All).is_some()
+fn finds(parsed: &ParsedQuery, text: &str) -> bool {
+    Matcher::new(parsed).counts(text, Required::All).is_some()
 }
 
-fn weights(question: &Question) -> Weights {
-    let with_terms = (1..).step_by(7).take(question.ranked.len()).collect();
-    Weights::new(question, &Frequencies { entries: 1_000, with_terms })
+fn weights(parsed: &ParsedQuery) -> Weights {
+    let with_terms = (1..).step_by(7).take(parsed.ranked.len()).collect();
+    Weights::new(parsed, &Frequencies { entries: 1_000, with_terms })
 }
 
 proptest! {
     #[test]
-    fn whatever_a_question_finds_its_terms_are_in_the_index(text in text(), asked in text()) {
-        let Some(question) = Question::read(&asked) else { return Ok(()) };
-        if finds(&question, &text) {
-            let wanted = question.wanted(Needs::All);
-            prop_assert!(wanted.is_in(&indexed(&text)), "{:?}", question);
+    fn the_index_has_the_terms_of_every_text_that_a_query_finds(text in text(), asked in text()) {
+        let Some(parsed) = ParsedQuery::parse(&asked) else { return Ok(()) };
+        if finds(&parsed, &text) {
+            let index_query = parsed.index_query(Required::All);
+            prop_assert!(index_query.is_in(&indexed(&text)), "{:?}", parsed);
         }
     }
 
     #[test]
     fn a_text_is_found_by_every_word_of_it(text in text()) {
         for word in text.split_whitespace().filter(|word| !word.contains(['"', '*'])) {
-            let Some(question) = Question::read(word) else { continue };
-            prop_assert!(finds(&question, &text), "{:?}", word);
-            prop_assert!(question.wanted(Needs::All).is_in(&indexed(&text)), "{:?}", word);
+            let Some(parsed) = ParsedQuery::parse(word) else { continue };
+            prop_assert!(finds(&parsed, &text), "{:?}", word);
+            prop_assert!(parsed.index_query(Required::All).is_in(&indexed(&text)), "{:?}", word);
         }
     }
 
     #[test]
-    fn a_text_is_found_by_every_beginning_of_its_words(word in "[a-zA-Z]{2,9}(ing|ed|ies|s|ly)?", end in 1..9_usize) {
-        let beginning = word.get(..end).unwrap_or(&word);
-        let question = Question::read(&format!("{beginning}*")).unwrap();
-        prop_assert!(finds(&question, &word), "{beginning}");
-        prop_assert!(question.wanted(Needs::All).is_in(&indexed(&word)), "{beginning}");
+    fn a_text_is_found_by_every_prefix_of_its_words(word in "[a-zA-Z]{2,9}(ing|ed|ies|s|ly)?", end in 1..9_usize) {
+        let prefix = word.get(..end).unwrap_or(&word);
+        let parsed = ParsedQuery::parse(&format!("{prefix}*")).unwrap();
+        prop_assert!(finds(&parsed, &word), "{prefix}");
+        prop_assert!(parsed.index_query(Required::All).is_in(&indexed(&word)), "{prefix}");
     }
 
     #[test]
     fn the_scores_of_the_words_add_up_to_that_of_the_text(text in text(), asked in text()) {
-        let Some(question) = Question::read(&asked) else { return Ok(()) };
-        let Some(counts) = Matcher::new(&question).counts(&text, Needs::Quoted) else { return Ok(()) };
-        let weights = weights(&question);
-        let matches = weights.explained(&question, &counts, |_| "".into());
+        let Some(parsed) = ParsedQuery::parse(&asked) else { return Ok(()) };
+        let Some(counts) = Matcher::new(&parsed).counts(&text, Required::Quoted) else { return Ok(()) };
+        let weights = weights(&parsed);
+        let matches = weights.explained(&parsed, &counts, |_| "".into());
         let sum: u64 = matches.iter().map(|one| one.score).sum();
         prop_assert_eq!(sum, weights.score(&counts));
     }
 
     #[test]
     fn a_snippet_marks_what_it_shows(text in text(), asked in text()) {
-        let Some(question) = Question::read(&asked) else { return Ok(()) };
+        let Some(parsed) = ParsedQuery::parse(&asked) else { return Ok(()) };
         let shown = terms::flat(&text);
-        let places = Matcher::new(&question).places(&shown);
-        let snippet = snippet::around(&shown, &places, |_| 1);
+        let positions = Matcher::new(&parsed).positions(&shown);
+        let snippet = snippet::around(&shown, &positions, |_| 1);
         let mut last = 0;
         for mark in &snippet.marks {
             prop_assert!(mark.start >= last && mark.start < mark.end);
@@ -86,12 +87,12 @@ proptest! {
 }
 
 #[track_caller]
-fn check(question: &str, found: &[&str], missed: &[&str]) {
-    let question = Question::read(question).unwrap();
+fn check(parsed: &str, found: &[&str], missed: &[&str]) {
+    let parsed = ParsedQuery::parse(parsed).unwrap();
     for (texts, is_found) in [(found, true), (missed, false)] {
         for text in texts {
-            let has_terms = question.wanted(Needs::All).is_in(&indexed(text));
-            assert_eq!(finds(&question, text) && has_terms, is_found, "{text}");
+            let has_terms = parsed.index_query(Required::All).is_in(&indexed(text));
+            assert_eq!(finds(&parsed, text) && has_terms, is_found, "{text}");
         }
     }
 }
@@ -112,7 +113,7 @@ fn a_word_is_found_in_identifiers_and_inside_no_other_word() {
 }
 
 #[test]
-fn a_phrase_and_a_name_stand_as_they_are() {
+fn a_phrase_and_a_name_match_literally() {
     check("\"login page\"", &["the Login\n   page"], &["page login", "login pages"]);
     check("\"failed\"", &["it failed"], &["it fails"]);
     check("\"to be\"", &["to be or not"], &["be to"]);
@@ -122,17 +123,17 @@ fn a_phrase_and_a_name_stand_as_they_are() {
 }
 
 #[test]
-fn chinese_and_japanese_words_are_found_in_the_midst() {
+fn chinese_and_japanese_words_are_found_inside_a_text() {
     check("数据", &["这是数据库。"], &["据数"]);
     check("据", &["这是数据库。"], &["数"]);
     check("タワ", &["東京タワー"], &["東京"]);
 }
 
-/// The snippet with its marks in brackets.
-fn show(question: &str, text: &str) -> String {
-    let question = Question::read(question).unwrap();
+/// Returns the snippet with its matches in brackets.
+fn show(parsed: &str, text: &str) -> String {
+    let parsed = ParsedQuery::parse(parsed).unwrap();
     let text = terms::flat(text);
-    let snippet = snippet::around(&text, &Matcher::new(&question).places(&text), |_| 1);
+    let snippet = snippet::around(&text, &Matcher::new(&parsed).positions(&text), |_| 1);
     let mut shown = String::new();
     let mut last = 0;
     for mark in &snippet.marks {
@@ -144,7 +145,7 @@ fn show(question: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_snippet_is_where_most_words_stand_together() {
+fn a_snippet_is_where_most_words_are_close_together() {
     assert_eq!(show("page login", "The Login\npages."), "The [Login] [pages].");
     let far = format!("cookie {} the cookie of a session", "word ".repeat(100));
     assert!(show("session cookie", &far).contains("the [cookie] of a [session]"));

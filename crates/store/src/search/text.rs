@@ -1,11 +1,11 @@
-//! The text of an entry that can be searched: what was said, called and answered, tasks and summaries. A recalled text is
-//! none: it is found where it was said.
-//! Called when an entry is indexed and when it is a candidate; must give the same text both times.
+//! The searchable text of an entry: messages, tool calls and results, tasks and summaries. Recalled
+//! text is not searchable, because it is found where it was said. Used for indexing and for
+//! matching, and must return the same text for both.
 
 use tertulia_session::json::{self, Json};
 use tertulia_session::{Entry, EntryKind, Message, PartKind};
 
-/// The text, pieces on lines of their own; empty where there is nothing to find.
+/// Returns the text, one part per line; empty if there is nothing to search.
 pub(crate) fn text_of(entry: &Entry) -> String {
     let text = match &entry.kind {
         EntryKind::Message(message) => return message_text(message),
@@ -41,20 +41,20 @@ fn message_text(message: &Message) -> String {
     text
 }
 
-/// All strings of a JSON value, one per line; numbers and words of JSON are not searched for. Base64
-/// data of pictures is a string without blanks and costs one term.
+/// Appends all strings of a JSON value, one per line; numbers and literals are not searchable.
+/// Base64 image data is one string without spaces and costs one term.
 fn json_texts(value: &Json, text: &mut String) {
     strings(value.as_str()).for_each(|(said, _)| push_line(&said, text));
 }
 
-/// The strings of a JSON text that somebody wrote, one per line: not the names of fields, and not the words that a
-/// record has for its own kinds.
+/// Appends the strings of a JSON text that a user wrote, one per line: neither field names nor the
+/// record's own type names.
 pub(crate) fn json_values(source: &str, text: &mut String) {
     const OF_THE_RECORD: [&str; 4] = ["type", "kind", "role", "state"];
     let is_word = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     let mut field = String::new();
     for (said, is_name) in strings(source) {
-        // A name that is more than a word may be a text of somebody's, as in the arguments of a tool.
+        // A name that is not a single word may be user text, as in the arguments of a tool.
         let is_text = match is_name {
             true => !is_word(&said),
             false => !OF_THE_RECORD.contains(&field.as_str()),
@@ -75,7 +75,7 @@ fn push_line(said: &str, text: &mut String) {
     text.push_str(said);
 }
 
-/// The strings of a JSON text, and whether each is the name of a field.
+/// Returns the strings of a JSON text, and whether each is a field name.
 fn strings(source: &str) -> impl Iterator<Item = (String, bool)> {
     let mut rest = source;
     std::iter::from_fn(move || {
@@ -91,7 +91,7 @@ fn strings(source: &str) -> impl Iterator<Item = (String, bool)> {
     })
 }
 
-/// Behind the closing quote of the string that begins here.
+/// Returns the index after the closing quote of the string that starts at `begin`.
 fn string_end(text: &str, begin: usize) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(begin + 1) {

@@ -1,32 +1,33 @@
-//! How well a text answers: the same BM25 as recall, with the same weights for each kind of term. What is counted over
-//! a store is the same in every kind of store.
-//! Called by the search; must not know how a store counts.
+//! Scores texts with the same BM25 as recall, and the same weights for each kind of term. The
+//! statistics are the same in every kind of store. Knows nothing about how a store counts.
 
 use tertulia_session::search::rank::{REPEATS_MAX, Saturation, UNIT, kind_weight, rarity};
 
 use super::forms::AnyOf;
 use super::matcher::Counts;
-use super::query::Question;
+use super::query::ParsedQuery;
 use crate::model::TermMatch;
 
-/// How many entries with a term are counted. It says little then.
+/// Entries with a term are counted up to this number. Beyond it the count says little.
 pub(crate) const COUNTED_MAX: u64 = 2_000;
-/// Against how many entries at most: a term of very many weighs little then, also in a large store.
+/// Maximum assumed number of entries, so that a very common term weighs little in a large store
+/// too.
 const ENTRIES_MAX: u64 = 8 * COUNTED_MAX;
-/// How many terms a text has that is neither long nor short.
+/// Number of terms in a text of average length.
 const LENGTH: u64 = 200;
-/// A beginning of a word weighs like a word that one of so many entries has: counting all that begin with it would
-/// take as long as the search.
+/// A prefix weighs like a word that one in this many entries has: counting all words with the
+/// prefix would take as long as the search.
 const PREFIX_SHARE: u64 = 8;
 
-/// How many entries there are in a store, and how many of them have one of some terms, at most [`COUNTED_MAX`].
+/// Number of entries in a store, and for each group of terms the number of entries that have one of
+/// them, at most [`COUNTED_MAX`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Frequencies {
     pub(crate) entries: u64,
     pub(crate) with_terms: Vec<u64>,
 }
 
-/// What the terms of a question are worth.
+/// Weights of the terms of a query.
 #[derive(Debug)]
 pub(super) struct Weights {
     pub(super) terms: Vec<Weight>,
@@ -36,13 +37,13 @@ pub(super) struct Weights {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weight {
     pub(super) value: u64,
-    /// How many entries have it, where that was counted.
+    /// Number of entries that contain it, if counted.
     pub(super) entries: Option<u64>,
 }
 
-/// The terms whose entries are to be counted.
-pub(super) fn counted(question: &Question) -> Vec<AnyOf> {
-    let counted = question.ranked.iter().filter(|ranked| is_counted(&ranked.forms));
+/// Returns the terms whose entries must be counted.
+pub(super) fn counted(parsed: &ParsedQuery) -> Vec<AnyOf> {
+    let counted = parsed.ranked.iter().filter(|ranked| is_counted(&ranked.forms));
     counted.map(|ranked| ranked.forms.clone()).collect()
 }
 
@@ -51,13 +52,13 @@ fn is_counted(forms: &AnyOf) -> bool {
 }
 
 impl Weights {
-    pub(super) fn new(question: &Question, frequencies: &Frequencies) -> Self {
+    pub(super) fn new(parsed: &ParsedQuery, frequencies: &Frequencies) -> Self {
         let all = frequencies.entries.min(ENTRIES_MAX);
         let mut counts = frequencies.with_terms.iter().copied();
-        let terms = question.ranked.iter().map(|ranked| {
+        let terms = parsed.ranked.iter().map(|ranked| {
             let entries = is_counted(&ranked.forms).then(|| counts.next().unwrap_or_default());
             let rarity = entries.map_or(rarity(1, PREFIX_SHARE), |entries| rarity(entries, all));
-            // Where every entry has it, how often still tells something.
+            // Even if every entry has the term, its number of occurrences matters.
             Weight { value: kind_weight(ranked.kind) * rarity.max(1), entries }
         });
         Self { terms: terms.collect(), saturation: Saturation::new(LENGTH) }
@@ -68,29 +69,29 @@ impl Weights {
         terms.map(|(weight, times)| self.part(*weight, counts.length, *times)).sum()
     }
 
-    /// What the terms are worth that a text has, however often.
+    /// Returns the total value of the terms that a text contains, regardless of repetitions.
     pub(super) fn covered(&self, counts: &Counts) -> u64 {
         let terms = self.terms.iter().zip(&counts.times);
         terms.filter(|(_, times)| **times > 0).map(|(weight, _)| weight.value).sum()
     }
 
     fn part(&self, weight: Weight, length: u16, times: usize) -> u64 {
-        weight.value * self.saturation.of(length, times.min(REPEATS_MAX)) / UNIT
+        weight.value * self.saturation.fraction(length, times.min(REPEATS_MAX)) / UNIT
     }
 
-    /// What brought a text its score, term by term. `found` gives a term as the text has it.
+    /// Explains a score term by term. `found` returns a term as written in the text.
     pub(super) fn explained(
         &self,
-        question: &Question,
+        parsed: &ParsedQuery,
         counts: &Counts,
         found: impl Fn(usize) -> Box<str>,
     ) -> Vec<TermMatch> {
-        let terms = question.ranked.iter().zip(&self.terms).zip(&counts.times).enumerate();
+        let terms = parsed.ranked.iter().zip(&self.terms).zip(&counts.times).enumerate();
         let terms = terms.filter(|(_, (_, times))| **times > 0);
         terms
-            .map(|(place, ((ranked, weight), times))| TermMatch {
+            .map(|(index, ((ranked, weight), times))| TermMatch {
                 asked: ranked.asked.clone(),
-                found: found(place),
+                found: found(index),
                 kind: ranked.kind,
                 times: *times as u64,
                 entries: weight.entries,

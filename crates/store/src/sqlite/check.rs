@@ -1,11 +1,11 @@
-//! Whether a file is whole: SQLite's own check, and what it cannot know: entries that belong to no
-//! session, sessions that end before the entry they are known to have had, and the index of ids. Changes nothing.
+//! Checks a file: runs SQLite's own check, and finds what that cannot know: entries without a
+//! session, sessions that are shorter than recorded, and errors in the id index. Changes nothing.
 
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::read::{self, place};
+use super::read::{self, row_id};
 use super::{connection, ids};
 use crate::{Problem, StoreError};
 
@@ -25,7 +25,7 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<Vec<String>,
     Ok(lines)
 }
 
-/// A file that cannot be read is a finding, not a failure of the check.
+/// An unreadable file is a finding, not a failure of the check.
 fn damage(path: &Path, error: &rusqlite::Error) -> Result<String, StoreError> {
     match connection::problem(path, error) {
         Problem::NotAStore { reason, .. } => Ok(reason),
@@ -40,7 +40,7 @@ fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(lines.into_iter().filter(|line| line != "ok").collect())
 }
 
-/// Looks at one entry of every key that entries are of, so the cost follows the number of sessions.
+/// Looks at one entry per session key, so the cost grows with the number of sessions.
 fn lost_entries(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let next = "SELECT place FROM entry WHERE place > ?1 ORDER BY place LIMIT 1";
     let mut next = connection.prepare(next)?;
@@ -50,17 +50,17 @@ fn lost_entries(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         let key = found >> read::SEQ_BITS;
         if !session.exists([key])? && lines.len() < LINES {
             lines.push(format!(
-                "entry {} and what follows it are of no session",
+                "entry {} and those after it belong to no session",
                 read::seq_of(found)
             ));
         }
-        // A damaged tree gives rows in any order; the search must end all the same.
-        after = place(key, u64::from(u32::MAX)).max(found);
+        // A damaged B-tree returns rows in any order; the loop must end nevertheless.
+        after = row_id(key, u64::from(u32::MAX)).max(found);
     }
     Ok(lines)
 }
 
-/// Sessions that end before the last entry that was noted, or whose entry there is another one.
+/// Finds sessions that end before their recorded anchor, or have another entry there.
 fn cut_sessions(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT s.id, s.anchor_seq, coalesce((SELECT max(e.place) FROM entry e WHERE \
                e.place > s.key << 32 AND e.place < (s.key + 1) << 32), 0) & 4294967295 AS newest \

@@ -1,24 +1,25 @@
-//! The thread that deletes what killed imports left when the store is first written to, and fills the
-//! search index behind the appends when nobody has appended for a moment. It also closes the view of the last append.
+//! The background thread of a writer. When the store is first written to, it deletes what
+//! interrupted imports left. After a pause in the appends it closes the read snapshot, and later
+//! fills the search index.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::desk::Desk;
-use super::sweep::{self, StepSize};
-use super::words;
+use super::hidden_sessions::{self, StepSize};
+use super::search_index;
+use super::write_connection::WriteConnection;
 use super::writer::lock;
 use crate::{Problem, StoreError};
 
-/// After so long without an append the view of the last one is closed.
+/// The read snapshot of the last append is closed after this long without an append.
 const PAUSE: Duration = Duration::from_millis(50);
-/// After so many pauses in a row the index is filled.
+/// The index is filled after this many pauses in a row.
 const QUIET: u32 = 10;
-/// How many entries it takes in before it looks whether somebody appends.
+/// Number of entries that are indexed before it checks for new appends.
 const CHUNK: usize = 128;
 
-/// The thread, from outside. It ends when this is dropped.
+/// Handle of the thread. Dropping it ends the thread.
 pub(super) struct Idle {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -27,7 +28,7 @@ pub(super) struct Idle {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    desk: Arc<Mutex<Desk>>,
+    writer: Arc<Mutex<WriteConnection>>,
 }
 
 #[derive(Default)]
@@ -37,8 +38,8 @@ struct State {
 }
 
 impl Idle {
-    pub(super) fn start(desk: Arc<Mutex<Desk>>) -> Result<Self, StoreError> {
-        let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), desk });
+    pub(super) fn start(writer: Arc<Mutex<WriteConnection>>) -> Result<Self, StoreError> {
+        let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), writer });
         let thread = thread::Builder::new().name("tertulia-index".to_owned());
         let thread = thread.spawn({
             let shared = Arc::clone(&shared);
@@ -51,7 +52,7 @@ impl Idle {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Something was appended. Nobody is woken: the thread looks by itself when it is time.
+    /// Reports an append. The thread is not woken unless it sleeps: it checks by itself.
     pub(super) fn wake(&self) {
         let mut state = lock(&self.shared.state);
         state.appends += 1;
@@ -74,56 +75,61 @@ impl Drop for Idle {
 }
 
 impl Shared {
-    /// Deletes what killed imports and deletions left, a step at a time; others write in between. Whoever closes
-    /// the store waits for it: the next process might do no more than this one.
-    fn sweep(&self) {
+    /// Deletes what interrupted imports and deletions left, step by step; others can write in
+    /// between. Closing the store waits for it: the next process might get no further than this
+    /// one.
+    fn delete_leftovers(&self) {
         let keys = {
-            let desk = lock(&self.desk);
-            sweep::left_keys(desk.connection(), desk.path()).unwrap_or_default()
+            let writer = lock(&self.writer);
+            hidden_sessions::leftover_keys(writer.connection(), writer.path()).unwrap_or_default()
         };
         for key in keys {
-            let hide = |desk: &mut Desk| sweep::hide_left(desk.connection(), key);
+            let hide = |writer: &mut WriteConnection| {
+                hidden_sessions::hide_leftover(writer.connection(), key)
+            };
             let mut is_left = self.step(hide);
             while is_left {
                 let size = StepSize::USUAL;
-                is_left = self.step(|desk| sweep::delete_some(desk.connection(), key, size));
+                is_left = self
+                    .step(|writer| hidden_sessions::delete_some(writer.connection(), key, size));
                 thread::yield_now();
             }
             {
-                let mut desk = lock(&self.desk);
-                desk.holds_purged();
-                desk.clean_journal();
+                let mut writer = lock(&self.writer);
+                writer.holds_purged();
+                writer.clean_journal();
             }
-            self.step(|desk| sweep::forget(desk.connection(), key).map(|()| false));
+            self.step(|writer| hidden_sessions::forget(writer.connection(), key).map(|()| false));
         }
     }
 
-    /// One transaction; `false` if it failed: whoever writes next tries again.
-    fn step(&self, change: impl FnOnce(&mut Desk) -> rusqlite::Result<bool>) -> bool {
-        let mut desk = lock(&self.desk);
-        let changed = desk.transaction(change);
-        desk.forget();
-        desk.tidy_journal();
+    /// Runs one transaction. Returns `false` if it failed: the next writer tries again.
+    fn step(&self, change: impl FnOnce(&mut WriteConnection) -> rusqlite::Result<bool>) -> bool {
+        let mut writer = lock(&self.writer);
+        let changed = writer.transaction(change);
+        writer.forget();
+        writer.tidy_journal();
         changed.unwrap_or(false)
     }
 
     fn run(&self) {
-        self.sweep();
+        self.delete_leftovers();
         let mut fills_index = true;
         while let Some(appends) = self.wait_for_quiet() {
-            let mut desk = lock(&self.desk);
-            desk.close_view();
-            desk.clean_journal();
-            if fills_index && words::is_behind(desk.connection()).unwrap_or(false) {
-                let taken = desk.transaction(|desk| words::index_some(desk.connection(), CHUNK));
-                desk.forget();
-                desk.tidy_journal();
-                // Whoever searches is told of an error; here nobody listens.
+            let mut writer = lock(&self.writer);
+            writer.close_snapshot();
+            writer.clean_journal();
+            if fills_index && search_index::is_behind(writer.connection()).unwrap_or(false) {
+                let taken = writer
+                    .transaction(|writer| search_index::index_some(writer.connection(), CHUNK));
+                writer.forget();
+                writer.tidy_journal();
+                // A search reports this error; here nobody would see it.
                 fills_index = taken.is_ok();
                 continue;
             }
-            drop(desk);
-            // Sleeps until something is appended, unless something was.
+            drop(writer);
+            // Sleeps until the next append, unless there was one meanwhile.
             let mut state = lock(&self.state);
             if state.appends == appends {
                 state.appends = 0;
@@ -131,8 +137,8 @@ impl Shared {
         }
     }
 
-    /// Waits until something was appended and nothing more came for a moment. Gives the count of appends;
-    /// `None` at the end.
+    /// Waits until something was appended and nothing followed for a while. Returns the number of
+    /// appends; `None` at the end.
     fn wait_for_quiet(&self) -> Option<u64> {
         let mut state = lock(&self.state);
         let mut pauses = 0;
@@ -158,9 +164,9 @@ impl Shared {
                 return Some(seen);
             }
             if pauses == 1 {
-                // Whoever appends takes the two locks one after the other.
+                // An appender takes the two locks one after the other.
                 drop(state);
-                lock(&self.desk).close_view();
+                lock(&self.writer).close_snapshot();
                 state = lock(&self.state);
                 if state.appends != seen {
                     pauses = 0;

@@ -1,26 +1,28 @@
-//! Which entry of a session has an id. Ids are random, so each one that goes into an index changes another
-//! page of it. The newest entries of a session therefore are in no index: the writer remembers them, others
-//! look through them. They go into the index together, in the transaction of an append.
+//! Finds entries by id. Ids are random, so each id added to an index changes another page of it.
+//! The newest entries of a session are therefore not in the index: the writer remembers them, and
+//! others scan them. They are added to the index together, in the transaction of an append.
 
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 use tertulia_session::{EntryId, RecordHash};
 
-use super::read::{self, SEQ_BITS, SessionRow, place};
+use super::read::{self, SEQ_BITS, SessionRow, row_id};
 use crate::model::Seq;
 use crate::plan::Known;
 
 type Result<T> = rusqlite::Result<T>;
 
-/// How many entries of a session the index may lack. The append that reaches the limit adds them all. They
-/// change about every page that the session has in the index, so a longer session adds more of them at a time.
+/// Returns the number of entries of a session that may be missing in the index. The append that
+/// reaches the limit adds them all. They change nearly every page that the session has in the
+/// index, so a longer session adds more of them at a time.
 fn recent_max(indexed: Seq) -> usize {
     usize::try_from(indexed / 16).unwrap_or(usize::MAX).clamp(256, 2048)
 }
 
-/// Eight bytes stand for an id, to keep the index small: the key of the session and a hash, so that the
-/// ids of a session lie together. Different ids may have the same; whoever looks one up compares the text.
+/// Returns the index key of an id. It has eight bytes, to keep the index small: the key of the
+/// session and a hash, so that the ids of a session are adjacent. Different ids may have the same
+/// key; lookups compare the text.
 pub(super) fn id_hash(key: i64, id: &EntryId) -> i64 {
     const BASIS: u32 = 0x811c_9dc5;
     const PRIME: u32 = 0x0100_0193;
@@ -29,8 +31,8 @@ pub(super) fn id_hash(key: i64, id: &EntryId) -> i64 {
     (key << SEQ_BITS) | i64::from(hash)
 }
 
-/// The entry with this id. The row of the session may be older than what is looked through: then more
-/// entries than necessary are.
+/// Finds the entry with this id. The row of the session may be out of date; then more entries than
+/// necessary are scanned.
 pub(super) fn find(
     connection: &Connection,
     session: &SessionRow,
@@ -40,7 +42,7 @@ pub(super) fn find(
         return Ok(Some(known));
     }
     let sql = "SELECT place, hash FROM entry WHERE place > ?1 AND place <= ?2 AND id = ?3 LIMIT 1";
-    let (from, to) = (place(session.key, session.ids_until), read::last_place(session.key));
+    let (from, to) = (row_id(session.key, session.ids_until), read::last_row_id(session.key));
     let mut statement = connection.prepare_cached(sql)?;
     statement.query_row(params![from, to, id.as_str()], known).optional()
 }
@@ -49,7 +51,7 @@ fn indexed(connection: &Connection, key: i64, id: &EntryId) -> Result<Option<Kno
     let sql = "SELECT e.place, e.hash FROM entry_id i CROSS JOIN entry e ON e.place = ?2 | i.seq \
                WHERE i.hash = ?1 AND i.seq > 0 AND i.seq <= 4294967295 AND e.id = ?3";
     let mut statement = connection.prepare_cached(sql)?;
-    statement.query_row(params![id_hash(key, id), place(key, 0), id.as_str()], known).optional()
+    statement.query_row(params![id_hash(key, id), row_id(key, 0), id.as_str()], known).optional()
 }
 
 fn known(row: &rusqlite::Row<'_>) -> Result<Known> {
@@ -57,7 +59,7 @@ fn known(row: &rusqlite::Row<'_>) -> Result<Known> {
     Ok(Known { seq: read::seq_of(row.get(0)?), hash })
 }
 
-/// The newest entries of a session, which the index does not have: their hashes, and where they are.
+/// The newest entries of a session, which are not in the index: their id hashes and numbers.
 pub(super) struct Recent {
     entries: BTreeSet<(i64, Seq)>,
     last: Seq,
@@ -68,9 +70,9 @@ impl Recent {
     pub(super) fn load(connection: &Connection, session: &SessionRow) -> Result<Self> {
         let sql = "SELECT place, id_hash FROM entry WHERE place > ?1 AND place <= ?2";
         let mut statement = connection.prepare_cached(sql)?;
-        let bounds = (place(session.key, session.ids_until), read::last_place(session.key));
+        let bounds = (row_id(session.key, session.ids_until), read::last_row_id(session.key));
         let rows = statement.query_map(bounds, |row| {
-            // What is no number is damage, and no id has it.
+            // A value that is not a number is damage, and matches no id.
             Ok((row.get_ref(1)?.as_i64().unwrap_or(0), read::seq_of(row.get(0)?)))
         })?;
         let entries: BTreeSet<_> = rows.collect::<Result<_>>()?;
@@ -87,12 +89,13 @@ impl Recent {
         self.entries.range((hash, 0)..=(hash, Seq::MAX)).map(|(_, seq)| *seq)
     }
 
-    /// Whether one more entry can be remembered, and none of these can have the id with this hash.
+    /// Returns whether there is room for one more entry, and no recent entry can have the id with
+    /// this hash.
     pub(super) fn has_room_for(&self, hash: i64) -> bool {
         self.entries.len() + 1 < self.max && self.with_hash(hash).next().is_none()
     }
 
-    /// The entry with this id: one of these, or one that is in the index.
+    /// Finds the entry with this id among the recent ones or in the index.
     pub(super) fn find(
         &self,
         connection: &Connection,
@@ -101,7 +104,7 @@ impl Recent {
     ) -> Result<Option<Known>> {
         let sql = "SELECT place, hash FROM entry WHERE place = ?1 AND id = ?2";
         for seq in self.with_hash(id_hash(key, id)) {
-            let values = params![place(key, seq), id.as_str()];
+            let values = params![row_id(key, seq), id.as_str()];
             let found = connection.prepare_cached(sql)?.query_row(values, known).optional()?;
             if found.is_some() {
                 return Ok(found);
@@ -118,7 +121,7 @@ impl Recent {
         if self.entries.len() < self.max {
             return Ok(());
         }
-        // In the order of the index. Where a damaged row says that fewer are in it, some are there.
+        // In index order. If a damaged row understates the index, some are already there.
         let sql = "INSERT OR IGNORE INTO entry_id (hash, seq) VALUES (?1, ?2)";
         let mut statement = connection.prepare_cached(sql)?;
         for (hash, seq) in std::mem::take(&mut self.entries) {
@@ -132,21 +135,21 @@ impl Recent {
     }
 }
 
-/// Takes the ids of the entries up to a place out of the index.
+/// Removes the ids of the entries up to a row id from the index.
 pub(super) fn remove(connection: &Connection, key: i64, last: i64) -> Result<()> {
     let sql = "DELETE FROM entry_id WHERE (hash, seq) IN (SELECT id_hash, place & 4294967295 \
                FROM entry WHERE place > ?1 AND place <= ?2)";
-    connection.prepare_cached(sql)?.execute([place(key, 0), last])?;
+    connection.prepare_cached(sql)?.execute([row_id(key, 0), last])?;
     Ok(())
 }
 
 pub(super) fn remove_all(connection: &Connection, key: i64) -> Result<()> {
     let sql = "DELETE FROM entry_id WHERE hash >= ?1 AND hash <= ?2";
-    connection.execute(sql, [place(key, 0), read::last_place(key)])?;
+    connection.execute(sql, [row_id(key, 0), read::last_row_id(key)])?;
     Ok(())
 }
 
-/// What is wrong with the index: entries that cannot be looked up, and ids of entries that are not there.
+/// Returns the problems of the index: entries that cannot be looked up, and ids of missing entries.
 pub(super) fn check(connection: &Connection) -> Result<Vec<String>> {
     let sql = "SELECT e.place, e.id, e.id_hash, s.ids_until, EXISTS (SELECT 1 FROM entry_id i \
                WHERE i.hash = e.id_hash AND i.seq = e.place & 4294967295) \
@@ -155,13 +158,13 @@ pub(super) fn check(connection: &Connection) -> Result<Vec<String>> {
     let mut rows = statement.query([])?;
     let (mut lost, mut first, mut there) = (0_u64, None, 0_i64);
     while let Some(row) = rows.next()? {
-        let place: i64 = row.get(0)?;
+        let row_id: i64 = row.get(0)?;
         let id = EntryId::from(read::optional_text(row, 1)?.unwrap_or_default());
         let is_indexed: bool = row.get(4)?;
         there += i64::from(is_indexed);
         let until = row.get_ref(3)?.as_i64().unwrap_or(0).unsigned_abs();
-        let is_hash = row.get_ref(2)?.as_i64() == Ok(id_hash(place >> SEQ_BITS, &id));
-        if !is_hash || (!is_indexed && read::seq_of(place) <= until) {
+        let is_hash = row.get_ref(2)?.as_i64() == Ok(id_hash(row_id >> SEQ_BITS, &id));
+        if !is_hash || (!is_indexed && read::seq_of(row_id) <= until) {
             lost += 1;
             first = first.or(Some(id));
         }
@@ -173,7 +176,7 @@ pub(super) fn check(connection: &Connection) -> Result<Vec<String>> {
     let all: i64 = connection.query_row("SELECT count(*) FROM entry_id", [], |row| row.get(0))?;
     if all != there {
         let more = all - there;
-        lines.push(format!("the index of ids has {more} ids of entries that are not there"));
+        lines.push(format!("the index of ids has {more} ids of entries that do not exist"));
     }
     Ok(lines)
 }

@@ -1,5 +1,6 @@
-//! The journal (`-wal`) as a file of bytes, for what SQLite cannot do with it: making sure that it is on
-//! disk, and giving it its length in advance. Called with the lock for writing held; knows nothing of what is in it.
+//! Operations on the journal (`-wal`) as a file of bytes that SQLite does not offer: making sure
+//! that it is on disk, and allocating its length in advance. Called with the write lock held; knows
+//! nothing about the content.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -8,11 +9,11 @@ use std::path::Path;
 
 const PIECE: usize = 64 << 10;
 
-/// Writes every byte over with itself and syncs the file. The bytes are the same before and after, so
-/// whoever reads meanwhile sees no difference.
+/// Overwrites every byte with itself and syncs the file. The content does not change, so readers
+/// notice nothing.
 pub(super) fn renew(path: &Path) -> io::Result<()> {
     let file = match OpenOptions::new().read(true).write(true).open(path) {
-        // Another process was the last to close the file, and took the journal away.
+        // Another process was the last to close the file, and removed the journal.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };
@@ -27,8 +28,8 @@ pub(super) fn renew(path: &Path) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Writes zeros behind the end, up to this length, and syncs the file. SQLite takes a page of zeros for
-/// the end of the journal: its sum does not fit.
+/// Appends zeros up to this length and syncs the file. SQLite treats a page of zeros as the end of
+/// the journal: its checksum does not match.
 pub(super) fn lengthen(path: &Path, bytes: u64) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
     let mut at = file.metadata()?.len();

@@ -1,5 +1,5 @@
-//! The copy that is made of a file before it is brought to this version. It has its name only when it is
-//! whole; one that is there already counts only if it is whole and of the same content.
+//! The copy of a file that is made before a migration. It gets its name only when it is complete;
+//! an existing copy is reused only if it is complete and has the same content.
 
 use std::path::{Path, PathBuf};
 
@@ -8,12 +8,12 @@ use rusqlite::types::ValueRef;
 
 use super::connection;
 use super::schema::{self, migration_failed};
-use crate::new_file::{beside, folder_of, is_being_written, is_part};
+use crate::new_file::{folder_of, is_being_written, is_part, with_suffix};
 use crate::{NewFile, NewFileError, Readers, StoreError};
 
 const COPIES_MAX: usize = 1000;
 
-/// Makes a copy of the file as it is, beside it, unless there is one.
+/// Copies the file next to itself, unless there is such a copy.
 pub(super) fn make(connection: &Connection, path: &Path, version: usize) -> Result<(), StoreError> {
     let failed = |copy: &Path, reason: String| {
         migration_failed(path, &format!("the copy {} cannot be made: {reason}", copy.display()))
@@ -21,7 +21,7 @@ pub(super) fn make(connection: &Connection, path: &Path, version: usize) -> Resu
     for number in 1..=COPIES_MAX {
         let copy = copy_path(path, version, number);
         let new = match NewFile::begin(&copy, Readers::Owner) {
-            // Made by an attempt that did not get further, or by somebody else.
+            // Made by an interrupted migration, or by another process.
             Err(NewFileError::Exists(_)) if is_same(connection, &copy, version) => return Ok(()),
             Err(NewFileError::Exists(_)) => continue,
             begun => begun.map_err(|error| failed(&copy, error.to_string()))?,
@@ -38,21 +38,23 @@ pub(super) fn make(connection: &Connection, path: &Path, version: usize) -> Resu
     Err(migration_failed(path, "there are too many copies of it (.bak); move them away"))
 }
 
-/// The first copy of a version is `FILE.v3.bak`, others are `FILE.v3.2.bak` and so on.
+/// Returns the path of a copy: `FILE.v3.bak` for the first copy of version 3, then `FILE.v3.2.bak`
+/// and so on.
 fn copy_path(path: &Path, version: usize, number: usize) -> PathBuf {
     match number {
-        1 => beside(path, &format!(".v{version}.bak")),
-        _ => beside(path, &format!(".v{version}.{number}.bak")),
+        1 => with_suffix(path, &format!(".v{version}.bak")),
+        _ => with_suffix(path, &format!(".v{version}.{number}.bak")),
     }
 }
 
-/// Whether a file is a whole copy of what the connection sees. An error means that it is not.
+/// Returns whether a file is a complete copy of what the connection sees. An error means that it is
+/// not.
 fn is_same(connection: &Connection, copy: &Path, version: usize) -> bool {
     let same = || -> Option<bool> {
         if !connection::is_settled(copy) || copy.symlink_metadata().ok()?.is_symlink() {
             return None;
         }
-        let other = connection::open_frozen(copy).ok()?;
+        let other = connection::open_immutable(copy).ok()?;
         schema::check(&other, copy, version).ok()?;
         let is_version = schema::version_of(&other).ok()? == version;
         let is_whole = connection::run_pragma(&other, "PRAGMA integrity_check(1)").ok()? == "ok";
@@ -74,7 +76,7 @@ fn content(connection: &Connection) -> rusqlite::Result<blake3::Hash> {
             for column in 0..columns {
                 match row.get_ref(column)? {
                     ValueRef::Integer(number) => hasher.update(&number.to_le_bytes()),
-                    // A hash of its own, so that no two values run together.
+                    // Hashed separately, so that adjacent values cannot be confused.
                     value => hasher.update(blake3::hash(value.as_bytes()?).as_bytes()),
                 };
             }
@@ -83,12 +85,13 @@ fn content(connection: &Connection) -> rusqlite::Result<blake3::Hash> {
     Ok(hasher.finalize())
 }
 
-/// The copies that migrations left beside a file, whole or not. One that is being written is not among them.
+/// Returns the copies that migrations left next to a file, complete or not, except those being
+/// written.
 pub(super) fn old_copies(path: &Path) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let files = folder_of(path).read_dir().into_iter().flatten().flatten();
     let is_copy = |other: &str| {
-        // What a killed process left of a copy begins with a dot.
+        // The incomplete copy of a killed process starts with a dot.
         let other = other.strip_prefix('.').filter(|_| is_part(other)).unwrap_or(other);
         other.strip_prefix(name).is_some_and(is_copy_ending)
     };
@@ -99,8 +102,8 @@ pub(super) fn old_copies(path: &Path) -> Vec<PathBuf> {
     copies
 }
 
-/// Whether a name that begins as the store's ends as a copy: `.v3.bak`, `.v3.2.bak`, and what a copy that was
-/// not finished is called.
+/// Returns whether the rest of a file name after the store's name is that of a copy: `.v3.bak`,
+/// `.v3.2.bak`, or an incomplete copy.
 fn is_copy_ending(ending: &str) -> bool {
     let Some((version, rest)) = ending.strip_prefix(".v").and_then(|rest| rest.split_once('.'))
     else {

@@ -1,5 +1,5 @@
-//! Questions to the file. A row is read as it is, however damaged: whoever decodes it finds out. Called
-//! with a reader's connection, or with the writer's inside its transaction.
+//! Read queries. A row is returned as it is, however damaged; decoding detects damage. Used with a
+//! reader's connection, or with the writer's inside its transaction.
 
 use std::cmp::Ordering;
 
@@ -7,15 +7,15 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 
-use crate::backend::{Brief, Head, Landmark, State, Way};
+use crate::backend::{BranchPoint, Direction, OutlineRow, SessionStatus, State};
 use crate::model::{ProjectScope, Seq, TokenCount};
 use crate::plan::Tail;
 use crate::row::{Encoding, Record, Row, Speaker};
 use crate::{OutlineEntry, SessionId};
 
-/// How many bits of a place are the number of an entry.
+/// Number of low bits of a row id that hold the number of an entry.
 pub(super) const SEQ_BITS: u32 = 32;
-/// A page ends after about so many bytes of records.
+/// A page ends after about this many bytes of records.
 const PAGE_BYTES: usize = 8 << 20;
 /// The columns of an entry, in the order of [`row`].
 const COLUMNS: &str = "place, id, parent, type, time, speaker, speaker_name, bytes, tokenizer, \
@@ -29,7 +29,7 @@ pub(super) struct SessionRow {
     pub(super) state: State,
     pub(super) created_at: i64,
     pub(super) names_parents: bool,
-    /// The index of ids has the entries up to this one.
+    /// The last entry that is in the id index.
     pub(super) ids_until: Seq,
     pub(super) project: Option<String>,
 }
@@ -41,16 +41,16 @@ pub(super) struct Newest {
     pub(super) stored_at: i64,
 }
 
-pub(super) fn place(key: i64, seq: Seq) -> i64 {
+pub(super) fn row_id(key: i64, seq: Seq) -> i64 {
     (key << SEQ_BITS) | i64::try_from(seq).unwrap_or(i64::MAX).min(i64::from(u32::MAX))
 }
 
-pub(super) fn seq_of(place: i64) -> Seq {
-    (place & i64::from(u32::MAX)).unsigned_abs()
+pub(super) fn seq_of(row_id: i64) -> Seq {
+    (row_id & i64::from(u32::MAX)).unsigned_abs()
 }
 
-/// No changed bit makes one of these codes of another: a session is never hidden by an accident, nor taken
-/// away as what an import left behind.
+/// Returns the stored code of a state. No single-bit error turns one code into another, so that no
+/// session is hidden or deleted by accident.
 pub(super) fn state_code(state: State) -> i64 {
     match state {
         State::Open => 0,
@@ -59,8 +59,7 @@ pub(super) fn state_code(state: State) -> i64 {
     }
 }
 
-/// The state of a session, by the column with this number. A code that nobody wrote is damage, and the
-/// session is shown.
+/// Reads the state of a session. An unknown code is damage, and the session is treated as open.
 pub(super) fn state_at(row: &rusqlite::Row<'_>, column: usize) -> State {
     let code = row.get::<_, i64>(column).ok();
     let is_meant = |state: &State| code == Some(state_code(*state));
@@ -85,8 +84,11 @@ pub(super) fn session(connection: &Connection, id: &SessionId) -> Result<Option<
     Ok(found.filter(|session| session.state != State::Deleting))
 }
 
-/// The open sessions of a scope with their keys, in no order.
-pub(super) fn heads(connection: &Connection, scope: &ProjectScope) -> Result<Vec<(Head, i64)>> {
+/// Returns the open sessions of a scope with their keys, unsorted.
+pub(super) fn statuses(
+    connection: &Connection,
+    scope: &ProjectScope,
+) -> Result<Vec<(SessionStatus, i64)>> {
     let sql = "SELECT s.id, s.created_at, s.key, e.place, e.id, e.link, e.stored_at, s.project \
                FROM session s LEFT JOIN entry e ON e.place = (SELECT n.place FROM entry n \
                  WHERE n.place > s.key << ?1 AND n.place < (s.key + 1) << ?1 \
@@ -96,23 +98,23 @@ pub(super) fn heads(connection: &Connection, scope: &ProjectScope) -> Result<Vec
     let hidden = (state_code(State::Importing), state_code(State::Deleting));
     let (is_any, project) = scope.values();
     let values = params![SEQ_BITS, hidden.0, hidden.1, is_any, project];
-    let heads = statement.query_map(values, |row| {
+    let statuses = statement.query_map(values, |row| {
         let created_at: i64 = row.get(1)?;
-        let place: Option<i64> = row.get(3)?;
+        let row_id: Option<i64> = row.get(3)?;
         let link: Option<Vec<u8>> = row.get(5)?;
         let link = link.and_then(|link| link.try_into().ok()).map(ChainLink::from_bytes);
-        let head = row.get::<_, String>(0)?.parse::<SessionId>().ok().map(|id| Head {
+        let status = row.get::<_, String>(0)?.parse::<SessionId>().ok().map(|id| SessionStatus {
             id,
             created_at,
             updated_at: row.get::<_, Option<i64>>(6).ok().flatten().unwrap_or(created_at),
-            seq: place.map_or(0, seq_of),
+            seq: row_id.map_or(0, seq_of),
             tail: row.get::<_, Option<String>>(4).ok().flatten().map(EntryId::from),
             link: link.unwrap_or(ChainLink::START),
             project: optional_text(row, 7).unwrap_or_default(),
         });
-        Ok(head.map(|head| (head, row.get::<_, i64>(2).unwrap_or(0))))
+        Ok(status.map(|status| (status, row.get::<_, i64>(2).unwrap_or(0))))
     })?;
-    heads.filter_map(Result::transpose).collect()
+    statuses.filter_map(Result::transpose).collect()
 }
 
 pub(super) fn newest(connection: &Connection, key: i64) -> Result<Option<Newest>> {
@@ -130,8 +132,8 @@ pub(super) fn newest(connection: &Connection, key: i64) -> Result<Option<Newest>
     statement.query_row(bounds(key), read).optional()
 }
 
-/// The last entry that a session is known to have had, and its link; noted whenever the session's row is
-/// written anyway.
+/// Returns the last recorded entry of a session and its link. It is recorded whenever the session's
+/// row is written anyway.
 pub(super) fn anchor(connection: &Connection, key: i64) -> Result<Option<(Seq, ChainLink)>> {
     let sql = "SELECT anchor_seq, anchor_link FROM session WHERE key = ?1 AND anchor_seq > 0";
     let mut statement = connection.prepare_cached(sql)?;
@@ -150,26 +152,26 @@ pub(super) fn tail(connection: &Connection, session: &SessionRow) -> Result<Tail
     })
 }
 
-/// Entries of a session have places after the first and up to the second.
+/// Returns the exclusive lower and inclusive upper bound of a session's row ids.
 pub(super) fn bounds(key: i64) -> (i64, i64) {
-    (place(key, 0), last_place(key))
+    (row_id(key, 0), last_row_id(key))
 }
 
-/// No entry of a session has a place behind this one.
-pub(super) fn last_place(key: i64) -> i64 {
-    place(key, Seq::from(u32::MAX))
+/// Returns the highest possible row id of a session.
+pub(super) fn last_row_id(key: i64) -> i64 {
+    row_id(key, Seq::from(u32::MAX))
 }
 
 pub(super) fn rows(connection: &Connection, key: i64, after: Seq, limit: usize) -> Page {
-    page(connection, key, Way::Forth, after, limit)
+    page(connection, key, Direction::Forward, after, limit)
 }
 
-pub(super) fn briefs(
+pub(super) fn outline_rows(
     connection: &Connection,
     key: i64,
     after: Seq,
     limit: usize,
-) -> Result<Vec<Brief>> {
+) -> Result<Vec<OutlineRow>> {
     let sql = "SELECT place, id, parent, type FROM entry WHERE place > ?1 AND place <= ?2 \
                ORDER BY place LIMIT ?3";
     let mut statement = connection.prepare_cached(sql)?;
@@ -178,49 +180,55 @@ pub(super) fn briefs(
         let parent = row.get::<_, Option<i64>>(2)?.map(i64::unsigned_abs);
         Ok((OutlineEntry { number, id, type_name: text(row, 3)?.into() }, parent))
     };
-    statement.query_map((place(key, after), last_place(key), signed(limit)), read)?.collect()
+    statement.query_map((row_id(key, after), last_row_id(key), signed(limit)), read)?.collect()
 }
 
-/// The condition is that of the index, word for word: else the whole session would be read.
-const LANDMARKS: &str = "SELECT place, parent, type FROM entry \
+/// The condition must be literally that of the index; otherwise the whole session would be read.
+const BRANCH_POINTS: &str = "SELECT place, parent, type FROM entry \
     WHERE (type = 'team_task' OR parent IS NOT (place & 4294967295) - 1) \
     AND place > ?1 AND place <= ?2 ORDER BY place DESC LIMIT ?3";
 
-pub(super) fn landmarks(
+pub(super) fn branch_points(
     connection: &Connection,
     key: i64,
     from: Seq,
     limit: usize,
-) -> Result<Vec<Landmark>> {
-    let mut statement = connection.prepare_cached(LANDMARKS)?;
+) -> Result<Vec<BranchPoint>> {
+    let mut statement = connection.prepare_cached(BRANCH_POINTS)?;
     let read = |row: &rusqlite::Row<'_>| {
-        Ok(Landmark {
+        Ok(BranchPoint {
             seq: seq_of(row.get(0)?),
             parent: row.get::<_, Option<i64>>(1)?.map(i64::unsigned_abs),
-            is_task: text(row, 2)? == Landmark::TASK,
+            is_task: text(row, 2)? == BranchPoint::TASK,
         })
     };
-    statement.query_map((place(key, 0), place(key, from), signed(limit)), read)?.collect()
+    statement.query_map((row_id(key, 0), row_id(key, from), signed(limit)), read)?.collect()
 }
 
-/// Rows up to the first that the database could not give, and its error. There may be fewer than were
-/// asked for, and more behind them.
+/// Rows up to the first one that the database could not return, and its error. There may be fewer
+/// than requested although there are more.
 pub(super) struct Page {
     pub(super) rows: Vec<Row>,
     pub(super) error: Option<rusqlite::Error>,
 }
 
-pub(super) fn page(connection: &Connection, key: i64, way: Way, from: Seq, limit: usize) -> Page {
-    let (bounds, order) = match way {
-        Way::Forth => ((place(key, from), last_place(key)), Ordering::Less),
-        Way::Back => ((place(key, 0), place(key, from)), Ordering::Greater),
+pub(super) fn page(
+    connection: &Connection,
+    key: i64,
+    direction: Direction,
+    from: Seq,
+    limit: usize,
+) -> Page {
+    let (bounds, order) = match direction {
+        Direction::Forward => ((row_id(key, from), last_row_id(key)), Ordering::Less),
+        Direction::Backward => ((row_id(key, 0), row_id(key, from)), Ordering::Greater),
     };
     let mut rows = Vec::new();
     let error = collect(connection, bounds, limit, order, &mut rows).err();
     Page { rows, error }
 }
 
-/// Reads entries between two places. `order` is how a row compares with the one behind it.
+/// Reads the entries between two row ids. `order` is how each row compares with the next.
 fn collect(
     connection: &Connection,
     (low, high): (i64, i64),
@@ -237,17 +245,17 @@ fn collect(
     let mut found = statement.query((low, high, signed(limit)))?;
     let (mut before, mut bytes) = (None, 0);
     while let Some(one) = found.next()? {
-        let place: i64 = one.get(0)?;
-        // A damaged tree gives rows in any order, and whoever reads page by page would never end.
-        let is_inside = low < place && place <= high;
-        if !is_inside || before.is_some_and(|before: i64| before.cmp(&place) != order) {
+        let row_id: i64 = one.get(0)?;
+        // A damaged B-tree returns rows in any order, and reading page by page would never end.
+        let is_inside = low < row_id && row_id <= high;
+        if !is_inside || before.is_some_and(|before: i64| before.cmp(&row_id) != order) {
             let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
-            let reason = "an entry stands out of order".to_owned();
+            let reason = "an entry is out of order".to_owned();
             return Err(rusqlite::Error::SqliteFailure(corrupt, Some(reason)));
         }
-        before = Some(place);
+        before = Some(row_id);
         let row = row(one)?;
-        // Pages end by size, too, as they are stored and as they will be: a file may have large entries.
+        // Pages are also limited by size, stored and decompressed: a file may have large entries.
         let expanded = usize::try_from(row.record.bytes).unwrap_or(usize::MAX);
         bytes = row.record.body.len().max(expanded).saturating_add(bytes);
         into.push(row);
@@ -258,13 +266,13 @@ fn collect(
     Ok(())
 }
 
-pub(super) fn one(connection: &Connection, place: i64) -> Result<Option<Row>> {
+pub(super) fn one(connection: &Connection, row_id: i64) -> Result<Option<Row>> {
     let sql = format!("SELECT {COLUMNS} FROM entry WHERE place = ?1");
-    connection.prepare_cached(&sql)?.query_row([place], row).optional()
+    connection.prepare_cached(&sql)?.query_row([row_id], row).optional()
 }
 
 fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
-    let place: i64 = row.get(0)?;
+    let row_id: i64 = row.get(0)?;
     let tokenizer = optional_text(row, 8)?;
     let tokens = row.get::<_, Option<i64>>(9)?;
     let count = tokenizer.zip(tokens).map(|(tokenizer, tokens)| TokenCount {
@@ -280,13 +288,13 @@ fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
         speaker,
         bytes: row.get::<_, i64>(7)?.unsigned_abs(),
         count,
-        // A code that nobody wrote: the hash will not fit.
-        encoding: Encoding::of(row.get(11)?).unwrap_or(Encoding::Plain),
+        // For an unknown code the hash will not match.
+        encoding: Encoding::from_code(row.get(11)?).unwrap_or(Encoding::Plain),
         body: row.get(12)?,
         hash: RecordHash::from_bytes(bytes(row, 13)?),
     };
     Ok(Row {
-        seq: seq_of(place),
+        seq: seq_of(row_id),
         parent: row.get::<_, Option<i64>>(2)?.map(i64::unsigned_abs),
         stored_at: row.get(10)?,
         link: ChainLink::from_bytes(bytes(row, 14)?),
@@ -294,7 +302,7 @@ fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
     })
 }
 
-/// A text, with marks where bytes are no characters: it will not be the one in the record.
+/// Reads a text, with replacement characters for invalid bytes: it will not match the record.
 fn text(row: &rusqlite::Row<'_>, column: usize) -> Result<String> {
     Ok(optional_text(row, column)?.unwrap_or_default())
 }
@@ -308,7 +316,7 @@ pub(super) fn optional_text(row: &rusqlite::Row<'_>, column: usize) -> Result<Op
     })
 }
 
-/// 32 bytes; zeros where they are not: no hash is all zeros.
+/// Reads 32 bytes; zeros if they are invalid: no hash is all zeros.
 pub(super) fn bytes(row: &rusqlite::Row<'_>, column: usize) -> Result<[u8; 32]> {
     Ok(match row.get_ref(column)? {
         ValueRef::Blob(bytes) => bytes.try_into().unwrap_or([0; 32]),
@@ -329,7 +337,7 @@ mod tests {
     fn landmarks_are_found_by_their_index() {
         let connection = Connection::open_in_memory().unwrap();
         STEPS.iter().for_each(|step| connection.execute_batch(step).unwrap());
-        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {LANDMARKS}")).unwrap();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {BRANCH_POINTS}")).unwrap();
         let plan: Vec<String> =
             plan.query_map((0, 9, 1), |row| row.get(3)).unwrap().map(Result::unwrap).collect();
         assert_eq!(plan.len(), 1, "{plan:?}");

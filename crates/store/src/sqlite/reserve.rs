@@ -1,23 +1,23 @@
-//! Room that is kept for a full disk: a file beside the store that holds nothing. Redactions and
-//! deletions give it up when there is no other room left, so that a person can still take back what was
-//! said, and free space. It is created again when there is room.
+//! Reserves disk space for a full disk: a file without content next to the store. Redactions and
+//! deletions release it when no other space is left, so that people can still remove text and free
+//! space. It is created again when there is space.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::new_file::beside;
+use crate::new_file::with_suffix;
 
 const ENDING: &str = "-reserve";
-/// How much is kept: what the journal may hold that is not in the file yet, and a little to work with.
+/// Size of the reserve: the journal's content that is not in the file yet, and some working space.
 const BYTES: usize = 6 << 20;
-/// Only where so much is free: on a small disk the room is worth more to everybody else.
+/// Minimum free space: on a smaller disk no space is reserved.
 const FREE_MIN: u64 = 16 << 20;
 
-/// Creates the file if it is not there and the disk has room. The store works without it.
+/// Creates the file if it does not exist and the disk has space. The store works without it.
 pub(super) fn create(store: &Path) {
-    let path = beside(store, ENDING);
+    let path = with_suffix(store, ENDING);
     if path.symlink_metadata().is_ok_and(|about| about.len() >= BYTES as u64) {
         return;
     }
@@ -31,7 +31,7 @@ pub(super) fn create(store: &Path) {
     }
 }
 
-/// Has the file system set the blocks aside.
+/// Allocates the blocks of the file.
 fn allocate(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
@@ -46,7 +46,7 @@ fn allocate(path: &Path) -> io::Result<()> {
     file.write_all(&vec![0; BYTES])
 }
 
-/// Gives the room up. Says whether there was any.
+/// Releases the space. Returns whether there was any.
 pub(super) fn release(store: &Path) -> bool {
-    std::fs::remove_file(beside(store, ENDING)).is_ok()
+    std::fs::remove_file(with_suffix(store, ENDING)).is_ok()
 }

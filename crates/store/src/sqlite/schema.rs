@@ -1,4 +1,4 @@
-//! The tables, and how a file of an earlier version is brought to this one: step by step, each in one
+//! The tables, and the migration of files of earlier versions: step by step, each in one
 //! transaction, after a copy of the file was made.
 
 use std::collections::BTreeSet;
@@ -16,14 +16,15 @@ use super::{migration_copy, write};
 use crate::error::later_version;
 use crate::{Result, StoreError};
 
-/// `Tert` in ASCII: tells our files from others.
+/// `Tert` in ASCII: identifies files of this program.
 const APPLICATION_ID: i32 = 0x5465_7274;
 
-/// One step per version. A step that was published is never changed.
+/// One step per version. A published step is never changed.
 pub(super) const STEPS: [&str; 8] = [
-    // A place is the key of the session, shifted, and the number of the entry: one tree holds all
-    // entries, those of a session side by side. Ids are looked up by a hash, which keeps that tree
-    // small; texts are compared after. Keys are never used again, for the search index names places.
+    // The column `place` combines the key of the session, shifted, with the number of the entry:
+    // one B-tree holds all entries, those of a session next to each other. Ids are looked up by a
+    // hash, which keeps that index small, and compared as text afterwards. Keys are never reused,
+    // because the search index refers to places.
     "CREATE TABLE session (
         key INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE,
@@ -50,7 +51,7 @@ pub(super) const STEPS: [&str; 8] = [
         link BLOB NOT NULL
      ) STRICT;
      CREATE INDEX entry_by_id ON entry (id_hash);",
-    // The search index holds terms that we made: letters and digits with blanks between them.
+    // The search index holds our own terms: letters and digits, separated by spaces.
     "ALTER TABLE session ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;
      CREATE TABLE unindexed (session INTEGER PRIMARY KEY) STRICT;
      INSERT INTO unindexed SELECT key FROM session;
@@ -58,17 +59,17 @@ pub(super) const STEPS: [&str; 8] = [
         terms, content = '', detail = none, columnsize = 0, tokenize = 'ascii'
      );
      INSERT INTO words (words, rank) VALUES ('secure-delete', 1);",
-    // Few entries are landmarks, so the index is small and most appends do not touch it.
+    // Few entries are branch points, so the index is small and most appends do not touch it.
     "CREATE INDEX landmark ON entry (place)
         WHERE type = 'team_task' OR parent IS NOT (place & 4294967295) - 1;",
-    // Codes of which a changed bit makes no other.
+    // Codes that no single-bit error turns into each other.
     "UPDATE session SET state = CASE state WHEN 1 THEN 53 WHEN 2 THEN 90 ELSE state END;",
-    // The folder of the project that a session belongs to.
+    // The folder of the session's project.
     "ALTER TABLE session ADD COLUMN project TEXT;",
-    // The last entry that a session is known to have had, so that a cut end is noticed.
+    // The last recorded entry of a session, to detect missing entries at the end.
     "ALTER TABLE session ADD COLUMN anchor_seq INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE session ADD COLUMN anchor_link BLOB;",
-    // The index of ids lacks the newest entries of a session, so that most appends do not touch it.
+    // The id index lacks the newest entries of a session, so that most appends do not touch it.
     "CREATE TABLE entry_id (
         hash INTEGER NOT NULL,
         seq INTEGER NOT NULL,
@@ -79,8 +80,8 @@ pub(super) const STEPS: [&str; 8] = [
      ALTER TABLE session ADD COLUMN ids_until INTEGER NOT NULL DEFAULT 0;
      UPDATE session SET ids_until = coalesce((SELECT max(place) FROM entry
         WHERE place > key << 32 AND place < (key + 1) << 32), 0) & 4294967295;",
-    // The terms of recall: stems, common words apart, and whole identifiers with the marks inside them. The index is
-    // filled anew.
+    // The terms of recall: stems, marked common words, and whole identifiers with inner
+    // punctuation. The index is rebuilt.
     "DROP TABLE words;
      CREATE VIRTUAL TABLE words USING fts5(
         terms, content = '', detail = none, columnsize = 0, tokenize = \"ascii tokenchars '_./-\\@'\"
@@ -91,7 +92,7 @@ pub(super) const STEPS: [&str; 8] = [
 ];
 
 /// The tables that only a backup has.
-pub(super) const MANIFEST: [&str; 2] = [
+pub(super) const MANIFEST_TABLES: [&str; 2] = [
     "CREATE TABLE backup (version INTEGER NOT NULL, sessions INTEGER NOT NULL, \
      entries INTEGER NOT NULL, digest BLOB NOT NULL) STRICT",
     "CREATE TABLE backup_session (id TEXT PRIMARY KEY, entries INTEGER NOT NULL, \
@@ -100,7 +101,7 @@ pub(super) const MANIFEST: [&str; 2] = [
 
 pub(super) const VERSION: usize = STEPS.len();
 
-/// The [`digest`] of what the steps make.
+/// The [`digest`] of the current schema.
 const DIGEST: &str = "847b3ae5d46d47316415c3cfa64c09a03df5ebc75665dc3d797f18ea09aee6ff";
 
 pub(super) enum Found {
@@ -116,10 +117,10 @@ pub(super) fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
     Ok(is_current && (is_readonly || is_wal(connection, path)?))
 }
 
-/// Makes the tables in a new file, or brings an earlier version to this one.
+/// Creates the tables in a new file, or migrates an earlier version.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<()> {
     match look(connection, path)? {
-        // A copy that was made by a backup is not in WAL mode yet.
+        // A copy made by a backup is not in WAL mode yet.
         Found::Current if is_wal(connection, path)? => Ok(()),
         Found::Current => set_wal(connection, path),
         Found::Empty => {
@@ -135,9 +136,9 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<()> {
     }
 }
 
-/// Whether the beginning of the file says that it is a store of this version in WAL mode, and no journal
-/// may say otherwise. Asking the database is what a short command would spend its time on; in every
-/// other case it is asked.
+/// Returns whether the header of the file identifies a store of this version in WAL mode, and no
+/// journal can contradict it. Otherwise the database is queried, which would be most of the cost of
+/// a short command.
 pub(super) fn is_stamped(path: &Path) -> std::io::Result<bool> {
     if !connection::is_journal_empty(path) {
         return Ok(false);
@@ -148,8 +149,8 @@ pub(super) fn is_stamped(path: &Path) -> std::io::Result<bool> {
         let bytes = header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
         bytes.map(u32::from_be_bytes)
     };
-    // The places are those of the file format: versions for writing and reading, 2 for WAL; what
-    // `user_version` and `application_id` set.
+    // Offsets of the SQLite file format: write and read version (2 for WAL), `user_version` and
+    // `application_id`.
     let is_wal = header.starts_with(b"SQLite format 3\0") && header.get(18..20) == Some(&[2, 2]);
     let version = u32::try_from(VERSION).ok();
     let is_ours = number(68) == u32::try_from(APPLICATION_ID).ok();
@@ -158,7 +159,7 @@ pub(super) fn is_stamped(path: &Path) -> std::io::Result<bool> {
 
 pub(super) fn look(connection: &Connection, path: &Path) -> Result<Found> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    // Of one moment: another process may make the tables between two questions.
+    // Read in one transaction: another process may create the tables between two queries.
     let marks = connection.unchecked_transaction().and_then(|moment| {
         let marks = (number("application_id")?, number("user_version")?, number("schema_version")?);
         moment.finish().map(|()| marks)
@@ -166,7 +167,7 @@ pub(super) fn look(connection: &Connection, path: &Path) -> Result<Found> {
     let (application, version, schema) = marks.map_err(|error| cannot_open(path, &error))?;
     if application != i64::from(APPLICATION_ID) {
         let is_empty = application == 0 && version == 0 && schema == 0;
-        let reason = || "it was made by another program".to_owned();
+        let reason = || "it was created by another program".to_owned();
         return if is_empty { Ok(Found::Empty) } else { Err(not_a_store(path, reason())) };
     }
     match usize::try_from(version) {
@@ -187,9 +188,9 @@ pub(super) fn is_wal(connection: &Connection, path: &Path) -> Result<bool> {
     mode.map(|mode| mode == "wal").map_err(|error| cannot_open(path, &error))
 }
 
-/// Asks again what it has become: without the journal the promises of the store do not hold.
+/// Switches to WAL mode and checks the result: the store's guarantees depend on it.
 fn set_wal(connection: &Connection, path: &Path) -> Result<()> {
-    // SQLite does not wait here while another process looks at the new file.
+    // SQLite does not wait here while another process opens the new file.
     let until = Instant::now() + Duration::from_secs(BUSY_SECONDS);
     loop {
         match run_pragma(connection, "PRAGMA journal_mode = WAL") {
@@ -206,7 +207,7 @@ fn set_wal(connection: &Connection, path: &Path) -> Result<()> {
     }
 }
 
-/// Runs the steps that are missing. Another process may have been faster.
+/// Runs the missing steps. Another process may have run them already.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
     let failed =
         |error: rusqlite::Error| migration_failed(path, &problem(path, &error).to_string());
@@ -234,8 +235,8 @@ pub(super) fn copy_into(connection: &Connection, copy: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether the file has exactly our tables and indexes, of this version. A view or a trigger in the place
-/// of a table would run whatever somebody else wrote.
+/// Checks that the file has exactly the tables and indexes of this version. A view or trigger in
+/// place of a table could run foreign SQL.
 pub(super) fn check(connection: &Connection, path: &Path, version: usize) -> Result<()> {
     let found = schema_of(connection).map_err(|error| cannot_open(path, &error))?;
     if version == VERSION && digest(&found) == DIGEST {
@@ -248,7 +249,8 @@ pub(super) fn check(connection: &Connection, path: &Path, version: usize) -> Res
     Ok(())
 }
 
-/// What the steps up to a version make. Running them takes longer than a short command does.
+/// Returns the schema that the steps up to a version create. Running them takes longer than a short
+/// command.
 fn schema_made(version: usize) -> rusqlite::Result<Schema> {
     let new = Connection::open_in_memory()?;
     STEPS.iter().take(version).try_for_each(|step| new.execute_batch(step))?;
@@ -266,21 +268,22 @@ fn digest(schema: &Schema) -> String {
 
 type Schema = BTreeSet<String>;
 
-/// Those of a file, without those of a manifest. More than we ever have are not read.
+/// Returns the schema of a file without the manifest. Reads at most more entries than a store ever
+/// has.
 fn schema_of(connection: &Connection) -> rusqlite::Result<Schema> {
     let sql =
         "SELECT coalesce(substr(sql, 1, 4096), type || ' ' || name) FROM sqlite_schema LIMIT 64";
     let mut statement = connection.prepare(sql)?;
     let found = statement.query_map([], |row| row.get::<_, String>(0))?;
     let is_ours = |sql: &rusqlite::Result<String>| {
-        sql.as_ref().map_or(true, |sql| !MANIFEST.contains(&sql.as_str()))
+        sql.as_ref().map_or(true, |sql| !MANIFEST_TABLES.contains(&sql.as_str()))
     };
     found.filter(is_ours).collect()
 }
 
 pub(super) fn migration_failed(path: &Path, reason: &str) -> StoreError {
-    let place = path.display().to_string();
-    StoreError::SessionMigrationFailed { place, reason: reason.to_owned() }
+    let location = path.display().to_string();
+    StoreError::SessionMigrationFailed { location, reason: reason.to_owned() }
 }
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
-//! The statements that write entries: new ones, what a redaction leaves of old ones, and counts. Called by the
-//! desk and the store inside a transaction.
+//! The statements that write entries: new ones, the remainders of purged ones, and token counts.
+//! Called inside a transaction.
 
 use rusqlite::{Connection, ErrorCode, params};
 use tertulia_session::EntryId;
 
 use super::connection::is_busy;
-use super::desk::Open;
 use super::ids::{Recent, id_hash};
-use super::read::{self, SessionRow, place};
-use super::words;
+use super::read::{self, SessionRow, row_id};
+use super::search_index;
+use super::write_connection::Open;
 use crate::backend::State;
 use crate::clock::now_millis;
 use crate::model::TokenCount;
-use crate::plan::{Batch, Placed, Plan, what_is_left};
+use crate::plan::{Batch, Plan, PlannedEntry, purged_records};
 use crate::row::{Encoding, Prepared, Record, Row, over_compressed};
 
-/// Inserts what a plan adds to a session, and says in the file what changed with it.
+/// Inserts the new entries of a plan and updates the session.
 pub(super) fn write(
     connection: &Connection,
     open: &mut Open,
@@ -27,11 +27,11 @@ pub(super) fn write(
     }
     let key = open.session.key;
     let now = now_millis();
-    for placed in &plan.new {
-        if let Some(prepared) = batch.records.get(placed.index) {
+    for planned in &plan.new {
+        if let Some(prepared) = batch.records.get(planned.index) {
             let hash = id_hash(key, &prepared.record.id);
-            insert(connection, INSERT, (key, hash), placed, prepared, now)?;
-            open.recent.push(placed.seq, hash);
+            insert(connection, INSERT, (key, hash), planned, prepared, now)?;
+            open.recent.push(planned.seq, hash);
         }
     }
     open.recent.index_if_many(connection, &mut open.session)?;
@@ -39,27 +39,27 @@ pub(super) fn write(
         let sql = "UPDATE session SET names_parents = 1 WHERE key = ?1";
         connection.prepare_cached(sql)?.execute([key])?;
     }
-    // What is being imported is indexed once it is seen.
+    // Imported entries are indexed once they are visible.
     if !open.is_marked && open.session.state == State::Open {
-        words::mark(connection, key)?;
+        search_index::mark(connection, key)?;
         open.is_marked = true;
     }
     Ok(())
 }
 
-/// Inserts the only entry of a plan in a transaction of its own, unless an id of the index may be the same or
-/// another process has written. Says whether it did.
+/// Inserts the only entry of a plan in its own transaction, unless the id may already be in the
+/// index or another process has written. Returns whether it did.
 pub(super) fn write_alone(
     connection: &Connection,
     open: &mut Open,
     hash: i64,
-    placed: &Placed,
+    planned: &PlannedEntry,
     prepared: &Prepared,
 ) -> rusqlite::Result<bool> {
     let key = open.session.key;
-    match insert(connection, INSERT_NEW, (key, hash), placed, prepared, now_millis()) {
+    match insert(connection, INSERT_NEW, (key, hash), planned, prepared, now_millis()) {
         Ok(()) => {
-            open.recent.push(placed.seq, hash);
+            open.recent.push(planned.seq, hash);
             Ok(true)
         }
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
@@ -70,15 +70,16 @@ pub(super) fn write_alone(
     }
 }
 
-/// The values are those of [`insert`], in the order of the columns. A short text is found sooner among the
-/// statements that are kept.
+/// The values are those of [`insert`], in column order. A short SQL text is found faster in the
+/// statement cache.
 macro_rules! insert_entry {
     ($link:literal) => {
         concat!("INSERT INTO entry VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,", $link, ")")
     };
 }
 const INSERT: &str = insert_entry!("?");
-/// Without a link, which no entry may be, where the index has an id with the same hash.
+/// Inserts NULL as the link, which violates a constraint, if the index has an id with the same
+/// hash.
 const INSERT_NEW: &str =
     insert_entry!("CASE WHEN EXISTS (SELECT 1 FROM entry_id WHERE hash = ?3) THEN NULL ELSE ? END");
 
@@ -86,16 +87,16 @@ fn insert(
     connection: &Connection,
     sql: &str,
     (key, hash): (i64, i64),
-    placed: &Placed,
+    planned: &PlannedEntry,
     prepared: &Prepared,
     now: i64,
 ) -> rusqlite::Result<()> {
     let record = &prepared.record;
     let inserted = connection.prepare_cached(sql)?.execute(params![
-        place(key, placed.seq),
+        row_id(key, planned.seq),
         record.id.as_str(),
         hash,
-        placed.parent.map(u64::cast_signed),
+        planned.parent.map(u64::cast_signed),
         &*record.type_name,
         record.time,
         record.speaker.as_ref().map(|speaker| &*speaker.id),
@@ -107,13 +108,13 @@ fn insert(
         record.encoding.code(),
         record.body,
         record.hash.as_bytes(),
-        placed.link.as_bytes(),
+        planned.link.as_bytes(),
     ]);
     inserted.map(drop)
 }
 
-/// Takes the bytes of all that is hidden out of the file and out of the search index. Says whether
-/// there were any.
+/// Removes the bytes of everything that is hidden from the file and from the search index. Returns
+/// whether there were any.
 pub(super) fn purge(connection: &Connection, session: &SessionRow) -> rusqlite::Result<bool> {
     let mut rows = Vec::new();
     loop {
@@ -128,14 +129,14 @@ pub(super) fn purge(connection: &Connection, session: &SessionRow) -> rusqlite::
         rows.extend(page.rows);
     }
     let indexed = indexed_until(connection, session.key)?;
-    let left = what_is_left(rows);
+    let left = purged_records(rows);
     for (seq, before, record) in &left {
-        let place = place(session.key, *seq);
+        let row_id = row_id(session.key, *seq);
         let before = before.as_ref().filter(|_| *seq <= indexed);
         if let Some(Ok(entry)) = before.map(Record::entry) {
-            words::remove(connection, place, &entry)?;
+            search_index::remove(connection, row_id, &entry)?;
         }
-        overwrite(connection, place, record)?;
+        overwrite(connection, row_id, record)?;
     }
     Ok(!left.is_empty())
 }
@@ -146,11 +147,11 @@ fn indexed_until(connection: &Connection, key: i64) -> rusqlite::Result<u64> {
     Ok(until.unsigned_abs())
 }
 
-fn overwrite(connection: &Connection, place: i64, left: &Record) -> rusqlite::Result<()> {
+fn overwrite(connection: &Connection, row_id: i64, left: &Record) -> rusqlite::Result<()> {
     let sql = "UPDATE entry SET speaker = NULL, speaker_name = NULL, bytes = ?2, tokenizer = NULL, \
                tokens = NULL, encoding = ?3, record = ?4 WHERE place = ?1";
     connection.prepare_cached(sql)?.execute(params![
-        place,
+        row_id,
         left.bytes.cast_signed(),
         left.encoding.code(),
         left.body
@@ -158,7 +159,7 @@ fn overwrite(connection: &Connection, place: i64, left: &Record) -> rusqlite::Re
     Ok(())
 }
 
-/// Notes how many tokens entries have; those that are not there, or purged, are passed over.
+/// Stores token counts; missing and purged entries are skipped.
 pub(super) fn set_counts(
     connection: &Connection,
     session: &SessionRow,
@@ -170,24 +171,28 @@ pub(super) fn set_counts(
     for (entry, count) in counts {
         if let Some(known) = recent.find(connection, session.key, entry)? {
             let tokens = count.tokens.min(u64::from(u32::MAX)).cast_signed();
-            statement.execute(params![place(session.key, known.seq), &*count.tokenizer, tokens])?;
+            statement.execute(params![
+                row_id(session.key, known.seq),
+                &*count.tokenizer,
+                tokens
+            ])?;
         }
     }
     Ok(())
 }
 
-/// Stores records that earlier versions compressed more than may be expanded now as they are.
+/// Decompresses records that earlier versions compressed beyond the current limit.
 pub(super) fn expand_over_compressed(connection: &Connection) -> rusqlite::Result<()> {
     let sql = "SELECT place, bytes FROM entry WHERE encoding = ?1 AND bytes > 16 * length(record)";
     let mut statement = connection.prepare(sql)?;
     let rows =
         statement.query_map([Encoding::Zstd.code()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    for (place, bytes) in rows.collect::<rusqlite::Result<Vec<(i64, i64)>>>()? {
+    for (row_id, bytes) in rows.collect::<rusqlite::Result<Vec<(i64, i64)>>>()? {
         let sql = "SELECT record FROM entry WHERE place = ?1";
-        let body: Vec<u8> = connection.query_row(sql, [place], |row| row.get(0))?;
+        let body: Vec<u8> = connection.query_row(sql, [row_id], |row| row.get(0))?;
         if let Some(record) = over_compressed(bytes.unsigned_abs(), &body) {
             let sql = "UPDATE entry SET encoding = ?2, record = ?3 WHERE place = ?1";
-            connection.execute(sql, params![place, Encoding::Plain.code(), record])?;
+            connection.execute(sql, params![row_id, Encoding::Plain.code(), record])?;
         }
     }
     Ok(())

@@ -1,87 +1,88 @@
-//! Many who append, one who writes. Whoever comes first writes for all that have come by then, in one
-//! transaction and with one sync; then the next one does. So a lone writer pays for no other thread,
-//! and sixteen share their syncs. A thread of its own only fills the search index when it is quiet.
+//! Groups appends of many threads. The first thread writes for all that are waiting by then, in one
+//! transaction with one sync; then the next one does. So a lone writer needs no other thread, and
+//! sixteen threads share their syncs. A separate thread only fills the search index when the store
+//! is idle.
 
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::desk::{Desk, Request};
 use super::idle::Idle;
 use super::signal::Signal;
+use super::write_connection::{Request, WriteConnection};
 use crate::model::Appended;
 use crate::plan::Batch;
 use crate::{Outcome, Problem, Result, SessionId, StoreError};
 
-/// How many appends are stored together, at most.
+/// Maximum number of appends in a group.
 const GROUP_MAX: usize = 512;
-/// How many bytes, about.
+/// Approximate maximum size of a group in bytes.
 const GROUP_BYTES: usize = 8 << 20;
-/// How long is waited for those who appended together the last time.
+/// Time to wait for the threads that appended together the last time.
 const GATHER: Duration = Duration::from_micros(150);
 
 type Answer = Result<Appended>;
 
-/// The one connection that writes, and those who wait for it.
+/// The write connection and the appends that wait for it.
 pub(super) struct Writer {
     queue: Mutex<Queue>,
-    desk: Arc<Mutex<Desk>>,
+    connection: Arc<Mutex<WriteConnection>>,
     signal: Arc<Signal>,
     idle: Idle,
 }
 
 #[derive(Default)]
 struct Queue {
-    waiting: Vec<Arc<Ticket>>,
+    waiting: Vec<Arc<PendingAppend>>,
     has_leader: bool,
-    /// How many came together the last time.
+    /// Size of the last group.
     group: usize,
 }
 
-/// An append that waits.
-struct Ticket {
+/// A queued append.
+struct PendingAppend {
     request: Request,
-    turn: Mutex<Turn>,
+    state: Mutex<AppendState>,
     changed: Condvar,
 }
 
-/// What became of it.
-enum Turn {
-    Waits,
-    /// It is the one to write for all.
-    Leads,
+/// State of a queued append.
+enum AppendState {
+    Waiting,
+    /// Its thread writes for all.
+    Leading,
     Done(Answer),
 }
 
 impl Writer {
     pub(super) fn start(path: &Path, signal: Arc<Signal>) -> Result<Self> {
-        let desk = Arc::new(Mutex::new(Desk::open(path)?));
-        let idle = Idle::start(Arc::clone(&desk))?;
-        Ok(Self { queue: Mutex::default(), desk, signal, idle })
+        let connection = Arc::new(Mutex::new(WriteConnection::open(path)?));
+        let idle = Idle::start(Arc::clone(&connection))?;
+        Ok(Self { queue: Mutex::default(), connection, signal, idle })
     }
 
-    /// Appends, together with whoever else does.
+    /// Appends, together with other threads.
     pub(super) fn append(&self, session: &SessionId, batch: Batch) -> Answer {
         if let Some(answer) = self.append_alone(session, &batch) {
             return answer;
         }
         let request = Request { session: session.clone(), batch };
-        let (turn, changed) = (Mutex::new(Turn::Waits), Condvar::new());
-        let ticket = Arc::new(Ticket { request, turn, changed });
-        if !self.join(&ticket)
-            && let Some(answer) = ticket.wait()
+        let (state, changed) = (Mutex::new(AppendState::Waiting), Condvar::new());
+        let append = Arc::new(PendingAppend { request, state, changed });
+        if !self.join(&append)
+            && let Some(answer) = append.wait()
         {
             return answer;
         }
-        let group = Group { writer: self, tickets: self.gather() };
-        let requests: Vec<&Request> = group.tickets.iter().map(|one| &one.request).collect();
-        let answers = lock(&self.desk).append(&requests);
-        group.finish(&ticket, answers)
+        let group = Group { writer: self, appends: self.gather() };
+        let requests: Vec<&Request> = group.appends.iter().map(|one| &one.request).collect();
+        let answers = lock(&self.connection).append(&requests);
+        group.finish(&append, answers)
     }
 
-    /// Appends where nobody else does and nobody did the last time. Gives `None` if that cannot be done in the
-    /// short way.
+    /// Appends directly if nobody else does, or did the last time. Returns `None` if that is not
+    /// possible.
     fn append_alone(&self, session: &SessionId, batch: &Batch) -> Option<Answer> {
         {
             let mut queue = lock(&self.queue);
@@ -90,35 +91,36 @@ impl Writer {
             }
             queue.has_leader = true;
         }
-        let lead = Lead(self);
-        let answer = lock(&self.desk).append_alone(session, batch);
-        drop(lead);
+        let lone_writer = LoneWriter(self);
+        let answer = lock(&self.connection).append_alone(session, batch);
+        drop(lone_writer);
         if answer.is_some() {
-            self.tell();
+            self.notify();
         }
         answer
     }
 
-    /// Tells those who follow sessions, and who works when it is quiet.
-    fn tell(&self) {
+    /// Wakes the followers of sessions and the idle thread.
+    fn notify(&self) {
         self.signal.raise();
         self.idle.wake();
     }
 
-    /// Runs something between two groups.
-    pub(super) fn run<T>(&self, job: impl FnOnce(&mut Desk) -> Result<T>) -> Result<T> {
-        job(&mut lock(&self.desk))
+    /// Runs a job between two groups.
+    pub(super) fn run<T>(&self, job: impl FnOnce(&mut WriteConnection) -> Result<T>) -> Result<T> {
+        job(&mut lock(&self.connection))
     }
 
-    /// Queues up; says whether this one is to lead.
-    fn join(&self, ticket: &Arc<Ticket>) -> bool {
+    /// Joins the queue. Returns whether the caller is to write for all.
+    fn join(&self, append: &Arc<PendingAppend>) -> bool {
         let mut queue = lock(&self.queue);
-        queue.waiting.push(Arc::clone(ticket));
+        queue.waiting.push(Arc::clone(append));
         !std::mem::replace(&mut queue.has_leader, true)
     }
 
-    /// Takes those who wait. Those who were answered together come back together, a moment later.
-    fn gather(&self) -> Vec<Arc<Ticket>> {
+    /// Takes the waiting appends. Threads that were answered together come back together, a moment
+    /// later.
+    fn gather(&self) -> Vec<Arc<PendingAppend>> {
         let mut until = None;
         loop {
             let mut queue = lock(&self.queue);
@@ -132,7 +134,7 @@ impl Writer {
         }
     }
 
-    /// The first of those who came meanwhile is the next to lead.
+    /// Makes the first waiting thread the next leader.
     fn hand_over(&self, group: usize) {
         let next = {
             let mut queue = lock(&self.queue);
@@ -141,18 +143,18 @@ impl Writer {
             queue.waiting.first().cloned()
         };
         if let Some(next) = next {
-            next.tell(Turn::Leads);
+            next.set_state(AppendState::Leading);
         }
     }
 }
 
 impl Queue {
-    /// The first in the queue, up to the limits; at least one.
-    fn take(&mut self) -> Vec<Arc<Ticket>> {
+    /// Takes the first appends in the queue, up to the limits; at least one.
+    fn take(&mut self) -> Vec<Arc<PendingAppend>> {
         let mut bytes = 0;
-        let fits = |ticket: &&Arc<Ticket>| {
+        let fits = |append: &&Arc<PendingAppend>| {
             let fits = bytes < GROUP_BYTES;
-            bytes += ticket.request.batch.bytes();
+            bytes += append.request.batch.bytes();
             fits
         };
         let count = self.waiting.iter().take(GROUP_MAX).take_while(fits).count();
@@ -160,78 +162,79 @@ impl Queue {
     }
 }
 
-impl Ticket {
-    /// The answer, or `None` if this one is to lead.
+impl PendingAppend {
+    /// Waits for the answer; `None` if this thread is to write for all.
     fn wait(&self) -> Option<Answer> {
-        let turn = lock(&self.turn);
-        let waits = |turn: &mut Turn| matches!(turn, Turn::Waits);
-        let turn = self.changed.wait_while(turn, waits);
-        let mut turn = turn.unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *turn, Turn::Waits) {
-            Turn::Done(answer) => Some(answer),
-            Turn::Leads | Turn::Waits => None,
+        let state = lock(&self.state);
+        let waits = |state: &mut AppendState| matches!(state, AppendState::Waiting);
+        let state = self.changed.wait_while(state, waits);
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut *state, AppendState::Waiting) {
+            AppendState::Done(answer) => Some(answer),
+            AppendState::Leading | AppendState::Waiting => None,
         }
     }
 
-    fn tell(&self, news: Turn) {
-        *lock(&self.turn) = news;
+    fn set_state(&self, new: AppendState) {
+        *lock(&self.state) = new;
         self.changed.notify_one();
     }
 }
 
-/// The one who writes alone. However that ends, the queue goes on.
-struct Lead<'w>(&'w Writer);
+/// A lone writer. When it ends, for whatever reason, the queue continues.
+struct LoneWriter<'w>(&'w Writer);
 
-impl Drop for Lead<'_> {
+impl Drop for LoneWriter<'_> {
     fn drop(&mut self) {
         self.0.hand_over(1);
     }
 }
 
-/// A group that is being stored. However that ends, the queue goes on and everybody is answered.
+/// A group being stored. When it ends, for whatever reason, the queue continues and everybody gets
+/// an answer.
 struct Group<'w> {
     writer: &'w Writer,
-    tickets: Vec<Arc<Ticket>>,
+    appends: Vec<Arc<PendingAppend>>,
 }
 
 impl Group<'_> {
-    /// Hands over first: the next group is on its way while this one is told.
-    fn finish(mut self, mine: &Arc<Ticket>, answers: Vec<Answer>) -> Answer {
-        let tickets = std::mem::take(&mut self.tickets);
-        self.writer.hand_over(tickets.len());
+    /// Hands over first: the next group starts while the threads of this one get their answers.
+    fn finish(mut self, mine: &Arc<PendingAppend>, answers: Vec<Answer>) -> Answer {
+        let appends = std::mem::take(&mut self.appends);
+        self.writer.hand_over(appends.len());
         let mut own = None;
-        for (ticket, answer) in tickets.into_iter().zip(answers) {
-            if Arc::ptr_eq(&ticket, mine) {
+        for (append, answer) in appends.into_iter().zip(answers) {
+            if Arc::ptr_eq(&append, mine) {
                 own = Some(answer);
             } else {
-                ticket.tell(Turn::Done(answer));
+                append.set_state(AppendState::Done(answer));
             }
         }
-        self.writer.tell();
-        own.unwrap_or_else(|| Err(unanswered()))
+        self.writer.notify();
+        own.unwrap_or_else(|| Err(interrupted()))
     }
 }
 
 impl Drop for Group<'_> {
     fn drop(&mut self) {
-        // Empty once it was finished.
-        if self.tickets.is_empty() {
+        // Empty if it was finished.
+        if self.appends.is_empty() {
             return;
         }
-        let tickets = std::mem::take(&mut self.tickets);
-        self.writer.hand_over(tickets.len());
-        for ticket in tickets {
-            ticket.tell(Turn::Done(Err(unanswered())));
+        let appends = std::mem::take(&mut self.appends);
+        self.writer.hand_over(appends.len());
+        for append in appends {
+            append.set_state(AppendState::Done(Err(interrupted())));
         }
     }
 }
 
-fn unanswered() -> StoreError {
-    let problem = Problem::Database("the writer broke off".to_owned());
+fn interrupted() -> StoreError {
+    let problem = Problem::Database("the writer was interrupted".to_owned());
     StoreError::SessionWriteFailed { session: None, outcome: Outcome::Unknown, problem }
 }
 
-/// A thread that broke off leaves nothing half done here that others could not go on with.
+/// Locks a mutex. A panic leaves no state behind that others could not continue with.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
-//! The contract: one test per promise, run on every implementation.
+//! The contract: one test per guarantee, run on every implementation.
 
 mod appending;
+mod backups;
 mod branches;
-mod copies;
 mod following;
 mod listing;
 mod loading;
@@ -13,20 +13,20 @@ mod titles;
 mod verifying;
 mod versions;
 
-/// Runs promises on every kind of place.
-macro_rules! promises {
+/// Runs tests on every kind of store.
+macro_rules! contract_tests {
     ($($name:ident)*) => {
         mod sqlite {
-            $(#[test] fn $name() { super::$name(&crate::places::Place::sqlite()); })*
+            $(#[test] fn $name() { super::$name(&crate::test_stores::TestStore::sqlite()); })*
         }
         mod postgres {
             $(#[test] fn $name() {
-                if let Some(place) = crate::places::Place::postgres() { super::$name(&place); }
+                if let Some(fixture) = crate::test_stores::TestStore::postgres() { super::$name(&fixture); }
             })*
         }
         mod memory {
-            $(#[test] fn $name() { super::$name(&crate::places::Place::memory()); })*
+            $(#[test] fn $name() { super::$name(&crate::test_stores::TestStore::memory()); })*
         }
     };
 }
-pub(crate) use promises;
+pub(crate) use contract_tests;

@@ -1,4 +1,4 @@
-//! Entries in few words.
+//! Short notations for entries.
 
 use tertulia_session::{
     CompactionSummary, Entry, EntryId, EntryKind, Fields, Message, NewEntry, Recall, Redaction,
@@ -6,7 +6,7 @@ use tertulia_session::{
 };
 use tertulia_store::{Append, NewSession, SessionId, SessionStore};
 
-/// A message of ann under this id, after the entry of that id.
+/// Returns a message of ann with this id and parent.
 pub(crate) fn said(id: &str, parent: Option<&str>, text: &str) -> Entry {
     said_by("ann", id, parent, text)
 }
@@ -17,7 +17,7 @@ pub(crate) fn said_by(speaker: &str, id: &str, parent: Option<&str>, text: &str)
 }
 
 pub(crate) fn entry(id: &str, parent: Option<&str>, kind: EntryKind) -> Entry {
-    // With a salt of its own an entry comes back as it was stored.
+    // An entry with its own salt is loaded exactly as it was stored.
     let new = NewEntry::new(kind).at(Timestamp::from_millis(1_000_000));
     let new = new.salted(Salt::derive(&[7; 32], id));
     Entry { parent_id: parent.map(EntryId::from), ..new.with_id(EntryId::from(id)) }
@@ -31,7 +31,7 @@ pub(crate) fn redaction(id: &str, parent: Option<&str>, target: &str) -> Entry {
     entry(id, parent, EntryKind::Redaction(Redaction::new(&EntryId::from(target))))
 }
 
-/// A summary of all up to an entry.
+/// Returns a summary of everything up to an entry.
 pub(crate) fn summary(id: &str, parent: &str, covered: [&str; 2], kept: &str, text: &str) -> Entry {
     let summary = CompactionSummary {
         summary: text.into(),
@@ -55,7 +55,7 @@ pub(crate) fn summary(id: &str, parent: &str, covered: [&str; 2], kept: &str, te
     entry(id, Some(parent), EntryKind::CompactionSummary(Box::new(summary)))
 }
 
-/// A text that was put together from entries.
+/// A text that was recalled from entries.
 pub(crate) fn recall(id: &str, parent: &str, sources: &[&str], text: &str) -> Entry {
     let recall = Recall {
         text: text.into(),
@@ -82,19 +82,19 @@ pub(crate) fn id(text: &str) -> SessionId {
     text.parse::<SessionId>().unwrap()
 }
 
-/// A session of this name with these entries and nothing else.
+/// Creates a session of this name with only these entries.
 pub(crate) fn filled(store: &SessionStore, name: &str, entries: Vec<Entry>) -> SessionId {
     let mut import = tertulia_store::Import::begin(store).unwrap();
     entries.into_iter().for_each(|entry| import.push(entry).unwrap());
     import.finish(&NewSession { id: Some(id(name)) }).unwrap().id
 }
 
-/// Appends without expectations.
+/// Appends without an expected tail.
 pub(crate) fn append(store: &SessionStore, session: &SessionId, entries: Vec<Entry>) {
     store.append(session, Append::new(entries)).unwrap();
 }
 
-/// The ids, with a blank between them.
+/// Returns the ids, separated by spaces.
 pub(crate) fn ids<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> String {
     let ids: Vec<_> = entries.into_iter().map(|entry| entry.id.as_str()).collect();
     ids.join(" ")

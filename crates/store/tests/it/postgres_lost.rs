@@ -1,5 +1,5 @@
-//! Connections that are lost in the middle of appends: an append that returned is there once, one that
-//! did not says what became of it, and trying again is harmless.
+//! Connections lost in the middle of appends: an append that returned is stored once, a failed one reports
+//! its outcome, and a retry is harmless.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ fn is_lost(error: &StoreError) -> bool {
 }
 
 #[test]
-fn appends_whose_connections_are_killed_are_there_once_or_not_at_all() {
+fn appends_on_killed_connections_are_stored_once_or_not_at_all() {
     let Some(database) = Database::new() else { return };
     let store = SessionStore::open(&database.url()).unwrap();
     let session = filled(&store, "talk", chain(1));
@@ -40,13 +40,13 @@ fn appends_whose_connections_are_killed_are_there_once_or_not_at_all() {
         let writers: Vec<_> = (0..4)
             .map(|writer| {
                 let (store, session, count) = (store.clone(), session.clone(), &acknowledged);
-                scope.spawn(move || append_on_and_on(&store, &session, writer, count))
+                scope.spawn(move || append_until_stopped(&store, &session, writer, count))
             })
             .collect();
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
                 let before = acknowledged.load(Ordering::Relaxed);
-                database.ask(KILL);
+                database.query(KILL);
                 while acknowledged.load(Ordering::Relaxed) == before
                     && !is_over.load(Ordering::Relaxed)
                 {
@@ -58,11 +58,11 @@ fn appends_whose_connections_are_killed_are_there_once_or_not_at_all() {
         is_over.store(true, Ordering::Relaxed);
         kept
     });
-    all_are_there_once(&store, &session, &kept);
+    check_all_stored_once(&store, &session, &kept);
 }
 
 #[test]
-fn what_was_acknowledged_survives_crashes_of_the_server() {
+fn acknowledged_entries_survive_server_crashes() {
     let Some(server) = Server::start() else { return };
     let acknowledged = AtomicUsize::new(0);
     let store = SessionStore::open(&server.url()).unwrap();
@@ -71,24 +71,24 @@ fn what_was_acknowledged_survives_crashes_of_the_server() {
         let writers: Vec<_> = (0..4)
             .map(|writer| {
                 let (store, session, count) = (store.clone(), session.clone(), &acknowledged);
-                scope.spawn(move || append_on_and_on(&store, &session, writer, count))
+                scope.spawn(move || append_until_stopped(&store, &session, writer, count))
             })
             .collect();
         let is_over = || writers.iter().all(|writer| writer.is_finished());
         while !is_over() {
             let before = acknowledged.load(Ordering::Relaxed);
             server.crash();
-            // It has to do something before it crashes again.
+            // The server must do some work before it crashes again.
             while !is_over() && acknowledged.load(Ordering::Relaxed) < before + BETWEEN_CRASHES {
                 thread::sleep(Duration::from_millis(5));
             }
         }
         writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
-    all_are_there_once(&store, &session, &kept);
+    check_all_stored_once(&store, &session, &kept);
 }
 
-fn all_are_there_once(store: &SessionStore, session: &SessionId, kept: &[Vec<String>]) {
+fn check_all_stored_once(store: &SessionStore, session: &SessionId, kept: &[Vec<String>]) {
     let loaded = store.load(session, &Range::All).unwrap();
     let there: BTreeSet<_> = loaded.iter().map(|stored| stored.entry.id.as_str()).collect();
     assert_eq!(there.len(), loaded.len(), "an entry is there twice");
@@ -100,8 +100,8 @@ fn all_are_there_once(store: &SessionStore, session: &SessionId, kept: &[Vec<Str
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
 }
 
-/// The ids that were acknowledged.
-fn append_on_and_on(
+/// Returns the ids that were acknowledged.
+fn append_until_stopped(
     store: &SessionStore,
     session: &SessionId,
     writer: usize,
@@ -132,15 +132,15 @@ fn append_on_and_on(
     kept
 }
 
-fn behind(proxy: &Proxy, database: &Database) -> SessionStore {
+fn open_through(proxy: &Proxy, database: &Database) -> SessionStore {
     SessionStore::open(&StoreUrl::Postgres(proxy.address(&database.name))).unwrap()
 }
 
 #[test]
-fn a_commit_whose_answer_is_lost_is_found_to_be_stored() {
+fn a_commit_with_a_lost_answer_is_recognised_as_stored() {
     let Some(database) = Database::new() else { return };
     let proxy = Proxy::start(&database);
-    let store = behind(&proxy, &database);
+    let store = open_through(&proxy, &database);
     let session = filled(&store, "talk", chain(2));
     proxy.next(Fault::LoseAnswer);
     let append = Append::new([link(3, "three"), link(4, "four")]).expecting("e2".into());
@@ -153,10 +153,10 @@ fn a_commit_whose_answer_is_lost_is_found_to_be_stored() {
 }
 
 #[test]
-fn a_commit_that_never_arrives_is_made_again() {
+fn a_commit_that_never_arrives_is_retried() {
     let Some(database) = Database::new() else { return };
     let proxy = Proxy::start(&database);
-    let store = behind(&proxy, &database);
+    let store = open_through(&proxy, &database);
     let session = filled(&store, "talk", chain(2));
     proxy.next(Fault::LoseCommit);
     let append = Append::new([link(3, "three")]).expecting("e2".into());
@@ -167,11 +167,11 @@ fn a_commit_that_never_arrives_is_made_again() {
 }
 
 #[test]
-fn a_commit_without_a_server_afterwards_is_unknown_and_may_be_tried_again() {
+fn a_commit_before_the_server_vanishes_is_unknown_and_can_be_retried() {
     let Some(database) = Database::new() else { return };
     for (fault, stored) in [(Fault::LoseAnswer, 0), (Fault::LoseCommit, 1)] {
         let proxy = Proxy::start(&database);
-        let store = behind(&proxy, &database);
+        let store = open_through(&proxy, &database);
         let name = format!("talk{stored}");
         let session = filled(&store, &name, chain(2));
         proxy.next(fault);
@@ -189,26 +189,27 @@ fn a_commit_without_a_server_afterwards_is_unknown_and_may_be_tried_again() {
 fn an_append_that_was_never_sent_is_not_stored() {
     let Some(database) = Database::new() else { return };
     let proxy = Proxy::start(&database);
-    let store = behind(&proxy, &database);
+    let store = open_through(&proxy, &database);
     let session = filled(&store, "talk", chain(2));
     proxy.refuse_from_now_on();
-    database.ask(KILL);
+    database.query(KILL);
     let error = store.append(&session, Append::new([link(3, "three")])).unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotStored, "{error}");
     assert!(is_lost(&error) && error.is_retryable(), "{error}");
 }
 
 #[test]
-fn a_session_that_somebody_holds_is_busy() {
+fn a_locked_session_is_busy() {
     let Some(database) = Database::new() else { return };
     let store = SessionStore::open(&database.url()).unwrap();
     let session = filled(&store, "talk", chain(1));
-    let holder = database.hold("SELECT FROM tertulia.session WHERE id = 'talk' FOR UPDATE");
+    let holder =
+        database.open_transaction("SELECT FROM tertulia.session WHERE id = 'talk' FOR UPDATE");
     let error = store.append(&session, Append::new([link(2, "two")])).unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotStored);
     let StoreError::SessionWriteFailed { problem, .. } = &error else { panic!("{error}") };
     assert_eq!(*problem, Problem::Busy { seconds: 10 });
-    // Reading is not kept from anything.
+    // Readers are not blocked.
     assert_eq!(store.load(&session, &Range::All).unwrap().len(), 1);
     drop(holder);
     store.append(&session, Append::new([link(2, "two")])).unwrap();

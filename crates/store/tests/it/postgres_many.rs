@@ -1,5 +1,5 @@
-//! Several stores on one server, as on several machines: they hear of each other, and races have one
-//! winner.
+//! Several stores on one server, as on several machines: they are notified of each other's appends,
+//! and races have one winner.
 
 use std::thread;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::postgres_server::Database;
 const ROUNDS: usize = 20;
 
 #[test]
-fn what_another_store_appends_is_heard_of() {
+fn followers_are_notified_of_appends_by_another_store() {
     let Some(database) = Database::new() else { return };
     let (one, other) = two_stores(&database);
     let session = filled(&one, "talk", chain(1));
@@ -28,8 +28,8 @@ fn what_another_store_appends_is_heard_of() {
         });
         assert_eq!(ids(entries.iter().map(|stored| &stored.entry)), format!("e{number}"));
     }
-    // The server tells it; looking now and then is only for a notice that was lost.
-    let listening = database.ask(
+    // The server notifies it; polling is only for lost notifications.
+    let listening = database.query(
         "SELECT count(*) FROM pg_stat_activity \
          WHERE datname = current_database() AND query = 'LISTEN tertulia'",
     );
@@ -37,14 +37,14 @@ fn what_another_store_appends_is_heard_of() {
 }
 
 #[test]
-fn whoever_follows_goes_on_when_its_connections_are_killed() {
+fn a_follower_survives_killed_connections() {
     let Some(database) = Database::new() else { return };
     let (one, other) = two_stores(&database);
     let session = filled(&one, "talk", chain(1));
     let mut follow = other.follow(&session, 1).unwrap();
     assert_eq!(follow.next(Duration::from_millis(50)).unwrap(), []);
     for number in 2..12 {
-        database.ask(
+        database.query(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
              WHERE datname = current_database() AND pid <> pg_backend_pid()",
         );
@@ -60,7 +60,7 @@ fn two_stores(database: &Database) -> (SessionStore, SessionStore) {
 }
 
 #[test]
-fn of_stores_that_open_an_empty_database_together_each_finds_its_tables() {
+fn stores_that_open_an_empty_database_together_all_find_the_tables() {
     let Some(database) = Database::new() else { return };
     let sessions = thread::scope(|scope| {
         let begin = |_| {
@@ -77,7 +77,7 @@ fn of_stores_that_open_an_empty_database_together_each_finds_its_tables() {
 }
 
 #[test]
-fn of_stores_that_take_the_same_id_one_gets_it() {
+fn only_one_of_several_stores_gets_the_same_id() {
     let Some(database) = Database::new() else { return };
     let (one, other) = two_stores(&database);
     for round in 0..20 {
@@ -100,8 +100,8 @@ fn of_stores_that_take_the_same_id_one_gets_it() {
         };
         assert_eq!(refused.code(), "SessionExists");
     }
-    // Nothing is left of the imports that lost.
-    assert_eq!(database.ask("SELECT id FROM tertulia.session WHERE state <> 0").len(), 0);
+    // Nothing remains of the imports that lost.
+    assert_eq!(database.query("SELECT id FROM tertulia.session WHERE state <> 0").len(), 0);
 }
 
 #[test]
@@ -124,32 +124,32 @@ fn stores_that_fill_the_search_index_together_fill_it_once() {
         }
     });
     one.catch_up(|_| {}).unwrap();
-    let count = database.ask("SELECT count(*) FROM tertulia.words");
+    let count = database.query("SELECT count(*) FROM tertulia.words");
     assert_eq!(count[0][0].as_deref(), Some("61"));
-    assert_eq!(database.ask("SELECT FROM tertulia.unindexed").len(), 0);
+    assert_eq!(database.query("SELECT FROM tertulia.unindexed").len(), 0);
 }
 
 #[test]
-fn a_search_waits_for_whoever_fills_the_index_longer_than_for_a_lock() {
+fn a_search_waits_longer_than_the_lock_timeout_for_the_index() {
     let Some(database) = Database::new() else { return };
-    let holder = database.hold("SELECT pg_advisory_xact_lock(6081392716379288164)");
+    let holder = database.open_transaction("SELECT pg_advisory_xact_lock(6081392716379288164)");
     let store = SessionStore::open(&database.url()).unwrap();
     filled(&store, "talk", chain(1));
     let waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
         AND datname = current_database() AND now() - query_start > interval '11 seconds'";
     thread::scope(|scope| {
         let caught_up = scope.spawn(|| store.catch_up(|_| {}));
-        while database.ask(waiting).is_empty() && !caught_up.is_finished() {
+        while database.query(waiting).is_empty() && !caught_up.is_finished() {
             thread::sleep(Duration::from_millis(50));
         }
         drop(holder);
         caught_up.join().unwrap().unwrap();
     });
-    assert_eq!(database.ask("SELECT FROM tertulia.unindexed").len(), 0);
+    assert_eq!(database.query("SELECT FROM tertulia.unindexed").len(), 0);
 }
 
 #[test]
-fn texts_that_the_server_has_no_words_for_are_kept() {
+fn texts_that_the_server_cannot_represent_are_stored() {
     let Some(database) = Database::new() else { return };
     let (one, other) = two_stores(&database);
     let lines = [
@@ -170,7 +170,7 @@ fn texts_that_the_server_has_no_words_for_are_kept() {
 }
 
 #[test]
-fn a_batch_of_many_megabytes_is_stored_whole() {
+fn a_batch_of_many_megabytes_is_stored_completely() {
     let Some(database) = Database::new() else { return };
     let (one, other) = two_stores(&database);
     let session = filled(&one, "talk", Vec::new());
@@ -189,6 +189,6 @@ fn a_batch_of_many_megabytes_is_stored_whole() {
     assert_eq!(one.append(&session, Append::new(entries.clone())).unwrap().appended_count, 12);
     let loaded = other.load(&session, &Range::All).unwrap();
     assert!(loaded.iter().map(|stored| &stored.entry).eq(entries.iter()));
-    // An entry has at most half a megabyte of terms; the server takes that.
+    // An entry has at most half a megabyte of terms, which the server accepts.
     other.catch_up(|_| {}).unwrap();
 }

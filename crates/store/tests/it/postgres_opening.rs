@@ -1,4 +1,4 @@
-//! Opening a store on a server: what is refused, and what is said about it.
+//! Opening a store on a server: refusals and their messages.
 
 use std::thread;
 
@@ -25,9 +25,9 @@ fn refused(url: String) -> String {
 }
 
 #[test]
-fn a_wrong_password_is_said_so_and_not_shown() {
+fn a_wrong_password_is_reported_but_not_shown() {
     let Some(database) = Database::new() else { return };
-    database.ask(
+    database.query(
         "DO $$ BEGIN CREATE ROLE locked LOGIN PASSWORD 'right'; \
          EXCEPTION WHEN duplicate_object OR unique_violation THEN END $$",
     );
@@ -37,7 +37,7 @@ fn a_wrong_password_is_said_so_and_not_shown() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_said_so() {
+fn an_unreachable_server_is_reported() {
     let error = refused("postgres://ann:s3cret@127.0.0.1:9/talks".to_owned());
     assert!(error.contains("no connection to postgres://ann@127.0.0.1:9/talks"), "{error}");
     let error = refused("postgres://ann:s3cret@%2Fnowhere/talks".to_owned());
@@ -47,7 +47,7 @@ fn a_server_that_is_not_there_is_said_so() {
 }
 
 #[test]
-fn a_database_that_is_not_there_is_said_so() {
+fn a_missing_database_is_reported() {
     let Some(database) = Database::new() else { return };
     let address = database.address("tertulia", "").replace("/test_", "/no_test_");
     let error = refused(address);
@@ -55,7 +55,7 @@ fn a_database_that_is_not_there_is_said_so() {
 }
 
 #[test]
-fn encryption_that_the_server_does_not_have_is_missed() {
+fn a_server_without_required_tls_is_refused() {
     let Some(database) = Database::new() else { return };
     let error = refused(database.address("tertulia", "?sslmode=verify-full"));
     assert!(error.contains("TLS"), "{error}");
@@ -65,7 +65,7 @@ fn encryption_that_the_server_does_not_have_is_missed() {
 fn tables_of_a_later_version_are_refused() {
     let Some(database) = Database::new() else { return };
     drop(open(database.address("tertulia", "")).unwrap());
-    database.ask("UPDATE tertulia.version SET version = 99");
+    database.query("UPDATE tertulia.version SET version = 99");
     let Err(error) = open(database.address("tertulia", "")) else { panic!("it was opened") };
     assert_eq!(error.code(), "SessionMigrationFailed");
     assert!(error.to_string().contains("version 99"), "{error}");
@@ -75,18 +75,18 @@ fn tables_of_a_later_version_are_refused() {
 #[test]
 fn tables_of_another_program_are_not_touched() {
     let Some(database) = Database::new() else { return };
-    database.ask("CREATE SCHEMA tertulia; CREATE TABLE tertulia.session (theirs text)");
+    database.query("CREATE SCHEMA tertulia; CREATE TABLE tertulia.session (theirs text)");
     let Err(error) = open(database.address("tertulia", "")) else { panic!("it was opened") };
     assert_eq!(error.code(), "SessionMigrationFailed", "{error}");
     let tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'tertulia'";
-    assert_eq!(database.ask(tables), [[Some("session".to_owned())]]);
+    assert_eq!(database.query(tables), [[Some("session".to_owned())]]);
 }
 
 #[test]
-fn a_role_that_may_make_no_tables_can_use_those_that_are_there() {
+fn a_role_that_cannot_create_tables_can_use_existing_ones() {
     let Some(database) = Database::new() else { return };
     drop(open(database.address("tertulia", "")).unwrap());
-    database.ask(
+    database.query(
         "DO $$ BEGIN CREATE ROLE app LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN END $$; \
          GRANT USAGE ON SCHEMA tertulia TO app; \
          GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA tertulia TO app; \
@@ -98,13 +98,13 @@ fn a_role_that_may_make_no_tables_can_use_those_that_are_there() {
     let query = SearchQuery { text: "text".to_owned(), ..SearchQuery::default() };
     assert_eq!(store.search(&query).unwrap().hits.len(), 2);
     store.delete(&session).unwrap();
-    database.ask("REVOKE INSERT ON tertulia.entry FROM app");
+    database.query("REVOKE INSERT ON tertulia.entry FROM app");
     let error = store.create(&NewSession { id: Some(id("late")) }).unwrap_err();
     assert!(error.to_string().contains("permission denied"), "{error}");
 }
 
 #[test]
-fn a_store_may_be_used_from_inside_a_runtime() {
+fn a_store_can_be_used_inside_an_async_runtime() {
     let Some(database) = Database::new() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -116,24 +116,24 @@ fn a_store_may_be_used_from_inside_a_runtime() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_found_by_a_check() {
+fn a_check_finds_inconsistencies() {
     let Some(database) = Database::new() else { return };
     let store = open(database.address("tertulia", "")).unwrap();
     let session = filled(&store, "talk", chain(3));
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
-    database.ask("DELETE FROM tertulia.entry WHERE seq = 3");
+    database.query("DELETE FROM tertulia.entry WHERE seq = 3");
     let found = store.check().unwrap();
     assert!(
         found.len() == 1 && found[0].contains("session talk should end in entry 3"),
         "{found:?}"
     );
-    assert_eq!(store.verify(&session).unwrap().damage.unwrap().place, 3);
-    // A search is not kept from ending by it.
+    assert_eq!(store.verify(&session).unwrap().damage.unwrap().seq, 3);
+    // A search still ends.
     store.catch_up(|_| {}).unwrap();
-    database.ask("UPDATE tertulia.entry SET record = '{}' WHERE seq = 2");
-    assert_eq!(store.verify(&session).unwrap().damage.unwrap().place, 2);
-    database.ask("DELETE FROM tertulia.session");
-    assert!(store.check().unwrap()[0].contains("of no session"));
+    database.query("UPDATE tertulia.entry SET record = '{}' WHERE seq = 2");
+    assert_eq!(store.verify(&session).unwrap().damage.unwrap().seq, 2);
+    database.query("DELETE FROM tertulia.session");
+    assert!(store.check().unwrap()[0].contains("belong to no session"));
 }
 
 #[test]
@@ -154,10 +154,10 @@ fn a_store_that_is_dropped_leaves_no_connection() {
                   WHERE datname = current_database() AND pid <> pg_backend_pid()";
     // The server needs a moment to notice.
     for _ in 0..2400 {
-        if database.ask(others).is_empty() {
+        if database.query(others).is_empty() {
             return;
         }
         thread::sleep(std::time::Duration::from_millis(50));
     }
-    panic!("{:?}", database.ask(others));
+    panic!("{:?}", database.query(others));
 }

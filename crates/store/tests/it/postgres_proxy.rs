@@ -1,4 +1,4 @@
-//! Stands between a store and the server and loses connections at a chosen moment.
+//! A proxy between a store and the server that breaks connections at a chosen moment.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -12,12 +12,12 @@ use tempfile::TempDir;
 
 use crate::postgres_server::Database;
 
-/// What happens to the next commit.
+/// The fault of the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It reaches the server; the answer does not come back.
+    /// The commit reaches the server; the answer is lost.
     LoseAnswer,
-    /// It does not reach the server.
+    /// The commit does not reach the server.
     LoseCommit,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Stands before the server of this database.
+    /// Starts a proxy in front of the server of this database.
     pub(crate) fn start(database: &Database) -> Self {
         let socket = database.socket();
         let folder = TempDir::new().unwrap();
@@ -57,7 +57,7 @@ impl Proxy {
         Self { folder, state }
     }
 
-    /// The address of a database behind it.
+    /// Returns the address of a database through the proxy.
     pub(crate) fn address(&self, database: &str) -> String {
         let folder = self.folder.path().to_str().unwrap().replace('/', "%2F");
         format!("postgres://tertulia@{folder}/{database}")
@@ -67,7 +67,7 @@ impl Proxy {
         *self.state.fault.lock().unwrap() = Some(fault);
     }
 
-    /// How many faults there were.
+    /// Returns the number of faults so far.
     pub(crate) fn faults(&self) -> u32 {
         self.state.faults.load(Ordering::Relaxed)
     }
@@ -110,7 +110,7 @@ fn to_client(mut server: UnixStream, mut client: UnixStream) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(count @ 1..) = server.read(&mut buffer) {
         if client.write_all(&buffer[..count]).is_err() {
-            // The server goes on: what it does is what the test is about.
+            // The server continues: the test is about what it does.
             continue;
         }
     }

@@ -1,11 +1,11 @@
-//! All stores give the same hits in the same order.
+//! All stores return the same hits in the same order.
 
 use proptest::prelude::*;
 use tertulia_session::{Entry, Timestamp};
 use tertulia_store::{Matching, SearchQuery, SessionStore};
 
 use crate::notation::{append, filled, redaction, said_by};
-use crate::places::Place;
+use crate::test_stores::TestStore;
 
 const WORDS: [&str; 20] = [
     "login",
@@ -35,7 +35,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(word, 0..6).prop_map(|words| words.join(" "))
 }
 
-/// Texts of some sessions, with who said them and when.
+/// Texts of some sessions, with speakers and times.
 type Logs = Vec<Vec<(String, bool, Option<i64>)>>;
 
 fn logs() -> impl Strategy<Value = Logs> {
@@ -66,11 +66,11 @@ fn fill(store: &SessionStore, round: usize, logs: &Logs) {
         let name = |number: usize| format!("e{number}");
         let mut parent = None;
         let mut entries = Vec::new();
-        for (place, (text, is_ann, time)) in log.iter().enumerate() {
+        for (fixture, (text, is_ann, time)) in log.iter().enumerate() {
             let speaker = if *is_ann { "ann" } else { "o'max" };
-            let entry = said_by(speaker, &name(place), parent.as_deref(), text);
+            let entry = said_by(speaker, &name(fixture), parent.as_deref(), text);
             entries.push(Entry { timestamp: time.map(Timestamp::from_millis), ..entry });
-            parent = Some(name(place));
+            parent = Some(name(fixture));
         }
         let session = filled(store, &format!("s{round}-{number}"), entries);
         if log.len() > 5 {
@@ -80,9 +80,9 @@ fn fill(store: &SessionStore, round: usize, logs: &Logs) {
 }
 
 #[test]
-fn every_store_gives_the_same_hits() {
-    let Some(postgres) = Place::postgres() else { return };
-    let places = [Place::memory(), Place::sqlite(), postgres];
+fn every_store_returns_the_same_hits() {
+    let Some(postgres) = TestStore::postgres() else { return };
+    let fixtures = [TestStore::memory(), TestStore::sqlite(), postgres];
     let rounds = std::cell::Cell::new(0);
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases: 12,
@@ -90,14 +90,14 @@ fn every_store_gives_the_same_hits() {
         ..ProptestConfig::default()
     });
     let cases = (logs(), prop::collection::vec(question(), 1..12));
-    // The logs pile up: later questions are about those of earlier cases too.
+    // The logs accumulate: later queries also search those of earlier cases.
     let done = runner.run(&cases, |(logs, questions)| {
         let round = rounds.get();
         rounds.set(round + 1);
-        places.iter().for_each(|place| fill(&place.store, round, &logs));
+        fixtures.iter().for_each(|fixture| fill(&fixture.store, round, &logs));
         for question in questions {
             let [memory, sqlite, postgres] =
-                places.each_ref().map(|place| place.store.search(&question).unwrap());
+                fixtures.each_ref().map(|fixture| fixture.store.search(&question).unwrap());
             prop_assert_eq!(&memory, &postgres, "{:?}", &question);
             prop_assert_eq!(&memory, &sqlite, "{:?}", &question);
         }

@@ -1,7 +1,7 @@
-//! A PostgreSQL server for these tests: the one that `cargo xtask test` started, or one of this process,
-//! started when the first test wants it and stopped when the process ends, however it ends. Both are reached by
-//! a socket in a folder. Every test has a database of its own. Nothing is installed here: where there is no
-//! server and there are no programs for one, the tests are skipped by name.
+//! A PostgreSQL server for these tests: the one that `cargo xtask test` started, or one that the
+//! first test starts and that ends with the process. Both are reached through a socket in a folder.
+//! Every test has its own database. Nothing is installed here: without a server or the programs for
+//! one, the tests are skipped by name.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -25,7 +25,8 @@ static SHARED: LazyLock<Option<Shared>> = LazyLock::new(|| match std::env::var(P
 });
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
-/// The folder of the socket of the shared server; none where there is none, and then the test is skipped.
+/// Returns the socket folder of the shared server; `None` without a server, and then the test is
+/// skipped.
 fn shared_folder() -> Option<&'static str> {
     match &*SHARED {
         Some(Shared::Given(folder)) => Some(folder),
@@ -42,11 +43,11 @@ fn start() -> Option<PostgresServer> {
     Some(PostgresServer::start(programs).unwrap())
 }
 
-/// A server of its own, for tests that harm it.
+/// A separate server, for tests that crash it.
 pub(crate) struct Server(PostgresServer);
 
 impl Server {
-    /// Starts one; none where there are no programs for it, and then the test is skipped.
+    /// Starts a server; `None` without the programs for it, and then the test is skipped.
     pub(crate) fn start() -> Option<Self> {
         let server = start();
         if server.is_none() {
@@ -55,32 +56,32 @@ impl Server {
         server.map(Self)
     }
 
-    /// The database that every server has.
+    /// Returns the address of the default database.
     pub(crate) fn url(&self) -> StoreUrl {
         let folder = self.0.folder().replace('/', "%2F");
         StoreUrl::Postgres(format!("postgres://tertulia@{folder}/postgres"))
     }
 
-    /// Ends all its processes without giving them time for anything, and starts it again.
+    /// Kills all its processes and starts it again.
     pub(crate) fn crash(&self) {
         self.0.crash().unwrap();
     }
 }
 
-/// A database for one test, taken away after it.
+/// A database for one test, dropped after it.
 pub(crate) struct Database {
     pub(crate) name: String,
     folder: &'static str,
 }
 
 impl Database {
-    /// A new one; none where there is no server, and then the test is skipped.
+    /// Creates a database; `None` without a server, and then the test is skipped.
     pub(crate) fn new() -> Option<Self> {
         let folder = shared_folder()?;
         let number = DATABASES.fetch_add(1, Ordering::Relaxed);
-        // Several processes may test on one server.
+        // Several processes may run tests on one server.
         let name = format!("test_{}_{number}", std::process::id());
-        ask(folder, "postgres", &format!("CREATE DATABASE {name} TEMPLATE template0"));
+        query(folder, "postgres", &format!("CREATE DATABASE {name} TEMPLATE template0"));
         Some(Self { name, folder })
     }
 
@@ -88,54 +89,54 @@ impl Database {
         StoreUrl::Postgres(self.address("tertulia", ""))
     }
 
-    /// Where a user finds it.
+    /// Returns the address of the database for a user.
     pub(crate) fn address(&self, user: &str, settings: &str) -> String {
         let folder = self.folder.replace('/', "%2F");
         format!("postgres://{user}@{folder}/{}{settings}", self.name)
     }
 
-    /// The socket of its server.
+    /// Returns the path of the server's socket.
     pub(crate) fn socket(&self) -> PathBuf {
         Path::new(self.folder).join(".s.PGSQL.5432")
     }
 
-    /// Runs statements as somebody who may do anything; the values of the last one, row by row.
-    pub(crate) fn ask(&self, sql: &str) -> Vec<Vec<Option<String>>> {
-        ask(self.folder, &self.name, sql)
+    /// Runs statements as a superuser. Returns the rows of the last one.
+    pub(crate) fn query(&self, sql: &str) -> Vec<Vec<Option<String>>> {
+        query(self.folder, &self.name, sql)
     }
 
-    /// Runs a statement in a transaction that stays open until it is dropped. What the statement locks is
-    /// locked when this returns.
-    pub(crate) fn hold(&self, sql: &str) -> Hold {
+    /// Runs a statement in a transaction that stays open until the result is dropped. The locks of
+    /// the statement are held when this returns.
+    pub(crate) fn open_transaction(&self, sql: &str) -> OpenTransaction {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let client = runtime.block_on(async {
             let (client, _) = connect(self.folder, &self.name).await;
             client.batch_execute(&format!("BEGIN; {sql}")).await.unwrap();
             client
         });
-        Hold { client, runtime }
+        OpenTransaction { client, runtime }
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        ask(self.folder, "postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        query(self.folder, "postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name));
     }
 }
 
 /// An open transaction.
-pub(crate) struct Hold {
+pub(crate) struct OpenTransaction {
     client: Client,
     runtime: Runtime,
 }
 
-impl Drop for Hold {
+impl Drop for OpenTransaction {
     fn drop(&mut self) {
         let _ = self.runtime.block_on(self.client.batch_execute("COMMIT"));
     }
 }
 
-/// A connection that is driven by the runtime it was made in.
+/// Opens a connection that is driven by the current runtime.
 async fn connect(folder: &str, database: &str) -> (Client, JoinHandle<Result<(), Error>>) {
     let mut config = tokio_postgres::Config::new();
     config.host_path(folder).user("tertulia").dbname(database);
@@ -143,7 +144,7 @@ async fn connect(folder: &str, database: &str) -> (Client, JoinHandle<Result<(),
     (client, tokio::spawn(connection))
 }
 
-fn ask(folder: &str, database: &str, sql: &str) -> Vec<Vec<Option<String>>> {
+fn query(folder: &str, database: &str, sql: &str) -> Vec<Vec<Option<String>>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let said = runtime.block_on(async {
         let (client, driver) = connect(folder, database).await;

@@ -1,4 +1,4 @@
-//! Whatever is asked, every store answers the same: the same outcomes, entries, links and hits.
+//! Every store returns the same results: the same outcomes, entries, links and hits.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -6,9 +6,9 @@ use tertulia_session::{Entry, EntryId};
 use tertulia_store::{Append, NewSession, Range, SearchQuery, SessionStore, StoreError};
 
 use crate::notation::{id, redaction, said_by, summary, task};
-use crate::places::Place;
+use crate::test_stores::TestStore;
 
-/// Something to ask of a store. Entries and sessions are few, so that they meet.
+/// An operation on a store. There are few entries and sessions, so that operations collide.
 #[derive(Clone, Debug)]
 enum Step {
     Create(&'static str),
@@ -90,7 +90,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a store answers, without what chance and the clock put into it.
+/// Runs an operation and formats its result without random values and times.
 fn answer(store: &SessionStore, step: &Step) -> Result<String, StoreError> {
     Ok(match step {
         Step::Create(session) => {
@@ -135,33 +135,36 @@ fn answer(store: &SessionStore, step: &Step) -> Result<String, StoreError> {
     })
 }
 
-/// An answer, or the kind of the refusal.
+/// Returns the result, or the kind of the refusal.
 fn outcome(store: &SessionStore, step: &Step) -> String {
     answer(store, step).unwrap_or_else(|error| {
         let text = error.to_string();
-        // Entries that the store made itself have ids that depend on the clock.
+        // Entries that the store creates itself have ids that depend on the clock.
         if text.contains("e-") { error.code().to_owned() } else { text }
     })
 }
 
-fn check_same(places: &[Place], steps: &[Step]) -> Result<(), TestCaseError> {
+fn check_same(fixtures: &[TestStore], steps: &[Step]) -> Result<(), TestCaseError> {
     for step in steps {
-        let answers: Vec<_> = places.iter().map(|place| outcome(&place.store, step)).collect();
+        let answers: Vec<_> =
+            fixtures.iter().map(|fixture| outcome(&fixture.store, step)).collect();
         for other in &answers[1..] {
             prop_assert_eq!(&answers[0], other, "{:?}", step);
         }
     }
     for session in SESSIONS.map(id) {
-        for place in places.iter().filter(|place| place.store.has(&session).unwrap_or(false)) {
-            let verified = place
-                .again()
+        for fixture in
+            fixtures.iter().filter(|fixture| fixture.store.has(&session).unwrap_or(false))
+        {
+            let verified = fixture
+                .reopen()
                 .verify(&session)
                 .map_err(|error| TestCaseError::fail(format!("{error}")))?;
             prop_assert_eq!(verified.damage, None);
         }
     }
-    for place in places {
-        prop_assert_eq!(place.store.check().ok(), Some(Vec::new()));
+    for fixture in fixtures {
+        prop_assert_eq!(fixture.store.check().ok(), Some(Vec::new()));
     }
     Ok(())
 }
@@ -170,8 +173,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn sqlite_answers_as_memory_does(steps in proptest::collection::vec(step(), 1..40)) {
-        check_same(&[Place::memory(), Place::sqlite()], &steps)?;
+    fn sqlite_behaves_like_memory(steps in proptest::collection::vec(step(), 1..40)) {
+        check_same(&[TestStore::memory(), TestStore::sqlite()], &steps)?;
     }
 }
 
@@ -179,9 +182,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
-    fn postgres_answers_as_memory_does(steps in proptest::collection::vec(step(), 1..40)) {
-        if let Some(postgres) = Place::postgres() {
-            check_same(&[Place::memory(), postgres], &steps)?;
+    fn postgres_behaves_like_memory(steps in proptest::collection::vec(step(), 1..40)) {
+        if let Some(postgres) = TestStore::postgres() {
+            check_same(&[TestStore::memory(), postgres], &steps)?;
         }
     }
 }

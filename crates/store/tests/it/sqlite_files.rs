@@ -1,5 +1,5 @@
-//! The file of a SQLite store: for its owner alone, refused where it is not safe, brought to this
-//! version, and read with care when it is damaged.
+//! The file of a SQLite store: private to its owner, refused where it is not safe, migrated to this
+//! version, and read carefully when it is damaged.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -32,7 +32,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn files_are_for_their_owner_alone_from_the_first_byte() {
+fn files_are_private_from_the_first_byte() {
     let (folder, _) = folder();
     let file = folder.path().join("new/deep/sessions.db");
     let store = open(&file).unwrap();
@@ -48,7 +48,7 @@ fn files_are_for_their_owner_alone_from_the_first_byte() {
 }
 
 #[test]
-fn a_file_that_others_can_read_is_refused_with_the_cure() {
+fn a_file_that_others_can_read_is_refused_with_a_fix() {
     let (_folder, file) = folder();
     drop(open(&file).unwrap());
     fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
@@ -62,11 +62,11 @@ fn a_folder_that_others_can_write_to_is_refused() {
     fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
     assert!(refusal(&file).contains("can be written to by others; run `chmod go-w` on it"));
     assert!(!file.exists());
-    // As /tmp: nobody can take away what is another's, but put a journal there before it is made.
+    // As in /tmp: nobody can remove the files of others, but anybody can create a journal first.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
-    // It is shared on purpose, so its mode is not to be changed.
+    // It is shared on purpose, so the message must not suggest changing its mode.
     assert!(refusal(&file).ends_with("can be written to by others; choose another folder"));
-    // In a folder above ours that is enough.
+    // For a parent folder the sticky bit is enough.
     open(&folder.path().join("own/sessions.db")).unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
     assert!(
@@ -80,7 +80,7 @@ fn a_folder_above_the_store_that_belongs_to_another_user_is_refused() {
     let file = folder.path().join("theirs/own/sessions.db");
     drop(open(&file).unwrap());
     let theirs = folder.path().join("theirs");
-    // Only root can give a folder away.
+    // Only root can change the owner of a folder.
     if std::os::unix::fs::chown(&theirs, Some(65534), None).is_err() {
         return;
     }
@@ -89,7 +89,7 @@ fn a_folder_above_the_store_that_belongs_to_another_user_is_refused() {
 }
 
 #[test]
-fn a_reserve_for_a_full_disk_lies_beside_a_store_that_is_written_to() {
+fn a_written_store_has_a_reserve_for_a_full_disk() {
     let (_folder, file) = folder();
     let store = open(&file).unwrap();
     filled(&store, "talk", chain(3));
@@ -98,14 +98,14 @@ fn a_reserve_for_a_full_disk_lies_beside_a_store_that_is_written_to() {
 }
 
 #[test]
-fn what_lies_beside_the_file_is_looked_at_too() {
+fn journal_and_shared_memory_files_are_checked_too() {
     let (_folder, file) = folder();
     let store = open(&file).unwrap();
     filled(&store, "talk", chain(3));
     let shared = file.with_file_name("sessions.db-shm");
     fs::set_permissions(&shared, Permissions::from_mode(0o644)).unwrap();
     assert!(refusal(&file).contains("sessions.db-shm can be read by others"));
-    // Left by somebody who could only read then.
+    // Left by a process that could only read.
     fs::set_permissions(&shared, Permissions::from_mode(0o400)).unwrap();
     open(&file).unwrap();
     assert_eq!(mode(&shared), 0o600);
@@ -123,13 +123,13 @@ fn links_folders_and_devices_are_refused() {
     assert!(refusal(&nowhere).contains("is a symbolic link"));
     assert!(!folder.path().join("made-by-attack").exists());
     fs::create_dir(folder.path().join("inner")).unwrap();
-    assert!(refusal(&folder.path().join("inner")).contains("is no file"));
-    assert!(refusal(Path::new("/dev/null")).contains("is no file"));
+    assert!(refusal(&folder.path().join("inner")).contains("is not a file"));
+    assert!(refusal(Path::new("/dev/null")).contains("is not a file"));
     assert!(refusal(Path::new("/")).contains("names no file"));
 }
 
 #[test]
-fn what_another_program_made_is_not_touched() {
+fn files_of_another_program_are_not_changed() {
     let (_folder, file) = folder();
     let make = |bytes: &[u8]| {
         fs::write(&file, bytes).unwrap();
@@ -137,14 +137,14 @@ fn what_another_program_made_is_not_touched() {
     };
     make(b"a letter to ann, not a database at all, but long enough to look like one");
     let error = refusal(&file);
-    assert!(error.contains("is damaged or no store of sessions"), "{error}");
-    // A database of somebody else: the header of an empty one with another application's number.
+    assert!(error.contains("is damaged or not a session store"), "{error}");
+    // A database of another program: the header of an empty one with another application id.
     let (_other, other) = folder();
     drop(open(&other).unwrap());
     let mut bytes = fs::read(&other).unwrap();
-    bytes[68..72].copy_from_slice(b"Mail");
+    bytes[68..72].copy_from_slice(b"Game");
     make(&bytes);
-    assert!(refusal(&file).contains("it was made by another program"));
+    assert!(refusal(&file).contains("it was created by another program"));
     assert_eq!(fs::read(&file).unwrap(), bytes);
 }
 
@@ -190,7 +190,7 @@ fn check_absent(folder: &Path, words: &[&str]) {
 }
 
 #[test]
-fn an_earlier_version_is_brought_to_this_one_after_a_copy_was_made() {
+fn an_earlier_version_is_migrated_after_making_a_copy() {
     let (_folder, file) = folder();
     fs::write(&file, include_bytes!("../fixtures/sessions-v1.db")).unwrap();
     fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
@@ -208,7 +208,7 @@ fn an_earlier_version_is_brought_to_this_one_after_a_copy_was_made() {
 }
 
 #[test]
-fn what_an_earlier_version_hid_stays_hidden() {
+fn sessions_hidden_by_an_earlier_version_stay_hidden() {
     let (_folder, file) = folder();
     fs::write(&file, include_bytes!("../fixtures/sessions-v3.db")).unwrap();
     fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
@@ -224,7 +224,7 @@ fn what_an_earlier_version_hid_stays_hidden() {
 }
 
 #[test]
-fn the_search_index_of_an_earlier_version_is_made_anew() {
+fn the_search_index_of_an_earlier_version_is_rebuilt() {
     let (_folder, file) = folder();
     fs::write(&file, include_bytes!("../fixtures/sessions-v7.db")).unwrap();
     fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
@@ -247,7 +247,7 @@ fn the_search_index_of_an_earlier_version_is_made_anew() {
 }
 
 #[test]
-fn sessions_of_an_earlier_version_belong_to_no_project_until_somebody_says_so() {
+fn sessions_of_an_earlier_version_have_no_project_until_it_is_set() {
     let (_folder, file) = folder();
     fs::write(&file, include_bytes!("../fixtures/sessions-v4.db")).unwrap();
     fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
@@ -256,7 +256,7 @@ fn sessions_of_an_earlier_version_belong_to_no_project_until_somebody_says_so() 
     store.set_project(&id("talk"), Some("/projects/a")).unwrap();
     let query = |project: &str| SearchQuery {
         text: "needle".to_owned(),
-        project: ProjectScope::Of(project.to_owned()),
+        project: ProjectScope::Project(project.to_owned()),
         ..SearchQuery::default()
     };
     assert_eq!(store.search(&query("/projects/a")).unwrap().hits.len(), 1);
@@ -267,14 +267,14 @@ fn sessions_of_an_earlier_version_belong_to_no_project_until_somebody_says_so() 
 }
 
 #[test]
-fn a_changed_bit_neither_hides_a_session_nor_gives_it_to_the_sweep() {
+fn a_changed_bit_neither_hides_nor_deletes_a_session() {
     let (_folder, file) = folder();
     let store = open(&file).unwrap();
     let session = filled(&store, "talk", vec![link(1, "needle")]);
     let query = SearchQuery { text: "needle".to_owned(), ..SearchQuery::default() };
     for bit in [0, 1, 2, 4, 5, 7, 31, 62] {
         let connection = rusqlite::Connection::open(&file).unwrap();
-        // Long ago, so that an import that begins takes it for one that was left behind.
+        // Long ago, so that a new import treats it as abandoned.
         let change = "UPDATE session SET state = ?1, created_at = 0";
         connection.execute(change, [1_i64 << bit]).unwrap();
         connection.execute("UPDATE entry SET stored_at = 0", []).unwrap();
@@ -287,7 +287,7 @@ fn a_changed_bit_neither_hides_a_session_nor_gives_it_to_the_sweep() {
 }
 
 #[test]
-fn a_flipped_byte_is_found_and_its_entry_named() {
+fn a_flipped_byte_is_detected_and_its_entry_named() {
     let (_folder, file) = folder();
     let store = open(&file).unwrap();
     let entries = (1..=40).map(|number| link(number, &format!("marker-{number:03}!")));
@@ -303,9 +303,9 @@ fn a_flipped_byte_is_found_and_its_entry_named() {
         let store = open(&file).unwrap();
         let verified = store.verify(&session).unwrap();
         let damage = verified.damage.unwrap();
-        assert_eq!((damage.place, verified.entries), (number as u64, number as u64 - 1));
+        assert_eq!((damage.seq, verified.entries), (number as u64, number as u64 - 1));
         assert_eq!(damage.entry.unwrap().as_str(), format!("e{number}"));
-        // What is before it can be read; it is never served itself.
+        // The entries before it can be read; the damaged one is never returned.
         let read: Vec<_> = store.entries(&session, &Range::All).unwrap().collect();
         assert_eq!(read.iter().filter(|one| one.is_ok()).count(), number - 1);
         let error = read.last().unwrap().as_ref().unwrap_err().to_string();
@@ -334,7 +334,7 @@ fn a_damaged_entry_can_still_be_redacted() {
 }
 
 #[test]
-fn a_missing_entry_is_noticed_by_whoever_reads() {
+fn readers_detect_a_missing_entry() {
     let (_folder, file) = folder();
     let store = open(&file).unwrap();
     let session = filled(&store, "talk", chain(9));
@@ -347,7 +347,7 @@ fn a_missing_entry_is_noticed_by_whoever_reads() {
     let read: Vec<_> = store.entries(&session, &Range::All).unwrap().collect();
     assert_eq!(read.iter().filter(|one| one.is_ok()).count(), 4);
     let error = read.last().unwrap().as_ref().unwrap_err().to_string();
-    assert!(error.contains("entry 5 is damaged: it is not there"), "{error}");
+    assert!(error.contains("entry 5 is damaged: it is missing"), "{error}");
     let branch = Range::Branch { tail: None, limit: None };
     assert!(store.load(&session, &branch).is_err());
     assert_eq!(store.load(&session, &Range::Tail(3)).unwrap().len(), 3);
@@ -377,7 +377,7 @@ fn a_truncated_file_is_a_typed_error() {
 }
 
 #[test]
-fn the_file_survives_a_second_store_that_comes_and_goes() {
+fn the_file_survives_opening_and_closing_a_second_store() {
     let (_folder, file) = folder();
     let store = open(&file).unwrap();
     let session = filled(&store, "talk", chain(1));
@@ -390,7 +390,7 @@ fn the_file_survives_a_second_store_that_comes_and_goes() {
 }
 
 #[test]
-fn the_journal_gets_its_length_once_and_keeps_it() {
+fn the_journal_gets_its_full_length_once() {
     let (_folder, file) = folder();
     let journal = file.with_file_name("sessions.db-wal");
     let store = open(&file).unwrap();
@@ -404,7 +404,7 @@ fn the_journal_gets_its_length_once_and_keeps_it() {
     }
     assert!(lengths[0] > 4 << 20, "it grows at once: {lengths:?}");
     assert!(lengths.iter().all(|length| *length == lengths[0]), "and not again: {lengths:?}");
-    // What is behind its end is no entry, for another process neither.
+    // The zeros after its end are no entries, for another process either.
     let other = open(&file).unwrap();
     assert_eq!(other.load(&session, &Range::All).unwrap().len(), 2401);
 }
@@ -421,18 +421,18 @@ fn a_deleted_session_is_nowhere_in_the_files_while_others_have_the_store_open() 
     store.catch_up(|_| {}).unwrap();
     assert_eq!(other.load(&session, &Range::All).unwrap().len(), 2);
     assert_eq!(store.delete(&session).unwrap(), []);
-    // Both have the store open still.
+    // Both still have the store open.
     check_absent(folder.path(), &["sesame", "4711"]);
     assert_eq!(other.load(&id("kept"), &Range::All).unwrap().len(), 3);
 }
 
 #[test]
-fn copies_of_migrations_go_once_the_store_passes_its_check() {
+fn migration_copies_are_removed_once_the_store_passes_its_check() {
     let (folder, file) = folder();
     let store = open(&file).unwrap();
     filled(&store, "talk", chain(3));
     let names = ["sessions.db.v3.bak", "sessions.db.v12.bak"];
-    let others = ["sessions.db.vx.bak", "sessions.db.bak", "mail.db.v3.bak", "sessions.db.v3"];
+    let others = ["sessions.db.vx.bak", "sessions.db.bak", "photos.db.v3.bak", "sessions.db.v3"];
     for name in names.iter().chain(&others) {
         fs::write(folder.path().join(name), "the secret").unwrap();
     }

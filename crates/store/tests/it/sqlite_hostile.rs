@@ -1,4 +1,4 @@
-//! Files that somebody made to do harm: other tables than ours, and records that expand without measure.
+//! Malicious files: tables that are not ours, and records that expand without limit.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn a_file_with_other_tables_than_ours_is_refused() {
 }
 
 #[test]
-fn a_small_record_that_claims_to_be_huge_is_not_expanded() {
+fn a_small_record_that_claims_to_be_huge_is_not_decompressed() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("sessions.db");
     let session = filled(&open(&file).unwrap(), "talk", vec![link(1, &"a ".repeat(9000))]);
@@ -57,11 +57,11 @@ fn a_large_record_of_one_letter_is_stored_so_that_it_can_be_read() {
 }
 
 #[test]
-fn pages_end_by_size_and_nothing_is_left_out() {
+fn pages_are_limited_by_size_and_nothing_is_skipped() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("sessions.db");
     let store = open(&file).unwrap();
-    // Text that does not become smaller: ten megabytes in twenty entries.
+    // Incompressible text: ten megabytes in twenty entries.
     let mut number = 1_u64;
     let mut noise = || {
         let words = (0..30_000).map(|_| {

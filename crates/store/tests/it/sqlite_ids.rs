@@ -1,5 +1,5 @@
-//! The index of ids in a SQLite file lacks the newest entries of a session. Nobody may notice, whoever
-//! appends: a lone writer, several stores in turns, one that comes later.
+//! The id index of a SQLite file lacks the newest entries of a session. Nobody may notice, whoever
+//! appends: a lone writer, several stores in turns, or one that comes later.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -41,11 +41,11 @@ enum Step {
     /// Append this many entries, one by one or together.
     OneByOne(usize),
     Together(usize),
-    /// Append an entry again that is stored already, counted from the newest one, with the same or another text.
+    /// Append a stored entry again, counted from the newest one, with the same or another text.
     Again(usize),
-    /// The search index takes everything in, and so the mark of the session away.
+    /// Fill the search index, which removes the session's mark.
     CatchUp,
-    /// The store is closed and opened again.
+    /// Close and reopen the store.
     Reopen,
 }
 
@@ -108,7 +108,7 @@ proptest! {
 }
 
 #[test]
-fn most_appends_leave_the_index_alone_and_it_is_never_far_behind() {
+fn most_appends_do_not_touch_the_index_and_it_is_never_far_behind() {
     let (_folder, file) = folder();
     let store = open(&file);
     let session = filled(&store, "talk", chain(1));
@@ -139,8 +139,8 @@ fn the_index_of_a_long_session_gets_a_sixteenth_of_it_at_a_time() {
         })
         .collect();
     assert_eq!((first, size()), (8000, 8000));
-    // Those that the index lacks are found all the same.
-    store.know_counts(&session, &counts).unwrap();
+    // Entries that are missing in the index are found nevertheless.
+    store.store_token_counts(&session, &counts).unwrap();
     let stored = store.load(&session, &Range::All).unwrap();
     assert!(stored[8000..].iter().all(|entry| entry.count.is_some()));
     append(&store, &session, vec![link(8500, "word")]);
@@ -149,14 +149,14 @@ fn the_index_of_a_long_session_gets_a_sixteenth_of_it_at_a_time() {
 }
 
 #[test]
-fn a_lone_writer_goes_on_behind_what_another_store_appended() {
+fn a_lone_writer_continues_after_appends_of_another_store() {
     let (_folder, file) = folder();
     let (one, other) = (open(&file), open(&file));
     let session = filled(&one, "talk", chain(1));
     append(&one, &session, vec![link(2, "two")]);
     append(&one, &session, vec![link(3, "three")]);
     append(&other, &session, vec![link(4, "four")]);
-    // It takes the third entry for the newest one still.
+    // It still considers the third entry the newest one.
     append(&one, &session, vec![said("branch", Some("e3"), "not four")]);
     let branch = one.entry(&session, &"branch".into()).unwrap();
     assert_eq!((branch.seq, branch.parent), (5, Some(3)));
@@ -171,7 +171,7 @@ fn a_lone_writer_goes_on_behind_what_another_store_appended() {
 }
 
 #[test]
-fn a_lone_writer_is_told_when_another_store_deleted_the_session() {
+fn a_lone_writer_gets_an_error_if_another_store_deleted_the_session() {
     let (_folder, file) = folder();
     let (one, other) = (open(&file), open(&file));
     let session = filled(&one, "talk", chain(1));
@@ -185,7 +185,7 @@ fn a_lone_writer_is_told_when_another_store_deleted_the_session() {
 }
 
 #[test]
-fn a_lone_writer_does_not_keep_another_store_from_emptying_the_journal() {
+fn a_lone_writer_does_not_prevent_another_store_from_emptying_the_journal() {
     let (_folder, file) = folder();
     let (one, other) = (open(&file), open(&file));
     let session = filled(&one, "talk", chain(1));
@@ -223,7 +223,7 @@ fn ids_of_a_deleted_session_are_in_no_index() {
 }
 
 #[test]
-fn an_index_that_does_not_fit_is_found_by_a_check() {
+fn a_check_finds_errors_in_the_id_index() {
     for (change, found) in [
         (
             "DELETE FROM entry_id WHERE seq = 7",
@@ -234,7 +234,7 @@ fn an_index_that_does_not_fit_is_found_by_a_check() {
             "2 entries cannot be found by their ids; the first is e301",
         ),
         ("UPDATE entry SET id_hash = id_hash + 1 WHERE id = 'e302'", "the first is e302"),
-        ("INSERT INTO entry_id VALUES (77, 3)", "1 ids of entries that are not there"),
+        ("INSERT INTO entry_id VALUES (77, 3)", "1 ids of entries that do not exist"),
     ] {
         let (_folder, file) = folder();
         let store = open(&file);
@@ -249,7 +249,7 @@ fn an_index_that_does_not_fit_is_found_by_a_check() {
 }
 
 #[test]
-fn an_index_that_is_said_to_have_less_than_it_has_does_no_harm() {
+fn an_understated_index_is_harmless() {
     let (_folder, file) = folder();
     let store = open(&file);
     let session = filled(&store, "talk", chain(300));

@@ -1,4 +1,4 @@
-//! How large the search index is.
+//! The size of the search index.
 
 use rusqlite::Connection;
 use tertulia_session::search::terms::terms;
@@ -6,7 +6,7 @@ use tertulia_store::{SessionStore, StoreUrl};
 
 use crate::notation::{filled, link};
 
-/// Texts of words from rare to common, as languages have them, and some names.
+/// Texts of words from rare to common, distributed as in languages, and some names.
 fn text(number: u64) -> String {
     let mut state = number * 2_654_435_761 + 1;
     let mut word = || {

@@ -1,4 +1,4 @@
-//! What the driver tells while it works, and what it is told. Data only: all who show a session get the same events.
+//! Events that the driver emits, and commands that it takes. Data only: all displays of a session get the same events.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,36 +12,51 @@ use super::Driver;
 use crate::effect::Cancel;
 use crate::{Note, PersonMessage, Question, SpeakerError};
 
-/// Something that happened in a session, for whoever shows it. Owned, so that it can cross threads.
+/// An event of a session, for display. Owned, so that it can cross threads.
 #[derive(Clone, Debug)]
 pub enum SessionEvent {
-    /// An entry is in the log: a message, a state of a turn, a figure, what happened during a turn.
+    /// An entry was stored: a message, a turn state, usage or a turn event.
     Stored(Arc<Entry>),
-    /// The agent of this turn has got the first byte of its prompt.
-    Fed { turn: EntryId, member: Box<str> },
-    /// The next piece of an answer. Pieces are not stored; the answer is.
-    Text { turn: EntryId, member: Box<str>, text: String },
-    /// The pieces so far are one text; what follows is another.
-    TextEnd { turn: EntryId, member: Box<str> },
-    /// The pieces since the last end are void.
-    TextWithdrawn { turn: EntryId, member: Box<str> },
-    /// Something was refused or changed.
+    /// The agent of this turn has received the first byte of its prompt.
+    Fed {
+        turn: EntryId,
+        member: Box<str>,
+    },
+    /// The next piece of an answer. Pieces are not stored, the answer is.
+    Text {
+        turn: EntryId,
+        member: Box<str>,
+        text: String,
+    },
+    /// The pieces so far form one text; the next piece begins another.
+    TextEnd {
+        turn: EntryId,
+        member: Box<str>,
+    },
+    /// The pieces since the last `TextEnd` are void.
+    TextWithdrawn {
+        turn: EntryId,
+        member: Box<str>,
+    },
     Note(Note),
-    /// A person is asked.
     Asked(Question),
-    /// What somebody wanted was not done; the session goes on.
+    /// A command was refused; the session continues.
     Refused(Arc<DriveError>),
-    /// An agent wants to be allowed something; [`Command::Permit`] answers.
-    Permission { number: PermissionNumber, member: Box<str>, request: PermissionRequest },
-    /// Nothing runs, nothing waits and nobody is asked.
+    /// An agent requests a permission; [`Command::Permit`] answers.
+    Permission {
+        number: PermissionNumber,
+        member: Box<str>,
+        request: PermissionRequest,
+    },
+    /// Nothing runs, nothing waits and no person is asked.
     Rested,
 }
 
-/// Tells one question of an agent from the next, so that no answer reaches another question.
+/// Identifies a permission request, so that no answer reaches another request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PermissionNumber(pub(super) u64);
 
-/// Receives what happens in a session.
+/// Receives the events of a session.
 pub trait EventSink {
     fn on_event(&mut self, event: SessionEvent);
 
@@ -51,83 +66,87 @@ pub trait EventSink {
 }
 
 impl EventSink for Sender<SessionEvent> {
-    /// Sends it to another thread. Where nobody receives any more, it is dropped.
+    /// Sends the event to another thread. Drops it if there is no receiver any more.
     fn on_event(&mut self, event: SessionEvent) {
         let _ = self.send(event);
     }
 }
 
-/// What people want of the table.
+/// A command of a person to the driver.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Command {
-    /// Somebody says this. Who; else as `[FROM: …]` says, or as [`crate::Machine::speaker_of`] finds out.
-    Say { member: Option<Box<str>>, message: Box<PersonMessage> },
-    /// Turns are to stop.
+    /// Send a message. Without `member`, the sender is that of `[FROM: …]` or of [`crate::Machine::speaker_of`].
+    Say {
+        member: Option<Box<str>>,
+        message: Box<PersonMessage>,
+    },
     Cancel(Cancel),
-    /// The turn that runs is to stop, if there is one.
+    /// Cancel the running turn, if there is one.
     CancelRunning,
-    /// What waits may go on.
+    /// Continue paused turns.
     Continue,
-    /// A turn is wanted once more.
+    /// Retry a turn.
     Repeat(EntryId),
-    /// An agent gets its answer. One to a question that is not open any more is dropped.
+    /// Answer a permission request. Ignored if the request is no longer open.
     Permit(PermissionNumber, PermissionAnswer),
-    /// What was said so far is to be covered by minutes now.
+    /// Summarise the messages so far.
     Compact,
-    /// Somebody wants to look around, or to do what needs the driver itself.
-    Visit(Visit),
-    /// The table is to be left. A turn that runs is stopped.
+    /// Call a function with the driver.
+    Call(Call),
+    /// Close the session. A running turn is stopped.
     Close,
 }
 
-type Errand = dyn FnOnce(&mut Driver, &mut dyn EventSink) -> Result<(), DriveError> + Send;
+type CallFn = dyn FnOnce(&mut Driver, &mut dyn EventSink) -> Result<(), DriveError> + Send;
 
-/// Something to be done with the driver, in its thread, between two things that happen.
-pub struct Visit(pub(super) Box<Errand>);
+/// A function to call with the driver, in its thread, between two inputs.
+pub struct Call(pub(super) Box<CallFn>);
 
-impl Visit {
-    /// A visit that does this. It must not take long: the table waits.
+impl Call {
+    /// Wraps a function. It must not take long, because the session waits for it.
     pub fn new(
-        errand: impl FnOnce(&mut Driver, &mut dyn EventSink) -> Result<(), DriveError> + Send + 'static,
+        function: impl FnOnce(&mut Driver, &mut dyn EventSink) -> Result<(), DriveError>
+        + Send
+        + 'static,
     ) -> Self {
-        Self(Box::new(errand))
+        Self(Box::new(function))
     }
 }
 
-impl fmt::Debug for Visit {
+impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Visit")
+        f.write_str("Call")
     }
 }
 
-/// Why the driver stopped.
+/// The reason why [`Driver::run`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pause {
-    /// Nothing is left to do.
+pub enum StopReason {
+    /// No work is left.
     Rested,
-    /// A person is to answer or to decide.
+    /// A person must answer or decide.
     Asked(Question),
-    /// An agent wanted to be allowed something, and nobody was there to be asked.
+    /// An agent requested a permission, and nobody could be asked.
     PermissionNeeded { member: Box<str>, title: Box<str> },
-    /// Another program at this table lets an agent answer, and goes on with what waits here.
+    /// Another process runs an agent for this session, and continues the queued turns.
     Elsewhere,
-    /// The table was left.
+    /// The session was closed.
     Closed,
 }
 
-/// Why a table cannot go on. What goes wrong in a turn is no error of the table: it is an entry.
+/// An error of the driver. Failures within a turn are entries, not errors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriveError {
-    /// The session could not be read or written. What was not stored did not happen.
+    /// The session could not be read or written. Steps that were not stored had no effect.
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(
         "another process uses or has changed this session, so nothing was stored; try again, or \
          close it there"
     )]
-    SomebodyElse,
+    SessionInUse,
     #[error("This turn runs in another process; stop it there.")]
     Elsewhere,
     #[error("internal error, please report it; everything stored is kept. Open the session again.")]
@@ -137,17 +156,17 @@ pub enum DriveError {
 }
 
 impl DriveError {
-    /// Whether the table cannot go on; else only what was wanted was not done.
-    pub(super) fn ends_table(&self) -> bool {
+    /// Returns whether the driver cannot continue; otherwise only the command was refused.
+    pub(super) fn is_fatal(&self) -> bool {
         matches!(self, Self::Store(_) | Self::Broken)
     }
 
-    pub(super) fn of(error: StoreError) -> Self {
+    pub(super) fn from_store(error: StoreError) -> Self {
         match error {
-            StoreError::SessionConcurrentWrite { .. } => Self::SomebodyElse,
-            // The ids of decisions follow from the decisions: somebody else has made the same one.
+            StoreError::SessionConcurrentWrite { .. } => Self::SessionInUse,
+            // Ids are derived from decisions: another process has made the same one.
             StoreError::SessionWriteFailed { problem: Problem::OtherContent(_), .. } => {
-                Self::SomebodyElse
+                Self::SessionInUse
             }
             other => Self::Store(other),
         }

@@ -1,5 +1,5 @@
-//! Where people and agents come in. Agents wait in a short line, so that one that floods has to wait; people
-//! go past it, for whoever wants to stop an agent must not stand behind all that it says.
+//! The input queue of the driver. Output of agents goes through a bounded channel, so that a flood has to wait. Commands of
+//! people bypass it, so that stopping an agent does not wait for its output.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
@@ -36,37 +36,37 @@ impl Input {
         }
     }
 
-    /// Nobody listens any more; an agent that asks is told no.
+    /// Discards the input; declines it if it is a permission request.
     pub(super) fn decline(self) {
         if let Self::Asks(_, _, answer) = self {
-            // An agent that is gone needs no answer.
+            // An agent that has ended needs no answer.
             let _ = answer.send(PermissionAnswer::EndTurn);
         }
     }
 }
 
 pub(super) struct Inbox {
-    /// What happens before anything else: answers of built-in members.
+    /// Input that is handled first: answers of built-in members.
     due: VecDeque<Input>,
     people: Commands,
-    /// What an agent said next, once somebody has looked.
+    /// The next input of an agent, once it was peeked.
     ahead: Option<Input>,
     receiver: Receiver<Input>,
     sender: SyncSender<Input>,
 }
 
-/// Where people come in, from any thread.
+/// Sends commands to a driver, from any thread.
 #[derive(Clone)]
-pub struct Door {
+pub struct DriverHandle {
     people: Commands,
     waker: SyncSender<Input>,
 }
 
-impl Door {
-    /// Hands a command in; `false` if the table is gone.
+impl DriverHandle {
+    /// Sends a command; returns `false` if the driver was dropped.
     pub fn send(&self, command: Command) -> bool {
         self.people.lock().unwrap_or_else(PoisonError::into_inner).push_back(command);
-        // Where the line is full the driver is awake, and looks at the commands before it takes the next.
+        // If the channel is full, the driver is awake and checks for commands before it takes the next input.
         !matches!(self.waker.try_send(Input::Wake), Err(TrySendError::Disconnected(_)))
     }
 }
@@ -78,8 +78,8 @@ impl Inbox {
         Self { due, people, ahead: None, receiver, sender }
     }
 
-    pub(super) fn door(&self) -> Door {
-        Door { people: self.people.clone(), waker: self.sender.clone() }
+    pub(super) fn handle(&self) -> DriverHandle {
+        DriverHandle { people: self.people.clone(), waker: self.sender.clone() }
     }
 
     pub(super) fn sender(&self) -> &SyncSender<Input> {
@@ -90,7 +90,7 @@ impl Inbox {
         self.due.push_back(input);
     }
 
-    /// Waits for the next thing. Never `None` in practice: the inbox holds a sender itself.
+    /// Waits for the next input. Never `None` in practice, because the inbox holds a sender itself.
     pub(super) fn next(&mut self) -> Option<Input> {
         loop {
             if let Some(input) = self.due.pop_front() {
@@ -106,7 +106,7 @@ impl Inbox {
         }
     }
 
-    /// What comes next, if it is here already and an agent says it.
+    /// Returns the next input without waiting, if it is not a command.
     pub(super) fn peek(&mut self) -> Option<&Input> {
         if !self.due.is_empty() || !self.people().is_empty() {
             return self.due.front();
@@ -117,7 +117,7 @@ impl Inbox {
         self.ahead.as_ref()
     }
 
-    /// Waits for the end of a turn, no longer than this between two things said. Nothing else is listened to any more.
+    /// Waits for the end of a turn, at most `silence` between two inputs. Discards all other input.
     pub(super) fn wait_for_end(&mut self, turn: &EntryId, silence: Duration) {
         let mut waiting: VecDeque<Input> = self.due.drain(..).chain(self.ahead.take()).collect();
         loop {
@@ -136,7 +136,7 @@ impl Inbox {
 }
 
 impl Drop for Inbox {
-    /// What nobody will do any more is let go at once, with whatever it holds.
+    /// Drops pending commands at once, with everything that they hold.
     fn drop(&mut self) {
         self.people().clear();
     }

@@ -1,5 +1,5 @@
-//! The session's log as the driver holds it: what is stored, and what is staged to be stored together. Of a long session
-//! the newest messages are read, and before them only what the machine goes by; the rest when somebody asks for it.
+//! The log of the session in memory: stored entries, and staged ones that are stored together. Of a long session, the newest
+//! messages are read, and before them only what the machine needs; the rest is read on demand.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,25 +11,25 @@ use tertulia_store::{
     fresh_salt,
 };
 
-use super::minutes;
+use super::summary;
 use crate::replay::Replay;
-use crate::table::Table;
+use crate::roster::Roster;
 use crate::{Machine, Team, TeamMember};
 
-/// Who looks for a table reads about twice as many entries of its end.
+/// The search for sessions of a folder reads about twice as many entries from the end.
 const FOLDER_FAR: usize = 128;
 
-/// The types of which only the newest entries are read. They make up nearly all of a session.
+/// Types of which only the newest entries are read. They make up nearly all of a session.
 const UNREAD: [&str; 3] = [MESSAGE, "turn_event", SUMMARY];
 const MESSAGE: &str = "message";
-/// So many messages besides its window a prompt is made of, at most.
+/// Maximum number of messages outside its window that a prompt is made of.
 const VIEWED_MAX: usize = 512;
 const SUMMARY: &str = "compaction_summary";
 
-/// The decisions of so many newest messages are compared when a long session is opened.
+/// Number of newest messages whose decisions are compared when a long session is opened.
 const COMPARED_MAX: usize = 2_048;
 
-/// How much of a long session is read when it is opened: all, or what prompts are made of whose window is not larger.
+/// The part of a long session that is read when it is opened: all, or what prompts with this window need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     All,
@@ -38,7 +38,7 @@ pub(super) enum Reading {
 
 impl Reading {
     pub(super) fn for_team(team: &Team) -> Self {
-        // What an endpoint gets is chosen from the whole log.
+        // The context of an endpoint is chosen from the whole log.
         match team.members.iter().any(TeamMember::is_endpoint) {
             true => Self::All,
             false => Self::Newest { window: team.window_max() },
@@ -46,26 +46,26 @@ impl Reading {
     }
 }
 
-pub(super) struct TableLog {
+pub(super) struct SessionLog {
     pub(super) store: SessionStore,
     pub(super) session: SessionId,
     entries: Vec<Entry>,
-    /// The index of the first one from which on all are read; of those before, some have only an id.
+    /// All entries from this index on are read; of those before, some have only an id.
     pub(super) first_read: usize,
-    /// How many of them are in the store.
+    /// Number of entries that are in the store.
     stored: usize,
-    /// The last entry of the store that counts.
+    /// The last stored entry of the branch.
     tail: Option<EntryId>,
     index: BranchIndex,
-    /// The places of started turns whose prompt is recorded.
+    /// The indexes of started turns whose prompt is recorded.
     prompted: Vec<usize>,
     pub(super) folder: Option<Box<str>>,
-    folder_place: usize,
-    /// Tells the decisions of this program from the same ones of another.
+    folder_index: usize,
+    /// Distinguishes decisions of this process from equal ones of another.
     run: Box<str>,
 }
 
-impl TableLog {
+impl SessionLog {
     pub(super) fn open(
         store: &SessionStore,
         session: &SessionId,
@@ -94,7 +94,7 @@ impl TableLog {
             index: BranchIndex::default(),
             prompted: Vec::new(),
             folder: None,
-            folder_place: 0,
+            folder_index: 0,
             run: run_id(),
         }
     }
@@ -120,14 +120,14 @@ impl TableLog {
         Ok(())
     }
 
-    /// Reads the newest messages, and of what is before them only what the machine goes by.
+    /// Reads the newest messages, and before them only what the machine needs.
     fn read_newest(&mut self, window: usize) -> Result<(), StoreError> {
         let outline = Outline::read(&self.store, &self.session)?.entries;
         let is_of = |entry: &OutlineEntry, type_name: &str| &*entry.type_name == type_name;
         let messages = outline.iter().filter(|entry| is_of(entry, MESSAGE)).count();
-        let mut places = (0..outline.len())
+        let mut indexes = (0..outline.len())
             .filter(|index| outline.get(*index).is_some_and(|entry| is_of(entry, MESSAGE)));
-        self.first_read = places.nth(first_needed(messages, window)).unwrap_or_default();
+        self.first_read = indexes.nth(first_needed(messages, window)).unwrap_or_default();
         let was_summarised = outline.iter().any(|entry| is_of(entry, SUMMARY));
         let range = Range::Numbers(self.numbers_to_read(&outline));
         self.entries.reserve(outline.len());
@@ -150,7 +150,8 @@ impl TableLog {
         if has_summary && self.is_enough(window) { Ok(()) } else { self.read_all() }
     }
 
-    /// Where a branch begins, the message that it was begun at is read too: whether its turn had ended shows there.
+    /// Returns the numbers of the entries to read. For a branch, this includes the message at which it begins, which shows
+    /// whether its turn had ended.
     fn numbers_to_read(&self, outline: &[OutlineEntry]) -> Vec<u64> {
         let (mut numbers, mut newest_message) = (Vec::new(), None);
         for (index, entry) in outline.iter().enumerate() {
@@ -165,12 +166,12 @@ impl TableLog {
         numbers
     }
 
-    /// Whether a prompt with this window, and the next summary, need nothing that is not read. Only words count.
+    /// Returns whether a prompt with this window and the next summary need no unread entries.
     fn is_enough(&self, window: usize) -> bool {
         let branch = self.branch();
         let first = branch.messages_before(self.first_read);
         let is_in_view = branch.said_count() > VIEWED_MAX.saturating_add(window);
-        is_in_view && minutes::first_needed(branch, window) >= first
+        is_in_view && summary::first_needed(branch, window) >= first
     }
 
     pub(super) fn is_read(&self, entry: &EntryId) -> bool {
@@ -186,15 +187,15 @@ impl TableLog {
         }
     }
 
-    /// The machine as the log tells. Reads all where the newest messages do not tell it.
-    pub(super) fn replay(&mut self, table: &Table) -> Result<Replay, StoreError> {
+    /// Replays the log. Reads all of it if the newest messages are not sufficient.
+    pub(super) fn replay(&mut self, roster: &Roster) -> Result<Replay, StoreError> {
         let first = self.first_compared();
-        let newest = Machine::replay_newest(table.clone(), &self.entries, first);
+        let newest = Machine::replay_newest(roster.clone(), &self.entries, first);
         if let Some(replay) = newest {
             return Ok(replay);
         }
         self.read_all()?;
-        Ok(Machine::replay(table.clone(), &self.entries))
+        Ok(Machine::replay(roster.clone(), &self.entries))
     }
 
     pub(super) fn entries(&self) -> &[Entry] {
@@ -209,12 +210,12 @@ impl TableLog {
         &self.prompted
     }
 
-    /// Whether the note of the folder is so far back that who looks for a table does not see it.
+    /// Returns whether the folder was recorded so far back that the search for sessions does not see it.
     pub(super) fn is_folder_far(&self) -> bool {
-        self.entries.len().saturating_sub(self.folder_place) > FOLDER_FAR
+        self.entries.len().saturating_sub(self.folder_index) > FOLDER_FAR
     }
 
-    /// Reads the session again. Gives back what was staged, and the number of the first entry that is new here.
+    /// Reads the session again. Returns the staged entries, and the index of the first new entry.
     pub(super) fn reload(&mut self, reading: Reading) -> Result<(Vec<Entry>, usize), StoreError> {
         let read = Self::open(&self.store, &self.session, reading)?;
         let mut before = std::mem::replace(self, read);
@@ -244,13 +245,13 @@ impl TableLog {
         self.entries.len() - self.stored
     }
 
-    /// Adds an entry behind the newest one, under the id that follows from it. Nothing is stored yet.
+    /// Stages an entry after the newest one, with an id derived from its content. Nothing is stored yet.
     pub(super) fn stage(&mut self, kind: EntryKind) {
         let entry = self.follow(kind).with_content_id();
         self.take(entry);
     }
 
-    /// The same for the beginning of an answer that did not come to its end.
+    /// Stages the beginning of an interrupted answer.
     pub(super) fn stage_partial(&mut self, message: Message) -> EntryId {
         let mut new = self.follow(EntryKind::Message(message));
         new.meta = super::record::partial_mark();
@@ -264,12 +265,12 @@ impl TableLog {
         self.stage(EntryKind::SessionSetting(setting.into()));
     }
 
-    /// A message behind the newest entry that is not staged yet, to be completed.
+    /// Returns a message after the newest entry that is not staged yet, to be completed.
     pub(super) fn draft(&self, message: Message) -> Entry {
         self.follow(EntryKind::Message(message)).with_content_id()
     }
 
-    /// The same under an id that the machine gave.
+    /// Stages an entry with an id of the machine.
     pub(super) fn stage_as(&mut self, id: EntryId, kind: EntryKind) {
         let entry = self.follow(kind).in_run(self.run.clone()).with_id(id);
         self.take(entry);
@@ -284,7 +285,7 @@ impl TableLog {
         }
     }
 
-    /// Stores what was staged, all or nothing, and gives it back. Fails if somebody else has written to the session.
+    /// Stores the staged entries, all or none, and returns them. Fails if another process has written to the session.
     pub(super) fn commit(&mut self) -> Result<&[Entry], StoreError> {
         let first = self.stored;
         let staged = self.entries.get(first..).unwrap_or_default();
@@ -292,7 +293,7 @@ impl TableLog {
             let mut append = Append::new(staged.iter().cloned());
             append.expected_tail.clone_from(&self.tail);
             let tail = Some(last.id.clone());
-            // What could not be stored stays staged: trying again with the same entries is safe.
+            // On failure they stay staged: retrying with the same entries is safe.
             self.store.append(&self.session, append)?;
             self.tail = tail;
             self.stored = self.entries.len();
@@ -301,25 +302,25 @@ impl TableLog {
     }
 
     pub(super) fn take(&mut self, entry: Entry) {
-        let place = self.entries.len();
+        let index = self.entries.len();
         if entry.turn().is_some_and(|turn| turn.prompt_recipe.is_some()) {
-            self.prompted.push(place);
+            self.prompted.push(index);
         }
         if let Some(Setting::Folder { path }) = entry.kind.setting() {
-            (self.folder, self.folder_place) = (Some(path.clone()), place);
+            (self.folder, self.folder_index) = (Some(path.clone()), index);
         }
-        self.index.push(place, &entry);
+        self.index.push(index, &entry);
         self.entries.push(entry);
     }
 }
 
-/// The ordinal of the first message that is read of a session with this many, for prompts with this window.
+/// Returns the ordinal of the first message to read, for a session of this size and prompts with this window.
 fn first_needed(messages: usize, window: usize) -> usize {
-    let summarised = minutes::SUMMARISED_MAX.saturating_add(VIEWED_MAX).saturating_add(window);
+    let summarised = summary::SUMMARISED_MAX.saturating_add(VIEWED_MAX).saturating_add(window);
     Recall::first_searched(messages).min(messages.saturating_sub(summarised))
 }
 
-/// A name for this program's time at the table.
+/// Returns an id for this process and session.
 fn run_id() -> Box<str> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("run-{:x}-{:x}", std::process::id(), since.as_nanos()).into()

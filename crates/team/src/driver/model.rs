@@ -1,5 +1,5 @@
-//! What a member gets that takes model messages: its view of the log as the fields of a request, within the member's
-//! tokens, and how they are made from the log.
+//! Builds the request of a member that takes model messages: its view of the log as fields of a request, within its
+//! token budget, and the record of how they are made from the log.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,9 @@ use tertulia_context::builder::{
     ContextBuildInput, ContextBuildResult, ContextBuilder, ContextConfig, ContextError,
     ContextIndex, ModelMessage, Source,
 };
-use tertulia_context::compact::Compactor;
-use tertulia_context::recall::usual_tokens;
 use tertulia_context::view::{Perspective, Piece, Pieces, RECALL_HEAD, RECALL_LINE, ViewItem};
 use tertulia_context::{
-    Fate, INDENT, LabelPiece, LineStart, Verdict, indented, indents, truncate_to_bytes,
+    INDENT, LabelPiece, LineStart, Outcome, Verdict, indented, indents, truncate_to_bytes,
 };
 use tertulia_dialect::{Dialect, ModelContext};
 use tertulia_session::json::Json;
@@ -21,21 +19,21 @@ use tertulia_session::{EntryId, EntryKind, Message, Part, PartKind, Role};
 use super::prompt::Member;
 use super::recipe::{Recipe, Said, Step, Steps, escaped, steps_of, written};
 
-/// So much of the message that is answered is repeated at the end where newer ones follow it.
+/// Maximum number of bytes of the answered message that are repeated at the end if newer messages follow it.
 const REPEATED_BYTES: usize = 2_000;
 const REPEATED_CUT: &str = " […] (the whole message is above)";
 
 pub(super) struct Body {
-    /// The fields of a request that hold the messages, as a JSON object.
+    /// The request fields that hold the messages, as a JSON object.
     pub(super) json: String,
     pub(super) recipe: Option<Recipe>,
-    /// The number of messages of the log in it, the one that is answered aside.
+    /// Number of messages of the log in it, without the answered one.
     pub(super) kept: usize,
     pub(super) covered: usize,
     pub(super) recalled: Vec<EntryId>,
-    /// What became of the messages in it, oldest first.
+    /// The outcome for each message in it, oldest first.
     pub(super) verdicts: Vec<Verdict>,
-    /// The entries that record how the member's context was cut for it.
+    /// The entries that record how the context of the member was cut for it.
     pub(super) cuts: Vec<EntryKind>,
 }
 
@@ -52,10 +50,8 @@ pub(super) fn body(
     let closing = closing(branch, perspective, answers);
     let closing_message = closing.as_ref().map(|item| text_message(item.to_text()));
     let budget = of.member.budget_tokens.max(1);
-    let mut config = ContextConfig::new(budget);
-    config.recall_tokens = usual_tokens(budget);
-    let builder = ContextBuilder::new(config)?.with_compactor(Compactor::Extractive);
-    // What an imported session was begun with is not this member's.
+    let builder = ContextBuilder::new(ContextConfig::new(budget))?;
+    // Init data of an imported session does not apply to this member.
     let no_data = Json::parse("{}").ok();
     let built = builder.build_with(
         index,
@@ -73,11 +69,11 @@ pub(super) fn body(
     let context = ModelContext::new(built.model_messages.iter().map(|one| &*one.message));
     let json = Dialect::OpenAiChat.render(&context).fragment.to_json();
     let sources = Sources { branch, perspective, built: &built, system: system_steps, closing };
-    // A cut that is not in the log yet cannot be referred to.
+    // The recipe cannot refer to a cut that is not in the log yet.
     let recipe = (!built.compacted).then(|| sources.recipe(&json)).flatten();
     let sent = built.model_messages.iter().filter_map(|one| match &one.source {
         Source::Entry(entry) => {
-            Some(Verdict { entry: entry.clone(), fate: Fate::Kept, recalled: false })
+            Some(Verdict { entry: entry.clone(), outcome: Outcome::Kept, recalled: false })
         }
         _ => None,
     });
@@ -96,10 +92,11 @@ pub(super) fn body(
 }
 
 fn text_message(text: String) -> Message {
-    Message::of_role(Role::User, std::iter::once(Part::text(text)).collect())
+    Message::with_role(Role::User, std::iter::once(Part::text(text)).collect())
 }
 
-/// The message that is answered once more, behind newer ones: what is before stays, so a provider's cache keeps it.
+/// Repeats the answered message after newer ones. The text before it stays unchanged, so the provider's cache remains
+/// valid.
 fn closing<'l>(
     branch: Branch<'l>,
     perspective: &Perspective<'_>,
@@ -120,7 +117,7 @@ fn closing<'l>(
     Some(item)
 }
 
-/// The pieces of the first bytes of a message, and the words that say it is cut.
+/// Returns the pieces of the first bytes of a message, and the text that says it is cut.
 fn beginning(pieces: Pieces, mut bytes: usize) -> Pieces {
     let mut kept = Pieces::new();
     for (piece, length) in pieces {
@@ -138,7 +135,7 @@ fn beginning(pieces: Pieces, mut bytes: usize) -> Pieces {
     kept
 }
 
-/// The system text: what the team file and the program say, then the task.
+/// Returns the system text: the texts of the team file and the program, then the task.
 fn system_text(branch: Branch<'_>, of: &Member<'_>) -> (String, Steps) {
     let text = of.team.system_text(of.member).filter(|text| !text.trim().is_empty());
     let mut text = text.unwrap_or_default();
@@ -165,7 +162,7 @@ struct Sources<'r, 'l> {
 }
 
 impl Sources<'_, '_> {
-    /// How the JSON is made from the log; `None` where a message holds more than words of the log.
+    /// Returns how the JSON is made from the log; `None` if a message contains more than text of the log.
     fn recipe(&self, json: &str) -> Option<Recipe> {
         let mut recipe = Recipe::default();
         let mut from = 0;
@@ -224,7 +221,7 @@ impl Sources<'_, '_> {
     }
 }
 
-/// How an item is made as a text of its own: its label, then its content.
+/// Returns the steps of an item as a separate text: its label, then its content.
 fn labelled(item: &ViewItem<'_>) -> Option<Steps> {
     let words = |text: &str| (Step::Words(text.into()), text.len());
     let mut steps = Vec::new();
@@ -248,3 +245,6 @@ fn push_escaped(recipe: &mut Recipe, step: &Step) {
         other => recipe.0.push(other.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
-//! What a member gets for its turn, and how that is recorded: its settings go in, its view of the log comes out as
-//! a prompt or a request, with a hash. Content cannot forge structure in it: only the program writes at the left
-//! margin, and the labels say who said what.
+//! Assembles and records what a member receives for its turn: from its settings and its view of the log, a prompt or
+//! a request, with a hash. Content cannot forge structure in it: only the program writes at the left margin, and the
+//! labels name the speakers.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,53 +17,53 @@ use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, Message, Role, Salt, TurnState};
 use tertulia_store::{SessionId, SessionStore, StoreError};
 
-use super::log::{Reading, TableLog};
-use super::minutes;
+use super::log::{Reading, SessionLog};
 use super::model::{self, Body};
 use super::recipe::{Recipe, RecipeHistory, Source, Step, recipe_of, steps_of};
 use super::record::is_partial;
+use super::summary;
 use crate::names::fold;
-use crate::team::{Answers, Team, TeamMember};
+use crate::team::{Responder, Team, TeamMember};
 
-/// About so many bytes are a token.
+/// Approximate number of bytes per token.
 const TOKEN_BYTES: u64 = 4;
 
-/// What a member gets.
+/// The prompt of a member, and statistics about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnPrompt {
-    /// The prompt, to the byte as it is sent.
+    /// The prompt, exactly as it is sent.
     pub text: String,
-    /// The system text, where it travels apart.
+    /// The system text, if it is sent separately.
     pub system: Option<String>,
     pub status: PromptStatus,
     pub bytes: SectionBytes,
-    /// How many messages are in it word for word, the one to be answered aside.
+    /// Number of messages that are included verbatim, without the one to be answered.
     pub kept: usize,
-    /// How many of the window are not.
+    /// Number of messages of the window that are left out.
     pub dropped: usize,
-    /// How many messages the minutes stand for; 0 without minutes.
+    /// Number of messages that the summary covers; 0 without a summary.
     pub covered: usize,
     pub recalled: Vec<EntryId>,
-    /// What became of the messages of the window, oldest first, and last of the one to be answered.
+    /// The outcome for each message of the window, oldest first, and last for the one to be answered.
     pub verdicts: Vec<Verdict>,
     pub warnings: Vec<PromptWarning>,
-    /// The prompt before it was made inert, where that changed it.
+    /// The prompt before it was made inert, if that changed it.
     pub(super) assembled: Option<String>,
     pub(super) mentions: Mentions,
     recipe: Option<Recipe>,
-    /// The salts of the entries that are quoted in what is sent.
+    /// The salts of the entries that are quoted in the prompt.
     salts: Vec<Salt>,
 }
 
 impl TurnPrompt {
-    /// Stands for all that the member gets.
+    /// Hash of everything that the member receives.
     pub fn hash(&self) -> Box<str> {
         hash_of(self.system.as_deref(), &self.text, &self.salts)
     }
 }
 
-/// Stands for a system text and what goes with it. The salts of the entries that are quoted in it are part of it,
-/// so that it confirms no guess of an entry that is redacted later.
+/// Returns the hash of a system text and a prompt. It includes the salts of the quoted entries, so that it confirms
+/// no guess about an entry that is redacted later.
 pub(super) fn hash_of(system: Option<&str>, text: &str, salts: &[Salt]) -> Box<str> {
     let mut hasher = blake3::Hasher::new();
     for text in [system.unwrap_or_default(), text] {
@@ -77,32 +77,32 @@ pub(super) fn hash_of(system: Option<&str>, text: &str, salts: &[Salt]) -> Box<s
     format!("b3-{}", hex.get(..32).unwrap_or(&hex)).into()
 }
 
-/// What a member would get, and the entries that it is made of.
+/// A prompt that was not sent, and the entries that it is made of.
 #[derive(Debug)]
 pub struct Preview {
     pub prompt: TurnPrompt,
-    /// The stored entries of the branch, read as far as [`Driver::entries`](super::Driver::entries) tells.
+    /// The stored entries of the branch, read as far as [`Driver::entries`](super::Driver::entries) describes.
     pub entries: Vec<Entry>,
 }
 
-/// Returns what a member would get if it answered the newest message of a session now; `None` if nothing was said
-/// yet. It need not be one of the team.
+/// Returns the prompt that a member would receive if it answered the newest message of a session now; `None` if the
+/// session has no message. The member need not be in the team.
 pub fn preview(
     store: &SessionStore,
     session: &SessionId,
     team: &Team,
     member: &TeamMember,
 ) -> Result<Option<Preview>, StoreError> {
-    // A summary serves the whole team; who is not in it gets one for its own window.
+    // A summary serves the whole team; a member outside it gets one for its own window.
     let window = match team.member(&member.member.name) {
         Some(_) => team.window_max(),
         None => member.window,
     };
     let reading = if member.is_endpoint() { Reading::All } else { Reading::Newest { window } };
-    let mut log = TableLog::open(store, session, reading)?;
-    // As the next turn would, but for the store.
-    if let Some(minutes) = minutes::due(log.branch(), window) {
-        log.stage(minutes);
+    let mut log = SessionLog::open(store, session, reading)?;
+    // Same as for the next turn, but without storing anything.
+    if let Some(summary) = summary::due(log.branch(), window) {
+        log.stage(summary);
     }
     let branch = log.branch();
     let newest = branch.said_count().checked_sub(1).and_then(|number| branch.said(number));
@@ -111,7 +111,7 @@ pub fn preview(
     Ok(Some(Preview { prompt, entries: log.into_stored() }))
 }
 
-/// Makes the prompts of a session, and keeps what the next ones need of the last.
+/// Creates the prompts of a session, and keeps the state that the next ones need.
 pub(super) struct Prompts {
     recall: Recall,
     index: ContextIndex,
@@ -127,15 +127,15 @@ pub(super) struct Start {
     pub(super) budget: u64,
     pub(super) is_second: bool,
     pub(super) prompt: TurnPrompt,
-    /// The request of an endpoint, which is sent in place of the prompt.
+    /// The request of an endpoint, which is sent instead of the prompt.
     pub(super) body: Option<Body>,
     pub(super) hash: Box<str>,
-    /// How all that is made from the log; `None` if nothing is sent or that cannot be told.
+    /// How the prompt is made from the log; `None` if nothing is sent or the sources are not known.
     pub(super) record: Option<Json>,
 }
 
 impl Start {
-    /// Whether nothing of the message is left in it, so that it is not sent.
+    /// Returns whether nothing of the message is left in it; then it is not sent.
     pub(super) fn is_lost(&self) -> bool {
         let lost = [PromptStatus::MessageDropped, PromptStatus::OverBudget];
         self.body.is_none() && lost.contains(&self.prompt.status)
@@ -167,20 +167,20 @@ impl Prompts {
         prompt
     }
 
-    /// Puts together what a member gets for a turn that begins. Where the context of an endpoint is cut for it, the cut
-    /// is staged, so that the next turn begins where this one does. A second attempt has a budget of its own.
+    /// Assembles the prompt of a turn that begins. If this cuts the context of an endpoint, the cut is staged, so
+    /// that the next turn begins at the same point. A second attempt has its own budget.
     pub(super) fn prepare(
         &mut self,
         team: &Team,
-        log: &mut TableLog,
+        log: &mut SessionLog,
         (turn, name, answers): (&EntryId, &str, &EntryId),
         second_budget: Option<u64>,
     ) -> Start {
         let is_second = second_budget.is_some();
         let turns = self.turns.entry(name.into()).or_default();
         let number = turns.saturating_sub(usize::from(is_second));
-        let stranger = TeamMember::person(name);
-        let member = team.member(name).unwrap_or(&stranger);
+        let unknown_mention = TeamMember::person(name);
+        let member = team.member(name).unwrap_or(&unknown_mention);
         let budget = second_budget.unwrap_or(member.budget_bytes);
         let (mut prompt, mut body) =
             self.make(team, log.branch(), member, answers, (budget, is_second));
@@ -207,17 +207,17 @@ impl Prompts {
         start
     }
 
-    fn record(&mut self, member: &str, recipe: Recipe, log: &TableLog) -> Option<Json> {
-        let (entries, places) = (log.entries(), log.prompted());
-        let last = places.last().and_then(|place| entries.get(*place)).map(|entry| &entry.id);
+    fn record(&mut self, member: &str, recipe: Recipe, log: &SessionLog) -> Option<Json> {
+        let (entries, indexes) = (log.entries(), log.prompted());
+        let last = indexes.last().and_then(|index| entries.get(*index)).map(|entry| &entry.id);
         if self.recipes.entry.as_ref() != last {
-            // After a record that cannot be read, the next one stands alone.
-            self.recipes = RecipeHistory::read(entries, places).unwrap_or_default();
+            // After an unreadable record, the next one refers to no earlier one.
+            self.recipes = RecipeHistory::read(entries, indexes).unwrap_or_default();
         }
         self.recipes.record(member, recipe)
     }
 
-    /// The turn begins: its start, with the record of its prompt, is this entry.
+    /// Marks the turn as begun: this entry holds its start and the record of its prompt.
     pub(super) fn recorded_in(&mut self, entry: &EntryId) {
         self.recipes.entry = Some(entry.clone());
     }
@@ -226,7 +226,7 @@ impl Prompts {
         *self.turns.entry(member.into()).or_default() += 1;
     }
 
-    /// The prompt of a member that answers a message, and the request of an endpoint.
+    /// Creates the prompt of a member that answers a message, and the request of an endpoint.
     fn make(
         &mut self,
         team: &Team,
@@ -237,7 +237,7 @@ impl Prompts {
     ) -> (TurnPrompt, Option<Body>) {
         let spoken_by = |message: &Message| spoken_by(team, message);
         let of = Member { team, member, spoken_by: &spoken_by };
-        // Where it does not fit, the endpoint is sent the prompt and says so itself.
+        // If the request does not fit, the endpoint gets the prompt and reports the error itself.
         let body = member
             .is_endpoint()
             .then(|| model::body(branch, &mut self.index, &of, answers, after_overflow).ok());
@@ -257,9 +257,9 @@ impl Prompts {
     }
 }
 
-/// How what an agent gets is made from the log, if that gives what it gets.
+/// Returns how the prompt of an agent is made from the log, if that reproduces it exactly.
 fn right_recipe(start: &Start, team: &Team, entries: &[Entry]) -> Option<Recipe> {
-    let is_agent = matches!(team.member(&start.member)?.answers, Answers::Agent(_));
+    let is_agent = matches!(team.member(&start.member)?.responder, Responder::Agent(_));
     let recipe = match &start.body {
         Some(body) => body.recipe.as_ref(),
         None => start.prompt.recipe.as_ref(),
@@ -302,12 +302,13 @@ fn turns_in(entries: &[Entry]) -> HashMap<Box<str>, usize> {
 
 fn assemble(mut view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64) -> TurnPrompt {
     let team_task = branch.team_task();
-    // Summary and recall come first and are no messages; of what does not fit the oldest goes first.
+    // Summary and recall come first and are not messages. Of the messages that do not fit, the oldest is removed
+    // first.
     let messages = view.items.len() - view.extras();
     let steps = |pieces: &Option<Pieces>| pieces.as_ref().map(steps_of);
     let items = view.items.iter();
     let sources: Vec<Source> =
-        items.map(|one| Source { place: one.index, steps: steps(&one.pieces) }).collect();
+        items.map(|one| Source { index: one.index, steps: steps(&one.pieces) }).collect();
     let current = view.current.as_ref();
     let current_steps = current.map_or(Some(Vec::new()), |current| steps(&current.pieces));
     let is_from_person = current.is_some_and(|current| current.is_from_person);
@@ -320,7 +321,7 @@ fn assemble(mut view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64
         current_message: view.take_message(),
         team_task: team_task.map(|(_, task)| Cow::Borrowed(task)),
         system_instruction: of.team.system_text(of.member).map(Cow::Owned),
-        // A team file's instruction holds the text of its file already.
+        // The instruction already contains the text of its file.
         instruction_file_text: None,
         max_bytes: budget,
     };
@@ -330,13 +331,13 @@ fn assemble(mut view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64
         None => assembler,
     };
     let prompt = assembler.plan(&input);
-    let verdicts = view.fates(&prompt).filter_map(|(index, fate)| {
+    let verdicts = view.outcomes(&prompt).filter_map(|(index, outcome)| {
         let entry = branch.entries().get(index)?.id.clone();
-        Some(Verdict { recalled: view.recalled.contains(&entry), entry, fate })
+        Some(Verdict { recalled: view.recalled.contains(&entry), entry, outcome })
     });
     let verdicts = verdicts.collect();
-    let task_place = team_task.map(|(place, _)| place);
-    let recipe = recipe_of(&prompt, &input, &sources, current_steps.as_ref(), task_place);
+    let task_index = team_task.map(|(index, _)| index);
+    let recipe = recipe_of(&prompt, &input, &sources, current_steps.as_ref(), task_index);
     let text = prompt.to_text();
     let person_from = is_from_person.then(|| prompt.message_start());
     let mut sent = TurnPrompt {
@@ -359,7 +360,7 @@ fn assemble(mut view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64
     sent
 }
 
-/// Takes out of a prompt what the agent's program would obey.
+/// Removes everything from a prompt that the program of the agent would interpret.
 fn make_inert(
     prompt: &mut TurnPrompt,
     recipe: Option<(Recipe, Vec<usize>)>,
@@ -368,7 +369,7 @@ fn make_inert(
     person_from: Option<usize>,
 ) {
     let mut edits = Vec::new();
-    if let Answers::Agent(spec) = &member.answers {
+    if let Responder::Agent(spec) = &member.responder {
         let names: Vec<&str> = team.members.iter().flat_map(|one| one.member.names()).collect();
         let text = PromptText { text: &prompt.text, person_from, names: &names };
         prompt.mentions = Mentions::find(spec, &text);
@@ -391,7 +392,7 @@ fn make_inert(
     });
 }
 
-/// What said a message, as far as the name does not tell.
+/// Returns the kind of a speaker, where the name does not show it.
 fn spoken_by(team: &Team, message: &Message) -> SpokenBy {
     let speaker = match (message.effective_role(), message.speaker.as_deref()) {
         (Role::Tool, _) => return SpokenBy::Tool,
@@ -399,7 +400,7 @@ fn spoken_by(team: &Team, message: &Message) -> SpokenBy {
         _ => return SpokenBy::Member,
     };
     let member = team.member(&speaker.role_id);
-    if member.is_some_and(|one| matches!(one.answers, Answers::Scribe | Answers::Librarian)) {
+    if member.is_some_and(|one| matches!(one.responder, Responder::Scribe | Responder::Librarian)) {
         return SpokenBy::BuiltIn;
     }
     let shown = fold(&speaker.role_name);

@@ -1,6 +1,6 @@
-//! How a prompt was made, so small that it is stored with every turn: which stretches of which entries, and the few words
-//! between them. From it and the log the prompt can be made again, to the byte, whatever later versions would send. No
-//! text of a message is in it, so a redaction needs to know nothing of it. [`form`] has its JSON. Pure.
+//! Describes how a prompt was made, compactly enough to store with every turn: ranges of entries, and the literal
+//! text between them. The prompt can be rebuilt from it and the log byte by byte, even if later versions would send
+//! something else. It contains no text of messages, so redaction need not know it. [`form`] has its JSON. Pure.
 
 mod form;
 
@@ -22,20 +22,20 @@ const BYTES_MAX: usize = 1 << 28;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Step {
-    /// Words of the format, the team file or the program.
+    /// Literal text of the format, the team file or the program.
     Words(Box<str>),
     Said(Said),
-    /// The id of the entry at this place.
+    /// The id of the entry at this index.
     Id(usize),
-    /// Here the system text ends and the prompt begins.
+    /// The end of the system text and the start of the prompt.
     Apart,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Said {
-    /// The place of the entry on its branch, from 0.
-    pub(super) place: usize,
-    /// The bytes; `None` for all.
+    /// The 0-based index of the entry on its branch.
+    pub(super) index: usize,
+    /// The byte range; `None` for all.
     pub(super) range: Option<Range<usize>>,
     /// Whether its lines are indented, as in every prompt.
     pub(super) is_indented: bool,
@@ -50,7 +50,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// What this entry said is gone. Several stretches of it in a row leave one gap.
+    /// The text of this entry was removed. Several ranges of it in a row leave one gap.
     fn lose(&mut self, entry: &EntryId, indent: &str) {
         let gap = format!("[redacted: {}]", written_id(entry.as_str()));
         if !self.text.ends_with(&gap) {
@@ -63,7 +63,7 @@ impl Made {
     }
 }
 
-/// A recipe that cannot be read.
+/// The recipe cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the record of this prompt cannot be read: {0}")]
 pub struct RecipeError(&'static str);
@@ -72,8 +72,8 @@ pub struct RecipeError(&'static str);
 pub(super) struct Recipe(pub(super) Vec<Step>);
 
 impl Step {
-    pub(super) fn said(place: usize, range: Range<usize>) -> Self {
-        Self::Said(Said { place, range: Some(range), is_indented: true, is_escaped: false })
+    pub(super) fn said(index: usize, range: Range<usize>) -> Self {
+        Self::Said(Said { index, range: Some(range), is_indented: true, is_escaped: false })
     }
 
     pub(super) fn plain(self) -> Self {
@@ -84,7 +84,7 @@ impl Step {
     }
 }
 
-/// What an entry says, as recipes count its bytes.
+/// Returns the text of an entry in which recipes count bytes.
 pub(super) fn text_of(entry: &Entry) -> Option<Cow<'_, str>> {
     match &entry.kind {
         EntryKind::Message(message) => Some(message.text()),
@@ -101,7 +101,8 @@ impl Recipe {
         }
     }
 
-    /// Adds the bytes of this range of what other steps make; `indents` are the places of the indents in it, if counted.
+    /// Adds this byte range of the output of other steps; `indents` are the positions of the indents in it, if
+    /// counted.
     pub(super) fn part(&mut self, steps: &[(Step, usize)], range: Range<usize>, indents: &[usize]) {
         let mut begin = 0;
         for (step, length) in steps {
@@ -114,7 +115,7 @@ impl Recipe {
         }
     }
 
-    /// Adds the bytes `part` of a step that makes the bytes `whole`.
+    /// Adds the bytes `part` of a step whose output is the bytes `whole`.
     fn cut(&mut self, step: &Step, whole: Range<usize>, part: Range<usize>, indents: &[usize]) {
         match step {
             Step::Words(words) => {
@@ -132,7 +133,7 @@ impl Recipe {
                 if !range.is_empty() {
                     self.0.push(Step::Said(Said { range: Some(range), ..stretch.clone() }));
                 }
-                // An indent belongs to what follows it, which is another step now.
+                // An indent belongs to the text after it, which is another step now.
                 let last = part.end.checked_sub(INDENT.len());
                 if last.is_some_and(|last| indents.binary_search(&last).is_ok()) {
                     self.words(INDENT);
@@ -143,7 +144,8 @@ impl Recipe {
         }
     }
 
-    /// The same with what made the prompt inert. `lengths` are the bytes that each step makes, `text` is all of them.
+    /// Returns the steps of the inert prompt. `lengths` are the output lengths of the steps, `text` is their whole
+    /// output.
     pub(super) fn edited(self, lengths: &[usize], edits: &[Edit], text: &str) -> Self {
         if edits.is_empty() {
             return self;
@@ -168,11 +170,11 @@ impl Recipe {
         edited
     }
 
-    /// The same with stretches of entries as whole ones where they are.
+    /// Replaces ranges that span a whole entry by the entry.
     pub(super) fn tidied(mut self, entries: &[Entry]) -> Self {
         for step in &mut self.0 {
-            if let Step::Said(Said { place, range, .. }) = step
-                && let Some(text) = entries.get(*place).and_then(text_of)
+            if let Step::Said(Said { index, range, .. }) = step
+                && let Some(text) = entries.get(*index).and_then(text_of)
                 && range.as_ref().is_some_and(|range| *range == (0..text.len()))
             {
                 *range = None;
@@ -181,24 +183,25 @@ impl Recipe {
         self
     }
 
-    /// The salts of the entries whose words a prompt holds, in the log's order; of all entries where that is not known.
+    /// Returns the salts of the entries that a prompt quotes, in log order; of all entries if the steps are not
+    /// known.
     pub(super) fn salts(recipe: Option<&Self>, entries: &[Entry]) -> Vec<Salt> {
         let Some(recipe) = recipe else {
             return entries.iter().filter_map(|entry| entry.salt).collect();
         };
         let said = recipe.0.iter().filter_map(|step| match step {
-            Step::Said(said) => Some(said.place),
+            Step::Said(said) => Some(said.index),
             _ => None,
         });
-        let places: BTreeSet<usize> = said.collect();
-        places.into_iter().filter_map(|place| entries.get(place)?.salt).collect()
+        let indexes: BTreeSet<usize> = said.collect();
+        indexes.into_iter().filter_map(|index| entries.get(index)?.salt).collect()
     }
 
     pub(super) fn make(&self, entries: &[Entry]) -> Made {
         let mut made = Made { system: None, text: String::new(), lost: Vec::new() };
         let mut is_margin = false;
         for step in &self.0 {
-            // What was sent is shorter; the hash tells that this is not it.
+            // The sent text is shorter; the hash shows that this is not it.
             if made.text.len() > BYTES_MAX {
                 break;
             }
@@ -208,13 +211,13 @@ impl Recipe {
                     is_margin = words.ends_with(is_line_break);
                 }
                 Step::Apart => made.system = Some(std::mem::take(&mut made.text)),
-                Step::Id(place) => {
-                    let id = entries.get(*place).map_or("", |entry| entry.id.as_str());
+                Step::Id(index) => {
+                    let id = entries.get(*index).map_or("", |entry| entry.id.as_str());
                     made.text.push_str(&written_id(id));
                     is_margin = false;
                 }
-                Step::Said(Said { place, range, is_indented, is_escaped }) => {
-                    let entry = entries.get(*place);
+                Step::Said(Said { index, range, is_indented, is_escaped }) => {
+                    let entry = entries.get(*index);
                     let text = entry.and_then(text_of).unwrap_or_default();
                     let part = match range {
                         Some(range) => text.get(range.clone()),
@@ -246,8 +249,8 @@ pub(super) type Steps = Vec<(Step, usize)>;
 
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    pub(super) place: usize,
-    /// The steps, without indents; `None` where they are not known.
+    pub(super) index: usize,
+    /// The steps, without indents; `None` if they are not known.
     pub(super) steps: Option<Steps>,
 }
 
@@ -259,13 +262,13 @@ pub(super) fn steps_of(pieces: &Pieces) -> Steps {
     pieces.iter().map(|(piece, bytes)| (step(piece), *bytes)).collect()
 }
 
-/// How the prompt is made, and the bytes of each step. `None` where a text has no known source.
+/// Returns how the prompt is made, and the output length of each step. `None` if a text has no known source.
 pub(super) fn recipe_of(
     prompt: &Prompt<'_>,
     input: &AssemblerInput<'_>,
     sources: &[Source],
     current: Option<&Steps>,
-    task_place: Option<usize>,
+    task_index: Option<usize>,
 ) -> Option<(Recipe, Vec<usize>)> {
     let mut steps: Option<Steps> = Some(Vec::new());
     let mut fixed = String::new();
@@ -286,15 +289,15 @@ pub(super) fn recipe_of(
             PromptPiece::Fixed(_) => {}
             PromptPiece::Id { index, text } => {
                 let source = sources.get(index);
-                add(source.map(|source| vec![(Step::Id(source.place), text.len())]));
+                add(source.map(|source| vec![(Step::Id(source.index), text.len())]));
             }
-            // The two halves of a system text may be empty.
+            // Both halves of a system text may be empty.
             PromptPiece::System(body) if body.is_empty() => {}
             PromptPiece::System(body) => add(Some(words(&body_text(body)))),
             PromptPiece::TeamTask(body) => {
                 let start = input.team_task.as_deref().and_then(|task| task.find(body.text));
                 let range = start.map(|start| start..start + body.text.len());
-                let said = task_place.zip(range).map(|(place, range)| Step::said(place, range));
+                let said = task_index.zip(range).map(|(index, range)| Step::said(index, range));
                 add(said.map(|said| written(&[(said, body.text.len())], body)));
             }
             PromptPiece::Context { index, body } => {
@@ -319,19 +322,19 @@ fn body_text(body: Body<'_>) -> String {
     }
 }
 
-/// The steps that make the text of a body, as they are in a prompt: with the indents that the body has there.
+/// Returns the steps that produce the text of a body with the indents that it has in a prompt.
 pub(super) fn written(steps: &[(Step, usize)], body: Body<'_>) -> Steps {
     let Some(start) = body.indent else {
         return steps.iter().map(|(step, bytes)| (step.clone().plain(), *bytes)).collect();
     };
-    let mut places = indents(body.text, start).peekable();
+    let mut indexes = indents(body.text, start).peekable();
     let mut end = 0;
     let with_indents = |(step, bytes): &(Step, usize)| {
         end += bytes;
         let mut from = end - bytes;
         let mut text = String::new();
         let mut length = *bytes;
-        while let Some(at) = places.next_if(|at| *at < end) {
+        while let Some(at) = indexes.next_if(|at| *at < end) {
             text.push_str(body.text.get(from..at).unwrap_or_default());
             text.push_str(INDENT);
             length += INDENT.len();
@@ -360,33 +363,33 @@ fn part(steps: &[(Step, usize)], range: Range<usize>) -> Steps {
     recipe.0.into_iter().zip(lengths).collect()
 }
 
-/// How many recipes in a row refer to earlier ones, at most.
+/// Maximum number of recipes in a row that refer to earlier ones.
 const ALONE_EVERY: usize = 256;
 const WORDS_MAX: usize = 256;
 
-/// What the next recipe of a session may refer to: the last one of the same member, which has the same system text,
-/// the last one of all, which has nearly the same messages, and the words of those before. Every [`ALONE_EVERY`]th
-/// recipe stands alone, so reading one costs no more in a long session.
+/// The recipes that the next one may refer to: the last one of the same member, which has the same system text, the
+/// last one of all, which has nearly the same messages, and the literal text of those before. Every [`ALONE_EVERY`]th
+/// recipe refers to none, so reading one costs no more in a long session.
 #[derive(Debug, Default)]
 pub(super) struct RecipeHistory {
     members: HashMap<Box<str>, Recipe>,
     last: Option<Box<str>>,
-    /// All words of them, in the order in which they came.
+    /// All their literal texts, in order of appearance.
     words: Vec<Step>,
     known: HashSet<Step>,
     count: usize,
-    /// The entry that holds the last one, once it has one.
+    /// The entry that holds the last recipe, once it is stored.
     pub(super) entry: Option<EntryId>,
 }
 
 impl RecipeHistory {
-    /// Reads the records of the entries at these places, as far back as the last refers to them.
-    pub(super) fn read(entries: &[Entry], places: &[usize]) -> Result<Self, RecipeError> {
-        let record = |place: &usize| {
-            let turn = entries.get(*place)?.turn()?;
+    /// Reads the records of the entries at these indexes, as far back as the last one refers to them.
+    pub(super) fn read(entries: &[Entry], indexes: &[usize]) -> Result<Self, RecipeError> {
+        let record = |index: &usize| {
+            let turn = entries.get(*index)?.turn()?;
             Some((&turn.member, turn.prompt_recipe.as_ref()?))
         };
-        let records: Vec<_> = places.iter().filter_map(record).collect();
+        let records: Vec<_> = indexes.iter().filter_map(record).collect();
         let is_alone = |(_, json): &(_, &Json)| Recipe::is_alone(json);
         let first = records.iter().rposition(is_alone).unwrap_or_default();
         let mut history = Self::default();
@@ -394,7 +397,7 @@ impl RecipeHistory {
             let recipe = Recipe::read(json, &history.earlier(member))?;
             history.add(member, recipe);
         }
-        let last = places.last().and_then(|place| entries.get(*place));
+        let last = indexes.last().and_then(|index| entries.get(*index));
         history.entry = last.map(|entry| entry.id.clone());
         Ok(history)
     }
@@ -403,7 +406,7 @@ impl RecipeHistory {
         self.members.remove(&self.last?)
     }
 
-    /// Adds a member's next recipe, which no entry holds yet. Gives its record.
+    /// Adds the next recipe of a member, which is not stored yet, and returns its record.
     pub(super) fn record(&mut self, member: &str, recipe: Recipe) -> Option<Json> {
         if self.count >= ALONE_EVERY {
             *self = Self::default();
@@ -426,7 +429,7 @@ impl RecipeHistory {
         self.entry = None;
     }
 
-    /// The steps that a member's next recipe may refer to, in the order in which it counts them.
+    /// Returns the steps that the next recipe of a member may refer to, in the order in which it counts them.
     fn earlier(&self, member: &str) -> Vec<&Step> {
         let last = self.last.as_deref().filter(|last| *last != member);
         let recipes = [Some(member), last].into_iter().flatten();
@@ -435,7 +438,7 @@ impl RecipeHistory {
     }
 }
 
-/// The inside of a JSON string.
+/// Returns the content of a JSON string.
 pub(super) fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()

@@ -1,5 +1,5 @@
-//! What is kept of what an agent did during its turn: tools, warnings, failures, cut to a size that a session can
-//! carry for ever. They become entries that no prompt and no model sees.
+//! Selects what the log keeps of the events of a turn: tools, warnings and failures, limited in size because a
+//! session keeps them forever. They become entries that no prompt includes.
 
 use tertulia_agent::{PermissionAnswer, PermissionRequest};
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnOutput, Unparsed};
@@ -7,17 +7,17 @@ use tertulia_session::json::Json;
 use tertulia_session::{Entry, Fields, Message, Routing, TurnActivity, Usage, Usd};
 
 const TEXT_BYTES_MAX: usize = 64 * 1024;
-/// Only the beginning of a partial answer is stored: the session has to carry it for ever.
+/// Only the beginning of a partial answer is stored, because a session keeps it forever.
 pub(super) const PARTIAL_BYTES_MAX: usize = 1024 * 1024;
-/// What stands for the input of a tool that is longer.
+/// Replaces a tool input that is too long.
 const TOO_LONG: &str = "(too long)";
-/// Of a name or an identifier, of which the agent decides the length.
+/// Size limit for names and identifiers, whose length the agent chooses.
 const NAME_BYTES_MAX: usize = 256;
-/// What says how much of a name is missing is never longer.
+/// Maximum length of the note about the missing part of a name.
 const MISSING_BYTES_MAX: usize = 48;
 const LINE_BYTES_MAX: usize = 1024;
 
-/// What is to be kept of an event; text becomes the message, and figures become entries of their own.
+/// Returns the record of an event; text becomes the message, and usage becomes entries of its own.
 pub(super) fn activity_of(event: &StreamEvent) -> Option<TurnActivity> {
     Some(match event {
         StreamEvent::Started { session_id: Some(session), model } => {
@@ -46,7 +46,7 @@ pub(super) fn activity_of(event: &StreamEvent) -> Option<TurnActivity> {
         StreamEvent::Violation { line, .. } => odd("that breaks the protocol", line),
         StreamEvent::Unparsed { reason: Unparsed::NotUtf8, line } => not_utf8(line),
         StreamEvent::Unparsed { line, .. } => odd("that cannot be read", line),
-        StreamEvent::Oversize { head, .. } => odd("that is too long", head),
+        StreamEvent::Oversize { prefix, .. } => odd("that is too long", prefix),
         _ => return None,
     })
 }
@@ -69,7 +69,7 @@ pub(super) fn permission_answered(
 
 pub(super) fn failure(class: ErrorClass, message: &str) -> TurnActivity {
     let message = cut(message, TEXT_BYTES_MAX);
-    TurnActivity::Failed { class: class.as_str().into(), message, cure: class.cure().into() }
+    TurnActivity::Failed { class: class.as_str().into(), message, cure: class.advice().into() }
 }
 
 pub(super) fn usage_of(member: &str, output: &TurnOutput) -> Option<Usage> {
@@ -89,17 +89,16 @@ pub(super) fn usage_of(member: &str, output: &TurnOutput) -> Option<Usage> {
     })
 }
 
-/// What is kept of an answer that did not come to its end, and what is said of the rest.
+/// Shortens a partial answer, and returns a warning about the rest.
 pub(super) fn kept_of(mut text: String) -> (String, Option<TurnActivity>) {
     let written = text.len();
     text.truncate(text.floor_char_boundary(PARTIAL_BYTES_MAX));
-    let cut = (text.len() < written).then(|| {
-        warning(format!("of {written} bytes that it wrote, the first {} are kept", text.len()))
-    });
+    let cut = (text.len() < written)
+        .then(|| warning(format!("it wrote {written} bytes; the first {} are kept", text.len())));
     (text, cut)
 }
 
-/// Of a plain text only the bytes that are no character, each stretch replaced; else a whole line, passed over.
+/// In plain text, only the invalid bytes are replaced; otherwise a whole line is skipped.
 fn not_utf8(line: &[u8]) -> TurnActivity {
     let Err(error) = std::str::from_utf8(line) else {
         return odd("that is not UTF-8", line);
@@ -109,13 +108,13 @@ fn not_utf8(line: &[u8]) -> TurnActivity {
     let bytes: Vec<String> = wrong.iter().map(|byte| format!("0x{byte:02X}")).collect();
     let bytes = bytes.join(" ");
     if wrong.len() < line.len() {
-        let place = error.valid_up_to() + 1;
-        let why = format!("that is not UTF-8, byte {place} of it ({bytes}) is no character");
+        let position = error.valid_up_to() + 1;
+        let why = format!("that is not UTF-8, byte {position} of it ({bytes}) is not a character");
         return odd(&why, line);
     }
     let message = format!(
-        "it wrote text that is not UTF-8: {bytes} is no character; \u{fffd} stands for it, and for \
-         any other that follows"
+        "it wrote text that is not UTF-8: {bytes} is not a character; \u{fffd} replaces it and all \
+         later ones"
     );
     warning(message)
 }
@@ -125,7 +124,7 @@ fn odd(why: &str, line: &[u8]) -> TurnActivity {
     warning(format!("it wrote a line {why}: {line}"))
 }
 
-/// Something went wrong of which no class is known.
+/// Returns the record of a failure without a known class.
 pub(super) fn warning(message: impl Into<Box<str>>) -> TurnActivity {
     TurnActivity::Warned { class: None, message: message.into() }
 }
@@ -138,7 +137,7 @@ fn cut(text: &str, bytes: usize) -> Box<str> {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text).into()
 }
 
-/// Cuts an event down to what is kept of it, so that waiting ones do not fill the memory. Answers have their own limit.
+/// Shortens an event to its stored size, so that waiting events do not fill the memory. Answers have their own limit.
 pub(super) fn shorten(event: &mut StreamEvent) {
     match event {
         StreamEvent::ToolStarted { id, name: tool, input, .. } => {
@@ -159,9 +158,9 @@ pub(super) fn shorten(event: &mut StreamEvent) {
     }
 }
 
-/// A name as it is kept. Of a longer one the beginning, with the number of bytes that are missing.
+/// Shortens a name, and appends the number of missing bytes.
 fn name(text: &str) -> Box<str> {
-    // One that was shortened already stays as it is.
+    // A name that was already shortened stays as it is.
     if text.len() <= NAME_BYTES_MAX + MISSING_BYTES_MAX {
         return text.into();
     }
@@ -173,12 +172,13 @@ pub(super) fn partial_mark() -> Option<Json> {
     Json::parse(r#"{"partial":true}"#).ok()
 }
 
-/// Whether a table heard a message and found nobody for it: only a driver notes whom a message reached, no import does.
+/// Returns whether a driver received a message and found no addressee. Only a driver records the addressees of a
+/// message; an import does not.
 pub fn reached_nobody(message: &Message) -> bool {
     message.routing.as_deref() == Some(&Routing::to::<&str>([]))
 }
 
-/// Whether a message is only the beginning of an answer.
+/// Returns whether a message is only the beginning of an answer.
 pub fn is_partial(entry: &Entry) -> bool {
     entry.meta.is_some() && entry.meta == partial_mark()
 }

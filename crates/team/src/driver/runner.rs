@@ -1,5 +1,5 @@
-//! The turn that runs here: what its agent says becomes entries and events, what it asks waits for an answer,
-//! and its end becomes the answer, or a failure with its reason.
+//! The turn that runs in this process: turns the output of its agent into entries and events, keeps its permission
+//! request until it is answered, and turns its end into an answer, or a failure with a reason.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use tertulia_session::{
 
 use super::event::{EventSink, PermissionNumber, SessionEvent};
 use super::inbox::{Inbox, Input};
-use super::log::TableLog;
+use super::log::SessionLog;
 use super::prompt::Start;
 use super::record::{
     PARTIAL_BYTES_MAX, activity_of, failure, kept_of, permission_answered, permission_asked,
     shorten, warning,
 };
-use crate::team::{Answers, Team};
+use crate::team::{Responder, Team};
 
-/// So many notes of one turn become entries; a flood of them says nothing new.
+/// Maximum number of notes of one turn that become entries.
 const NOTES_MAX: usize = 2_000;
-/// How long an agent that was stopped is waited for when the table is gone.
+/// How long to wait for a stopped agent when the driver is dropped.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 const THOUGHT_BYTES_MAX: usize = 64 * 1024;
-/// A prompt is not made shorter than this because an agent found it too long.
+/// A prompt is not shortened below this size because an agent found it too long.
 const SHORT_BYTES: u64 = 4096;
 
 pub(super) struct Runner {
@@ -40,21 +40,21 @@ pub(super) struct Runner {
     begun: Option<EntryId>,
     attended: bool,
     permissions: u64,
-    /// Who wanted what that nobody could allow.
+    /// The permission request that nobody could answer: the member and the request.
     pub(super) refused: Option<(Box<str>, Box<str>)>,
 }
 
 struct Running {
     start: Arc<Start>,
     cancel: CancelToken,
-    /// Thinking that is not an entry yet.
+    /// Thinking that is not stored yet.
     thought: String,
-    /// How many bytes of its text were told.
-    told: usize,
+    /// Number of bytes of its text that were reported.
+    reported_bytes: usize,
     notes: usize,
     has_worked: bool,
     asks: Option<Asks>,
-    /// The entries that a built-in member made its answer from, as `meta` of the answer names them.
+    /// The entries that a built-in member used for its answer, as listed in `meta` of the answer.
     sources: Option<Json>,
     thread: Option<JoinHandle<()>>,
 }
@@ -65,7 +65,7 @@ struct Asks {
     answer: SyncSender<PermissionAnswer>,
 }
 
-/// What follows from the end of an agent; a retry is for a prompt that was too large.
+/// The result of the end of an agent; `Retry` is for a prompt that was too large.
 pub(super) enum Followup {
     Retry { member: Box<str>, answers: EntryId, budget: u64 },
     Answer { message: Message, text: String },
@@ -89,14 +89,14 @@ impl Runner {
         self.begun.as_ref() == Some(turn)
     }
 
-    /// Begins a turn; with an agent if it can be started. Returns whether it was.
+    /// Begins a turn, and starts its agent if possible. Returns whether it was started.
     pub(super) fn begin(&mut self, start: Start, spec: Option<AgentSpec>, inbox: &Inbox) -> bool {
         let (start, cancel) = (Arc::new(start), CancelToken::new());
         let mut running = Running {
             start: Arc::clone(&start),
             cancel: cancel.clone(),
             thought: String::new(),
-            told: 0,
+            reported_bytes: 0,
             notes: 0,
             has_worked: false,
             asks: None,
@@ -116,11 +116,11 @@ impl Runner {
         }
     }
 
-    /// Takes in what the agent says. Returns whether what is staged is to be stored.
+    /// Handles output of the agent. Returns whether staged entries must be stored.
     pub(super) fn says(
         &mut self,
         event: StreamEvent,
-        log: &mut TableLog,
+        log: &mut SessionLog,
         sink: &mut dyn EventSink,
     ) -> bool {
         let Some(running) = &mut self.running else { return false };
@@ -128,9 +128,9 @@ impl Runner {
             |running: &Running| (running.start.turn.clone(), running.start.member.clone());
         match event {
             StreamEvent::TextDelta { text } => {
-                // Nobody can follow a flood, and a screen that tries hears nobody.
-                running.told += text.len();
-                if running.told <= PARTIAL_BYTES_MAX {
+                // Showing a flood of text would delay all other events.
+                running.reported_bytes += text.len();
+                if running.reported_bytes <= PARTIAL_BYTES_MAX {
                     sink.on_text(&running.start.turn, &running.start.member, text);
                 }
                 return false;
@@ -159,22 +159,23 @@ impl Runner {
         true
     }
 
-    pub(super) fn stage_activity(&mut self, activity: TurnActivity, log: &mut TableLog) {
+    pub(super) fn stage_activity(&mut self, activity: TurnActivity, log: &mut SessionLog) {
         if let Some(running) = &mut self.running {
             running.stage_activity(activity, log);
         }
     }
 
-    /// The agent asks to be allowed something. `None` if nobody needs to be told: it is stopped already.
+    /// Handles a permission request of the agent. `None` if it need not be shown, because the agent is already
+    /// stopped.
     pub(super) fn asks(
         &mut self,
         request: PermissionRequest,
         answer: SyncSender<PermissionAnswer>,
-        log: &mut TableLog,
+        log: &mut SessionLog,
     ) -> Option<PermissionNumber> {
         let running = self.running.as_mut()?;
         if running.cancel.is_cancelled() {
-            // An agent that is gone needs no answer.
+            // An agent that has ended needs no answer.
             let _ = answer.send(PermissionAnswer::EndTurn);
             return None;
         }
@@ -185,7 +186,7 @@ impl Runner {
         Some(number)
     }
 
-    /// Whether nobody is there to answer what the agent asks; it is noted who wanted what.
+    /// Returns whether nobody can answer permission requests, and records the request.
     pub(super) fn refuses(&mut self, request: &PermissionRequest) -> bool {
         if !self.attended {
             self.refused = self.member().map(|member| (member.into(), request.title.clone()));
@@ -197,7 +198,7 @@ impl Runner {
         &mut self,
         number: PermissionNumber,
         answer: &PermissionAnswer,
-        log: &mut TableLog,
+        log: &mut SessionLog,
     ) -> Option<SyncSender<PermissionAnswer>> {
         let running = self.running.as_mut()?;
         let asks = running.asks.take_if(|asks| asks.number == number)?;
@@ -205,7 +206,7 @@ impl Runner {
         Some(asks.answer)
     }
 
-    /// Stops the agent of a turn. Whoever it waits for says no.
+    /// Stops the agent of a turn, and declines its pending request.
     pub(super) fn stop(&mut self, turn: &EntryId) {
         let running = self.running.as_mut().filter(|running| running.start.turn == *turn);
         let Some(running) = running else { return };
@@ -233,7 +234,7 @@ impl Runner {
         &mut self,
         report: TurnReport,
         team: &Team,
-        log: &mut TableLog,
+        log: &mut SessionLog,
     ) -> Option<Followup> {
         let running = self.running.as_mut()?;
         running.stage_thought(log);
@@ -243,14 +244,15 @@ impl Runner {
             if !running.has_worked || only_reads(team, &running.start.member) {
                 return Some(running.retry());
             }
-            let message = "it is not tried again by itself: its tools would do their work twice";
+            let message =
+                "it is not retried automatically, because its tools would do their work twice";
             running.warn(message, log);
         }
-        if report.left_behind > 0 && report.ended == Ended::ByItself {
-            let message = match report.left_behind {
-                1 => "1 process that it had started was still there, and was ended".to_owned(),
+        if report.orphans_killed > 0 && report.ended == Ended::ByItself {
+            let message = match report.orphans_killed {
+                1 => "1 process that it had started was still running and was stopped".to_owned(),
                 count => format!(
-                    "{count} processes that it had started were still there, and were ended"
+                    "{count} processes that it had started were still running and were stopped"
                 ),
             };
             running.warn(&message, log);
@@ -268,22 +270,22 @@ impl Runner {
 }
 
 impl Running {
-    fn stage_thought(&mut self, log: &mut TableLog) {
+    fn stage_thought(&mut self, log: &mut SessionLog) {
         let thought = std::mem::take(&mut self.thought);
         if !thought.trim().is_empty() {
             self.stage_activity(TurnActivity::Thought { text: thought.into() }, log);
         }
     }
 
-    fn warn(&mut self, message: &str, log: &mut TableLog) {
+    fn warn(&mut self, message: &str, log: &mut SessionLog) {
         self.stage_activity(warning(message), log);
     }
 
-    fn stage_activity(&mut self, activity: TurnActivity, log: &mut TableLog) {
+    fn stage_activity(&mut self, activity: TurnActivity, log: &mut SessionLog) {
         self.notes += 1;
         let activity = match self.notes.cmp(&NOTES_MAX) {
             std::cmp::Ordering::Less => activity,
-            std::cmp::Ordering::Equal => warning("more was noted in this turn than is kept"),
+            std::cmp::Ordering::Equal => warning("this turn has more notes than are kept"),
             std::cmp::Ordering::Greater => return,
         };
         log.stage(EntryKind::TurnEvent(self.event(activity)));
@@ -293,7 +295,7 @@ impl Running {
         TurnEvent::new(self.start.turn.clone(), self.start.member.clone(), activity)
     }
 
-    /// Half of what was sent, where that is less; a short prompt is not what was too long.
+    /// Half of what was sent, if that is less. A short prompt was not the reason.
     fn retry(&self) -> Followup {
         let budget =
             (self.start.budget / 2).min((self.start.prompt.text.len() as u64 / 2).max(SHORT_BYTES));
@@ -318,10 +320,10 @@ impl Running {
     }
 }
 
-/// Whether whatever a member does can be done again: its tools change nothing.
+/// Returns whether everything that a member does can be repeated, because its tools change nothing.
 fn only_reads(team: &Team, member: &str) -> bool {
-    let answers = team.member(member).map(|one| &one.answers);
-    matches!(answers, Some(Answers::Agent(spec)) if spec.permissions == Permissions::Read
+    let responder = team.member(member).map(|one| &one.responder);
+    matches!(responder, Some(Responder::Agent(spec)) if spec.permissions == Permissions::Read
         && matches!(spec.kind, AgentKind::Cli(_)))
 }
 
@@ -337,7 +339,7 @@ fn answer_to(answers: &EntryId, speaker: Speaker, text: &str) -> Message {
     message
 }
 
-/// Starts an agent; `None` if there is no thread to be had.
+/// Starts an agent; `None` if no thread can be created.
 fn spawn(
     spec: AgentSpec,
     start: Arc<Start>,
@@ -356,13 +358,13 @@ fn spawn(
         };
         let mut listener = InboxListener { turn: &start.turn, inbox: &inbox, cancel: &cancel };
         let run = || tertulia_agent::run(&spec, &request, &cancel, &mut listener);
-        // Without a report the driver would wait for ever.
+        // Without a report the driver would wait forever.
         let report = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
             let message = "internal error: the turn stopped; please report it";
             let error = TurnError::new(ErrorClass::Crash, message);
             TurnReport::without_process(TurnOutput::failed(error), Ended::ByItself)
         });
-        // A driver that is gone wants no report.
+        // A driver that was dropped needs no report.
         let _ = inbox.send(Input::Ended(start.turn.clone(), Box::new(report)));
     });
     thread.ok()
@@ -383,8 +385,8 @@ impl Listener for InboxListener<'_> {
         shorten(&mut event);
         let said = Input::Said(self.turn.clone(), event);
         if self.cancel.is_cancelled() {
-            // Whoever stops an agent does not wait for all that it had still to say: of a burst, what
-            // finds no room is left out. The text that it wrote comes with its report.
+            // Stopping an agent must not wait for all its pending output: events that find the channel full are
+            // dropped. The text of the answer comes with the report.
             let _ = self.inbox.try_send(said);
         } else {
             let _ = self.inbox.send(said);

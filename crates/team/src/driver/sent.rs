@@ -1,5 +1,4 @@
-//! What an agent was sent at a turn, made again from the log and checked against the hash that was stored
-//! when it was sent. Pure; for whoever asks what a member saw.
+//! Rebuilds the prompt of a turn from the log, and checks it against the hash that was stored when it was sent. Pure.
 
 use tertulia_session::json::Json;
 use tertulia_session::{Cause, Entry, EntryId, EntryKind, TurnActivity, TurnEvent, TurnState};
@@ -7,23 +6,23 @@ use tertulia_session::{Cause, Entry, EntryId, EntryKind, TurnActivity, TurnEvent
 use super::prompt::hash_of;
 use super::recipe::{Recipe, RecipeError, RecipeHistory};
 
-/// What an agent was sent.
+/// The prompt that an agent was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentPrompt {
     pub member: Box<str>,
     pub turn: EntryId,
-    /// The system text, where it travels apart.
+    /// The system text, if it was sent separately.
     pub system: Option<String>,
     /// The prompt, or the messages of a request.
     pub text: String,
     pub hash: Box<str>,
-    /// Whether the turn's first prompt was too large for the model, and this is the smaller one after it.
+    /// Whether the first prompt of the turn was too large for the model, and this is the smaller second one.
     pub is_second: bool,
-    /// The entries in it that were redacted since. Without any, the text has the stored hash.
+    /// The entries in it that were redacted since. If there are none, the text has the stored hash.
     pub redacted: Vec<EntryId>,
 }
 
-/// Why a prompt cannot be shown as it was.
+/// The reason why a prompt cannot be rebuilt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PromptLost {
@@ -44,7 +43,7 @@ pub enum PromptLost {
         #[source]
         error: RecipeError,
     },
-    /// The record refers to that of a turn that was redacted.
+    /// The record refers to the record of a redacted turn.
     #[error(
         "what was sent at turn {turn} cannot be shown: its record refers to that of an earlier turn, \
          which was redacted"
@@ -57,19 +56,19 @@ pub enum PromptLost {
     OtherHash { turn: EntryId, hash: Box<str> },
 }
 
-/// What was sent at a turn. `entries` are those of the session's branch, from its root on; `asked` is the
-/// turn, any of its entries, or the answer. Of a turn that was sent twice, its start names the first prompt
-/// and everything else the second.
+/// Returns the prompt of a turn. `entries` are those of the session's branch from its root on; `asked` is the turn,
+/// any of its entries, or the answer. For a turn with two prompts, its start names the first one and everything else
+/// the second.
 pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, PromptLost> {
     let turn = turn_of(entries, asked).ok_or_else(|| PromptLost::NoTurn(asked.clone()))?;
-    let started = entries.iter().enumerate().rev().find_map(|(place, entry)| {
+    let started = entries.iter().enumerate().rev().find_map(|(index, entry)| {
         let started = entry.turn().filter(|turn| turn.state == TurnState::Started)?;
-        (entry.turn_id() == Some(&turn)).then_some((place, entry, started))
+        (entry.turn_id() == Some(&turn)).then_some((index, entry, started))
     });
-    let (place, start, started) = started.ok_or_else(|| PromptLost::NotStarted(turn.clone()))?;
+    let (index, start, started) = started.ok_or_else(|| PromptLost::NotStarted(turn.clone()))?;
     let member = started.member.clone();
     let broken = |error| PromptLost::Broken { turn: turn.clone(), error };
-    let later = entries.get(place..).unwrap_or_default();
+    let later = entries.get(index..).unwrap_or_default();
     let again = later.iter().find_map(|entry| resent(entry, &turn));
     let is_second = again.is_some() && start.id != *asked;
     let mut has_gap = false;
@@ -78,14 +77,14 @@ pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, Pro
             (Recipe::read(recipe, &[]).map_err(broken)?, Some(hash.into()))
         }
         (None, Some(_)) => {
-            let until = entries.get(..=place).unwrap_or_default();
-            let places = recorded(until);
-            has_gap = is_turn_redacted(until, &places);
+            let until = entries.get(..=index).unwrap_or_default();
+            let indexes = recorded(until);
+            has_gap = is_turn_redacted(until, &indexes);
             let lost = |error| match has_gap {
                 true => PromptLost::TurnRedacted { turn: turn.clone() },
                 false => broken(error),
             };
-            let history = RecipeHistory::read(until, &places).map_err(lost)?;
+            let history = RecipeHistory::read(until, &indexes).map_err(lost)?;
             (history.into_last().unwrap_or_default(), started.prompt_hash.clone())
         }
         (None, None) => return Err(PromptLost::NotRecorded { turn, member }),
@@ -98,7 +97,7 @@ pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, Pro
         _ if is_same => {}
         _ if has_gap => return Err(PromptLost::TurnRedacted { turn }),
         true => return Err(PromptLost::OtherHash { turn, hash }),
-        // Without the words that are gone it has another hash.
+        // Without the redacted text it has another hash.
         false => {}
     }
     let (system, text, redacted) = (made.system, made.text, made.lost);
@@ -110,13 +109,13 @@ fn recorded(entries: &[Entry]) -> Vec<usize> {
     turns.filter(|(_, turn)| turn.prompt_recipe.is_some()).map(|(at, _)| at).collect()
 }
 
-/// Whether a turn was redacted since the last record that refers to no other.
-fn is_turn_redacted(entries: &[Entry], places: &[usize]) -> bool {
-    let is_alone = |place: &&usize| {
-        let turn = entries.get(**place).and_then(Entry::turn);
+/// Returns whether a turn was redacted since the last record that refers to no other.
+fn is_turn_redacted(entries: &[Entry], indexes: &[usize]) -> bool {
+    let is_alone = |index: &&usize| {
+        let turn = entries.get(**index).and_then(Entry::turn);
         turn.and_then(|turn| turn.prompt_recipe.as_ref()).is_some_and(Recipe::is_alone)
     };
-    let first = places.iter().rev().find(is_alone).copied().unwrap_or_default();
+    let first = indexes.iter().rev().find(is_alone).copied().unwrap_or_default();
     let since = entries.get(first..).unwrap_or_default();
     since.iter().any(
         |entry| matches!(&entry.kind, EntryKind::Purged(purged) if &*purged.type_name == "turn"),

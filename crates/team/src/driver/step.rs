@@ -1,4 +1,4 @@
-//! One step: the machine decides, its entries are stored in one append, they are shown, and what has to begin begins.
+//! One step: the machine decides, its entries are stored in one append and shown, and then its effects run.
 
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -15,47 +15,47 @@ use tertulia_store::sources_meta;
 
 use super::event::{DriveError, EventSink, PermissionNumber, SessionEvent};
 use super::inbox::Input;
-use super::log::TableLog;
+use super::log::SessionLog;
 use super::prompt::Start;
 use super::record::{usage_of, warning};
 use super::runner::Followup;
-use super::{Done, Driver, Pause};
+use super::{Done, Driver, StopReason};
 use crate::effect::{Effect, Event};
 use crate::file::SettingsGuard;
-use crate::team::{Answers, TeamMember};
-use crate::{PersonMessage, house};
+use crate::team::{Responder, TeamMember};
+use crate::{PersonMessage, built_in};
 
-/// So often something is tried again. Somebody who writes all the time will not be overtaken.
+/// Maximum number of retries. A process that writes all the time cannot be overtaken.
 const ATTEMPTS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(2);
-/// So many notes that wait already are stored in one go.
+/// Maximum number of waiting notes that are stored together.
 const BATCH: usize = 64;
 
 impl Driver {
-    /// Somebody says something: stored and routed, and what follows from it begins.
+    /// Stores and routes a message, and starts what follows from it.
     pub fn say(
         &mut self,
         member: Option<&str>,
         text: &str,
         sink: &mut dyn EventSink,
     ) -> Result<EntryId, DriveError> {
-        self.say_message(member, &PersonMessage::new(text, &self.team.table), sink)
+        self.say_message(member, &PersonMessage::new(text, &self.team.roster), sink)
     }
 
-    /// The same with a message that was read already.
+    /// Same as [`Self::say`], for a parsed message.
     pub fn say_message(
         &mut self,
         member: Option<&str>,
         said: &PersonMessage,
         sink: &mut dyn EventSink,
     ) -> Result<EntryId, DriveError> {
-        // Who speaks, and who is waited for, may have changed meanwhile.
+        // The sender and the awaited person may have changed in the meantime.
         self.catch_up(sink)?;
         let name = self.machine.speaker_of(member.or(said.sender()))?;
         let name: Option<Box<str>> = name.map(Into::into);
         let speaker = match name.as_deref().and_then(|name| self.team.member(name)) {
             Some(one) => Speaker::new(&*one.member.name, one.shown_name(), SpeakerType::Human),
-            // Nobody sits there as a person: whoever holds the keyboard speaks.
+            // The team has no person: the user of this process speaks.
             None => Speaker::new("you", "you", SpeakerType::Human),
         };
         let message = Message::said(speaker, said.text());
@@ -72,7 +72,7 @@ impl Driver {
         sink: &mut dyn EventSink,
         event: impl Fn(EntryId) -> Event,
     ) -> Result<EntryId, DriveError> {
-        let said = |log: &mut TableLog| {
+        let said = |log: &mut SessionLog| {
             let draft = log.draft(message.clone());
             let event = event(draft.id.clone());
             (draft.id.clone(), Some(draft), event)
@@ -84,26 +84,26 @@ impl Driver {
         self.attempt(|_| ((), None, event.clone()), sink)
     }
 
-    /// Lets the machine take a step, and once more if somebody else has written to the session
-    /// meanwhile. `make` stages what belongs to the step; an entry that it gives is a message, whose
-    /// addressees are noted in it. What it gives first comes back when all is stored.
+    /// Runs a step of the machine, and retries it if another process has written to the session in the meantime.
+    /// `make` stages the entries of the step; if it returns an entry, that is a message, in which the addressees are
+    /// recorded. Returns the other value of `make` once everything is stored.
     fn attempt<T>(
         &mut self,
-        make: impl Fn(&mut TableLog) -> (T, Option<Entry>, Event),
+        make: impl Fn(&mut SessionLog) -> (T, Option<Entry>, Event),
         sink: &mut dyn EventSink,
     ) -> Result<T, DriveError> {
         let mut attempts = 1;
         loop {
             let staged_before = self.log.staged_count();
             let (made, draft, event) = make(&mut self.log);
-            // Somebody has to decide this again when the session is another one than was seen.
+            // A person must decide this again if the session has changed since.
             let is_decided_anew =
                 matches!(event, Event::Continue | Event::Resume | Event::Repeat { .. });
             match self.try_step(draft, event, sink) {
-                Err(DriveError::SomebodyElse) => {
+                Err(DriveError::SessionInUse) => {
                     self.rejoin(staged_before, sink)?;
                     if is_decided_anew || attempts == ATTEMPTS {
-                        return Err(DriveError::SomebodyElse);
+                        return Err(DriveError::SessionInUse);
                     }
                     std::thread::sleep(PAUSE * attempts);
                     attempts += 1;
@@ -123,19 +123,19 @@ impl Driver {
             }
             self.log.take(draft);
         }
-        // A step that changes nothing leaves the question open.
+        // A step without effects leaves the question open.
         if !effects.iter().all(|effect| matches!(effect, Effect::Note(_) | Effect::Rest)) {
             self.asked = None;
         }
         self.perform(effects, sink)
     }
 
-    /// Stores all entries of a step together with what was staged before, shows them, and begins what has to begin.
+    /// Stores all entries of a step and those staged before, shows them, and runs the effects.
     fn perform(&mut self, effects: Vec<Effect>, sink: &mut dyn EventSink) -> Done {
-        self.stage_minutes();
+        self.stage_summary();
         let mut start = None;
         for effect in &effects {
-            // Before the prompt is made: it is for this turn already.
+            // Before the prompt is created, since it already applies to this turn.
             if let Effect::SetTeamTask { task } = effect {
                 let task = task.as_deref().map(Into::into);
                 let task = TeamTask { task, unknown: Fields::NONE };
@@ -151,9 +151,9 @@ impl Driver {
                 start = Some(self.prompts.prepare(&self.team, &mut self.log, asked, None));
             }
         }
-        let told = self.stage(effects, start.as_ref());
+        let events = self.stage(effects, start.as_ref());
         self.try_store(sink)?;
-        for event in told {
+        for event in events {
             if let SessionEvent::Asked(question) = &event {
                 self.asked = Some(question.clone());
             }
@@ -162,14 +162,14 @@ impl Driver {
         let Some(start) = start else { return Ok(()) };
         self.launch(start);
         match self.store_staged(sink) {
-            // The step itself is stored; what is left goes in with what comes next.
-            Err(DriveError::SomebodyElse) => Ok(()),
+            // The step itself is stored; the remaining entries are stored with the next step.
+            Err(DriveError::SessionInUse) => Ok(()),
             stored => stored,
         }
     }
 
     fn stage(&mut self, effects: Vec<Effect>, start: Option<&Start>) -> Vec<SessionEvent> {
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         for effect in effects {
             match effect {
                 Effect::Append { id, mut kind } => {
@@ -185,26 +185,26 @@ impl Driver {
                     self.log.stage_as(id, kind);
                 }
                 Effect::CancelTurn { turn, .. } => self.runner.stop(&turn),
-                Effect::AskPerson(question) => told.push(SessionEvent::Asked(question)),
+                Effect::AskPerson(question) => events.push(SessionEvent::Asked(question)),
                 Effect::Note(note) => {
-                    // Somebody who is named many times is noted once.
+                    // A member that is named several times is recorded once.
                     let is_same = |one: &SessionEvent| matches!(one, SessionEvent::Note(other) if *other == note);
-                    if !told.iter().any(is_same) {
-                        told.push(SessionEvent::Note(note));
+                    if !events.iter().any(is_same) {
+                        events.push(SessionEvent::Note(note));
                     }
                 }
-                Effect::Rest => told.push(SessionEvent::Rested),
+                Effect::Rest => events.push(SessionEvent::Rested),
                 Effect::StartTurn { .. } | Effect::SetTeamTask { .. } => {}
             }
         }
-        told
+        events
     }
 
     pub(super) fn store_staged(&mut self, sink: &mut dyn EventSink) -> Done {
         let mut attempts = 1;
         loop {
             match self.try_store(sink) {
-                Err(DriveError::SomebodyElse) if attempts < ATTEMPTS => {
+                Err(DriveError::SessionInUse) if attempts < ATTEMPTS => {
                     self.rejoin(self.log.staged_count(), sink)?;
                     std::thread::sleep(PAUSE * attempts);
                 }
@@ -215,7 +215,7 @@ impl Driver {
     }
 
     pub(super) fn try_store(&mut self, sink: &mut dyn EventSink) -> Done {
-        for entry in self.log.commit().map_err(DriveError::of)? {
+        for entry in self.log.commit().map_err(DriveError::from_store)? {
             sink.on_event(SessionEvent::Stored(Arc::new(entry.clone())));
         }
         Ok(())
@@ -226,15 +226,15 @@ impl Driver {
     }
 
     fn launch(&mut self, start: Start) {
-        // Somebody else may have ended a turn whose agent still works here.
+        // Another process may have ended a turn whose agent still works here.
         self.runner.stop_and_wait(&mut self.inbox);
-        // A second attempt was counted as the first already.
+        // A second attempt was already counted as the first one.
         if !start.is_second {
             self.prompts.count(&start.member);
         }
         let (mut spec, mut is_cut) = (None, false);
-        let answer = match self.team.member(&start.member).map(|one| &one.answers) {
-            Some(Answers::Agent(agent)) => {
+        let answer = match self.team.member(&start.member).map(|one| &one.responder) {
+            Some(Responder::Agent(agent)) => {
                 let is_prompted = start.body.is_none();
                 is_cut = is_prompted && start.prompt.status == PromptStatus::MessageTruncated;
                 let refusal = self.objection(agent, &start);
@@ -243,9 +243,9 @@ impl Driver {
                 }
                 Err(refusal.unwrap_or_else(|| "could not start a thread for this turn".to_owned()))
             }
-            Some(Answers::Scribe) => Ok(self.summary(&start.answers)),
-            Some(Answers::Librarian) => self.past_sessions(&start.member, &start.answers),
-            Some(Answers::Person) | None => Err("it is no longer in the team".to_owned()),
+            Some(Responder::Scribe) => Ok(self.summary(&start.answers)),
+            Some(Responder::Librarian) => self.past_sessions(&start.member, &start.answers),
+            Some(Responder::Person) | None => Err("it is no longer in the team".to_owned()),
         };
         let (turn, budget) = (start.turn.clone(), start.budget);
         if !self.runner.begin(start, spec, &self.inbox) {
@@ -267,10 +267,10 @@ impl Driver {
         })
     }
 
-    /// The turn ends before anything else happens.
-    fn report_at_once(&mut self, turn: EntryId, answer: Result<house::Answer, String>) {
+    /// Queues the end of the turn before all other input.
+    fn report_at_once(&mut self, turn: EntryId, answer: Result<built_in::Answer, String>) {
         let output = match answer {
-            Ok(house::Answer { text, sources }) => {
+            Ok(built_in::Answer { text, sources }) => {
                 self.runner.set_sources(sources_meta(&sources));
                 let event = StreamEvent::TextDelta { text: text.clone() };
                 self.inbox.put_first(Input::Said(turn.clone(), event));
@@ -282,15 +282,15 @@ impl Driver {
         self.inbox.put_first(Input::Ended(turn, Box::new(report)));
     }
 
-    /// Drives until nothing runs any more.
-    pub fn run(&mut self, sink: &mut dyn EventSink) -> Result<Pause, DriveError> {
+    /// Runs until no turn runs and no input is left.
+    pub fn run(&mut self, sink: &mut dyn EventSink) -> Result<StopReason, DriveError> {
         while self.runner.turn().is_some() {
             self.next(sink)?;
         }
         Ok(self.pause())
     }
 
-    /// Drives until the table is left.
+    /// Runs until the session is closed.
     pub fn attend(&mut self, sink: &mut dyn EventSink) -> Done {
         while !self.is_closed || self.runner.turn().is_some() {
             self.next(sink)?;
@@ -300,14 +300,14 @@ impl Driver {
 
     fn next(&mut self, sink: &mut dyn EventSink) -> Done {
         match self.inbox.next() {
-            Some(Input::Command(command)) => match self.obey(command, sink) {
-                Err(error) if !error.ends_table() => {
+            Some(Input::Command(command)) => match self.execute(command, sink) {
+                Err(error) if !error.is_fatal() => {
                     sink.on_event(SessionEvent::Refused(Arc::new(error)));
                     Ok(())
                 }
                 obeyed => obeyed,
             },
-            // One whose turn is not the one that runs here is not listened to any more.
+            // Input of a turn that no longer runs here is ignored.
             Some(input) if input.turn() != self.runner.turn() => {
                 input.decline();
                 Ok(())
@@ -331,8 +331,8 @@ impl Driver {
         }
     }
 
-    /// Whether the agent that runs has said more that becomes a note. A burst of notes is not one sync of
-    /// the disk for each: whoever wants to stop the agent would have to wait for them all.
+    /// Returns whether the running agent has more output that becomes a note. Notes of a burst are stored together:
+    /// one disk sync for each would delay a command to stop the agent.
     fn is_more_to_note(&mut self) -> bool {
         match self.inbox.peek() {
             Some(Input::Said(turn, event)) if Some(turn) == self.runner.turn() => !matches!(
@@ -405,7 +405,7 @@ impl Driver {
             Some(Followup::Failure { class, partial, events }) => {
                 self.stage_usage(usage);
                 self.runner.finish();
-                let failed = |log: &mut TableLog| {
+                let failed = |log: &mut SessionLog| {
                     let entry = partial.clone().map(|message| log.stage_partial(message));
                     for event in &events {
                         log.stage(EntryKind::TurnEvent(event.clone()));
@@ -421,14 +421,14 @@ impl Driver {
     pub(super) fn stage_usage(&mut self, usage: Option<Usage>) {
         let Some(usage) = usage else { return };
         if let Some(cost) = &usage.cost_usd {
-            // Before the answer, as a replay will read it.
+            // Before the answer, since replay reads it in this order.
             let (member, usd) = (usage.member.clone(), cost.amount());
             self.machine.step(Event::UsageSeen { member, usd });
         }
         self.log.stage(EntryKind::Usage(usage));
     }
 
-    /// The agent found its prompt too large: once more, with a smaller one.
+    /// Retries with a smaller prompt, since the agent found the first one too large.
     fn retry(
         &mut self,
         turn: &EntryId,

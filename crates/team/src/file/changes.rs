@@ -1,16 +1,16 @@
-//! What a person has seen of a file that they trusted, and what changed in it since. Lines that may hold a key
-//! or a password are hidden; that one of them changed still shows. Pure.
+//! Compares a trusted file with what a person saw of it when trusting it. Lines that may contain a key or a password
+//! are hidden, but their changes are shown. Pure.
 
 use super::{check, tree};
 
-/// Above so many pairs of lines only the common beginning and end are found.
+/// With more pairs of lines, only the common beginning and end are found.
 const PAIRS_MAX: usize = 1_000_000;
 
-/// What follows the name of a hidden value, before the digits of its hash.
+/// Separates the name of a hidden value from the digits of its hash.
 const HIDDEN: &str = " (hidden, ";
 const HASH_DIGITS: usize = 8;
 
-/// The key of this machine by which hidden values are told apart. Nobody who has not got it can try values.
+/// The key of this machine that distinguishes hidden values. Without it nobody can test guesses.
 #[derive(Clone)]
 pub struct HideKey(pub(super) [u8; 32]);
 
@@ -35,7 +35,8 @@ pub enum Change<'a> {
 }
 
 impl Change<'_> {
-    /// Whether the line is shown without its value, as `shown_lines` writes it. A comment that looks like one is none.
+    /// Returns whether the value of the line is hidden, as written by `shown_lines`. A comment of that form does not
+    /// count.
     pub fn is_hidden(&self) -> bool {
         let (Self::Removed(line) | Self::Added(line)) = self;
         let parts = line.strip_suffix(')').and_then(|line| line.rsplit_once(HIDDEN));
@@ -54,8 +55,8 @@ pub(super) fn shown_lines(text: &str, key: &HideKey) -> Vec<String> {
     without(text, &secrets, key)
 }
 
-/// The lines of some other settings as they may be shown. Of what looks like JSON and is none, nobody can tell
-/// what is a key or a password: only that it changed shows.
+/// Returns the lines of other settings for display. For text that looks like JSON and is not, nothing shows which
+/// values are secret: only its change is shown.
 pub(super) fn setting_lines(text: &str, key: &HideKey) -> Vec<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_json = text.trim_start().starts_with(['{', '[']);
@@ -82,7 +83,7 @@ fn without(text: &str, secrets: &[std::ops::Range<usize>], key: &HideKey) -> Vec
         let line = line.trim_end_matches(['\n', '\r']);
         let mut here = secrets.iter().filter(|secret| secret.start < to && secret.end > from);
         match here.next() {
-            // A value that began on an earlier line has no name on this one.
+            // A value that began on an earlier line has no name on this line.
             Some(first) => {
                 hidden(line, first.start >= from && here.all(|one| one.start >= from), key)
             }
@@ -92,7 +93,7 @@ fn without(text: &str, secrets: &[std::ops::Range<usize>], key: &HideKey) -> Vec
     lines.collect()
 }
 
-/// The name of a field without its value; two values are told apart by the hash.
+/// Returns the name of a field without its value; the hash distinguishes values.
 fn hidden(line: &str, has_name: bool, key: &HideKey) -> String {
     let name = line.split_once(['=', ':']).map_or("", |(name, _)| name.trim_end());
     let is_name = |c: char| c.is_alphanumeric() || " ._-\"[]".contains(c);
@@ -100,7 +101,7 @@ fn hidden(line: &str, has_name: bool, key: &HideKey) -> String {
     format!("{name}{HIDDEN}{})", key.digits(line.as_bytes()))
 }
 
-/// The lines that differ, in order.
+/// Returns the lines that differ, in order.
 pub fn changes<'a>(before: &'a [String], after: &'a [String]) -> Vec<Change<'a>> {
     let same = |(left, right): &(&String, &String)| left == right;
     let head = before.iter().zip(after).take_while(same).count();
@@ -116,9 +117,9 @@ pub fn changes<'a>(before: &'a [String], after: &'a [String]) -> Vec<Change<'a>>
     between(before, after)
 }
 
-/// The same for a few lines, by their longest common sequence.
+/// Same for a few lines, by their longest common subsequence.
 fn between<'a>(before: &'a [String], after: &'a [String]) -> Vec<Change<'a>> {
-    // How many lines are common from each pair of places on.
+    // Number of common lines from each pair of positions on.
     let width = after.len() + 1;
     let mut common = vec![0_usize; (before.len() + 1) * width];
     let at = |common: &[usize], row: usize, column: usize| {
@@ -130,8 +131,8 @@ fn between<'a>(before: &'a [String], after: &'a [String]) -> Vec<Change<'a>> {
                 true => at(&common, row + 1, column + 1) + 1,
                 false => at(&common, row + 1, column).max(at(&common, row, column + 1)),
             };
-            if let Some(place) = common.get_mut(row * width + column) {
-                *place = count;
+            if let Some(cell) = common.get_mut(row * width + column) {
+                *cell = count;
             }
         }
     }

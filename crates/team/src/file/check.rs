@@ -1,18 +1,18 @@
-//! Reads a team file in either form into a draft, then judges the team as a whole: names that are one name,
-//! the default member, somebody who answers. Ends in the file, or in all its errors.
+//! Reads a team file in either form into a draft, then checks the team as a whole: equal names, the default member,
+//! at least one member that answers. Returns the file, or all its errors.
 
 use std::collections::BTreeMap;
 
 use tertulia_agent::{CommandOutput, agents};
 
-use super::desk::{Meant, Seen};
+use super::fields::{Meant, Seen};
 use super::problem::{FileErrors, Problems, Spot, did_you_mean, quoted};
 use super::{MemberFile, ResourcesFile, TeamFile, earlier, member, read, rules, tree};
 use crate::names::fold;
-use crate::table::{Limits, MemberKind, TableError};
+use crate::roster::{Limits, MemberKind, RosterError};
 
 pub(super) const MEMBERS_MAX: usize = 100;
-/// What the conversation keeps of a task.
+/// Size limit of a task in the conversation.
 const TASK_BYTES: usize = 5120;
 
 #[derive(Default)]
@@ -42,19 +42,19 @@ pub(super) enum Form {
 }
 
 impl TeamFile {
-    /// Reads a team file: JSON of the earlier system (`schemaVersion` 1.1 or 1.2) if its first character is `{`, else
-    /// TOML. `place` is the name of the file in errors.
-    pub fn parse(text: &str, place: &str) -> Result<Self, FileErrors> {
-        read::check_size(text.len(), place)?;
+    /// Parses a team file: JSON of the earlier system (`schemaVersion` 1.1 or 1.2) if its first character is `{`,
+    /// else TOML. `file_name` is used in errors.
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, FileErrors> {
+        read::check_size(text.len(), file_name)?;
         let (text, tree, read): (_, _, fn(_, &mut Problems<'_>) -> Draft) = match is_json(text) {
             false => (text, tree::toml(text), member::team),
             true => {
-                // A byte order mark is no JSON.
+                // JSON does not allow a byte order mark.
                 let text = text.strip_prefix('\u{feff}').unwrap_or(text);
                 (text, tree::json(text), earlier::root)
             }
         };
-        let mut problems = Problems::new(text, place);
+        let mut problems = Problems::new(text, file_name);
         let draft = match tree {
             Ok(node) => {
                 problems.secrets = tree::secrets(&node);
@@ -88,8 +88,8 @@ fn finish(draft: Draft, mut problems: Problems<'_>) -> Result<TeamFile, FileErro
     let members = members.into_iter().map(|draft| draft.member);
     let members = members.map(|member| MemberFile { inherited: resources, ..member }).collect();
     let team = TeamFile { task, default, limits, resources, members, warnings: Vec::new() };
-    // The rules above are those of the table; should one be missing, its own words are told.
-    if let (false, Err(error)) = (problems.has_errors(), team.table()) {
+    // The rules above are those of the roster; if one is missing, the error of the roster is reported.
+    if let (false, Err(error)) = (problems.has_errors(), team.roster()) {
         problems.error(&seen.get("member").cloned().unwrap_or_default(), error.to_string());
     }
     problems.finish().map(|warnings| TeamFile { warnings, ..team })
@@ -105,14 +105,14 @@ fn task(draft: &Draft, problems: &mut Problems<'_>) {
 fn names(draft: &Draft, problems: &mut Problems<'_>) {
     if let Some(extra) = draft.members.get(MEMBERS_MAX) {
         let count = draft.members.len();
-        problems.error(&extra.here, format!("{count} members; {MEMBERS_MAX} are the most"));
+        problems.error(&extra.here, format!("{count} members; at most {MEMBERS_MAX} are allowed"));
     }
     let mut known: BTreeMap<String, &str> = BTreeMap::new();
     for DraftMember { member, seen, .. } in &draft.members {
         let folded = fold(&member.name);
         let Some(spot) = seen.get("name").filter(|_| !folded.is_empty()) else { continue };
         if let Some(twin) = known.insert(folded, &member.name) {
-            let error = TableError::TwoOfOneName(twin.into(), member.name.clone());
+            let error = RosterError::TwoOfOneName(twin.into(), member.name.clone());
             problems.error(spot, error.to_string());
         }
     }
@@ -127,15 +127,15 @@ fn default(draft: &Draft, problems: &mut Problems<'_>) {
             problems.error(spot, format!("{} is not a member{hint}", quoted(name)));
         }
         Some(draft) if draft.kind == Some(MemberKind::Human) => {
-            problems.error(spot, TableError::HumanDefault(name.clone()).to_string());
+            problems.error(spot, RosterError::HumanDefault(name.clone()).to_string());
         }
         Some(_) => {}
     }
 }
 
-/// That a spending limit cannot hold back who tells no costs has to be known. A limit of 0 holds everybody back.
+/// Warns about a spending limit for an agent that does not report its costs. A limit of 0 stops every agent.
 fn budget(draft: &Draft, problems: &mut Problems<'_>) {
-    const CURE: &str = "limits.turns bounds them all";
+    const CURE: &str = "limits.turns limits all agents";
     let mut silent = Vec::new();
     for DraftMember { member, seen, .. } in &draft.members {
         let Some(agent) = member
@@ -150,7 +150,7 @@ fn budget(draft: &Draft, problems: &mut Problems<'_>) {
                 format!("{agent} reports no costs, so this limit never applies to it; {CURE}"),
             );
         }
-        // A program of one's own need not cost anything.
+        // A user's own program need not cost anything.
         if agent != agents::COMMAND && !member.name.is_empty() {
             silent.push(format!("{} ({agent})", quoted(&member.name)));
         }
@@ -165,21 +165,21 @@ fn budget(draft: &Draft, problems: &mut Problems<'_>) {
 }
 
 fn somebody(draft: &Draft, problems: &mut Problems<'_>) {
-    let place = draft.seen.get("member");
-    // A list of members that could not be read was told already.
+    let found = draft.seen.get("member");
+    // A list of members that could not be read was already reported.
     if draft.members.is_empty() && problems.has_errors() {
         return;
     }
-    let spot = place.cloned().unwrap_or_default();
+    let spot = found.cloned().unwrap_or_default();
     let answers = |draft: &DraftMember| {
         draft.seen.contains_key("agent") || draft.kind != Some(MemberKind::Human)
     };
     if !draft.members.iter().any(answers) {
-        let cure = "add a [[member]] with an agent; agent = \"scribe\" needs nothing installed";
-        problems.error(&spot, format!("no agent is configured; {cure}"));
+        let advice = "add a [[member]] with an agent; agent = \"scribe\" needs nothing installed";
+        problems.error(&spot, format!("no agent is configured; {advice}"));
     }
     if draft.members.iter().all(|draft| draft.member.kind != MemberKind::Human) {
-        let cure = "add a [[member]] with kind = \"human\" to take part";
-        problems.warn(&spot, format!("the team has no person; {cure}"));
+        let advice = "add a [[member]] with kind = \"human\" to take part";
+        problems.warn(&spot, format!("the team has no person; {advice}"));
     }
 }

@@ -1,19 +1,19 @@
-//! The text that `tertulia init` writes: the agents found on this machine, each with a role of its own, the
-//! person and the scribe, and comments on what can be changed. Also the first task that it suggests. Pure.
+//! Writes the file for `tertulia init`: the agents found on this machine, each with a role, the person and the
+//! scribe, and comments on the settings. Also the first task that it suggests. Pure.
 
 use tertulia_agent::agents::{self, AgentDefinition};
 use toml::Value;
 
 use super::check;
-use crate::house::SCRIBE;
+use crate::built_in::SCRIBE;
 use crate::names::fold;
-use crate::table::{Member, Table};
+use crate::roster::{Member, Roster};
 
-/// An agent that was found on this machine.
+/// An agent found on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundAgent {
     pub agent: &'static AgentDefinition,
-    /// How it is started, if its own name in `PATH` is not enough.
+    /// The command that starts it, if its name in `PATH` is not enough.
     pub command: Vec<Box<str>>,
     pub version: Option<Box<str>>,
 }
@@ -42,7 +42,7 @@ const SCRIBE_COMMENT: &str = "
 # Built in: summarises the conversation (decisions, open points, who does what). Needs no key and no network.
 ";
 
-/// What the agents do, in the order in which they were found. All of them learn all roles.
+/// The roles of the agents, in the order in which they were found. All of them see all roles.
 const ROLES: [Role; 3] = [
     Role {
         line: "author: designs the change and writes it",
@@ -73,8 +73,8 @@ const NOBODY: &str = "
 # agent = \"claude\"     # claude, codex, gemini, opencode, copilot, pi, acp, command, openai
 ";
 
-/// A new team file for these agents and this person. Always with the person and the scribe; the first
-/// agent is the default, else the scribe. A user name that cannot stand in a marker becomes `you`.
+/// Writes a new team file for these agents and this person. It always contains the person and the scribe; the first
+/// agent is the default, or else the scribe. A user name that is not valid in a marker becomes `you`.
 pub fn write_new(found: &[FoundAgent], user: &str) -> String {
     let agents = usable(found);
     let mut page = HEAD.to_owned();
@@ -106,7 +106,7 @@ pub fn write_new(found: &[FoundAgent], user: &str) -> String {
     page
 }
 
-/// A first task that lets the agents of such a team hand over to each other.
+/// Returns a first task that makes the agents of such a team hand over to each other.
 pub fn first_task(found: &[FoundAgent]) -> String {
     match usable(found).as_slice() {
         [] => "@scribe what can you do for me?".to_owned(),
@@ -126,7 +126,7 @@ fn field(name: &str, value: impl Into<Value>) -> String {
     format!("{name} = {}\n", value.into())
 }
 
-/// The agents, which get their own names, each once; those that need more than a program are left out.
+/// Returns the agents under their own names, each once, without those that need more than a program.
 fn usable(found: &[FoundAgent]) -> Vec<&FoundAgent> {
     let mut agents: Vec<&FoundAgent> = Vec::new();
     for one in found.iter().take(check::MEMBERS_MAX / 2) {
@@ -145,16 +145,16 @@ fn about(agent: &AgentDefinition, version: Option<&str>) -> String {
         AgentDefinition { title, cli: Some(_), .. } => title,
         _ => "A program of yours",
     };
-    // A version is what a program printed: one line of it, without control characters.
+    // The version is output of a program: keep one line without control characters.
     let printed = version.and_then(|version| version.trim().lines().next()).unwrap_or_default();
     let printed: String = printed.chars().filter(|c| !c.is_control()).take(60).collect();
     if printed.is_empty() { what.to_owned() } else { format!("{what} ({printed})") }
 }
 
-/// The user's name, if it can stand in a marker and is nobody else's.
+/// Returns the name of the user, if it is valid in a marker and unique.
 fn person<'u>(user: &'u str, agents: &[&FoundAgent]) -> &'u str {
     let user = user.trim();
-    let is_writable = Table::new([Member::human(user)]).is_ok() && user.chars().count() <= 40;
+    let is_writable = Roster::new([Member::human(user)]).is_ok() && user.chars().count() <= 40;
     let mut others = agents.iter().map(|one| one.agent.word).chain(["scribe"]);
     let is_free = others.all(|name| fold(name) != fold(user));
     if is_writable && is_free { user } else { "you" }

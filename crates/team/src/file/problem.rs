@@ -1,42 +1,42 @@
-//! What is wrong with a team file, and where: collected while it is read, shown with the line and a mark
-//! below it. Knows no field but the name of a member.
+//! Errors and warnings of a team file with their positions: collected while it is read, shown with the line and a
+//! mark below it. Knows no fields but the name of a member.
 
 use std::ops::Range;
 
 use super::tree::{Node, Value};
 use crate::names::{fold, nearest_name};
 
-/// More problems of one file are only counted.
+/// Further problems of a file are only counted.
 const KEPT_MAX: usize = 100;
 const SHOWN_CHARS: usize = 100;
 
-/// A place in a text, both from 1; a column is a character.
+/// A 1-based position in a text; a column is a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     pub line: usize,
     pub column: usize,
 }
 
-/// One thing that is wrong, or may not be meant.
+/// An error or a warning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{place}{}{}: {what}{}",
+    "{file}{}{}: {what}{}",
     position.map(|Position { line, column }| format!(":{line}:{column}")).unwrap_or_default(),
     if path.is_empty() { String::new() } else { format!(": {path}") },
     excerpt.as_ref().map(|excerpt| format!("\n{excerpt}")).unwrap_or_default()
 )]
 pub struct FileProblem {
-    pub place: Box<str>,
-    /// Where in it; `None` if the problem is the file itself.
+    pub file: Box<str>,
+    /// The position in the file; `None` if the problem is the file itself.
     pub position: Option<Position>,
-    /// The field, such as `member "max": permissions`, or `member 2`, from 1, where it has no name; may be empty.
+    /// The field, such as `member "max": permissions`, or `member 2` (1-based) without a name; may be empty.
     pub path: Box<str>,
-    /// What is wrong, and the cure.
+    /// The problem, and how to fix it.
     pub what: Box<str>,
     pub excerpt: Option<Box<str>>,
 }
 
-/// All that is wrong with a file, in the order of its lines.
+/// All errors of a file, in the order of its lines.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{}{}",
@@ -52,26 +52,26 @@ pub struct FileErrors {
 pub(super) struct Spot {
     pub(super) path: String,
     pub(super) span: Range<usize>,
-    /// Whether it is a whole member, which is named and not numbered by brackets.
+    /// Whether it is a whole member, which is identified by its name and not by an index.
     is_member: bool,
 }
 
 #[derive(Default)]
 pub(super) struct Problems<'a> {
     text: &'a str,
-    place: &'a str,
+    file: &'a str,
     errors: Vec<(usize, FileProblem)>,
     more: usize,
     warnings: Vec<(usize, FileProblem)>,
-    /// Lines with a part of these are not repeated.
+    /// Lines that contain a part of these ranges are not quoted.
     pub(super) secrets: Vec<Range<usize>>,
-    /// Whether the text looks like a team file. Of any other no line is repeated: it may be a file of keys.
+    /// Whether the text looks like a team file. No line of any other file is quoted: it may be a file of keys.
     is_team: bool,
 }
 
 impl<'a> Problems<'a> {
-    pub(super) fn new(text: &'a str, place: &'a str) -> Self {
-        Self { text, place, is_team: is_team(text), ..Self::default() }
+    pub(super) fn new(text: &'a str, file: &'a str) -> Self {
+        Self { text, file, is_team: is_team(text), ..Self::default() }
     }
 
     pub(super) fn error(&mut self, spot: &Spot, what: impl Into<String>) {
@@ -106,7 +106,7 @@ impl<'a> Problems<'a> {
         let is_hidden = |at: &Range<usize>| at.start < line.bytes.end && at.end > line.bytes.start;
         let is_secret = self.secrets.iter().any(is_hidden);
         FileProblem {
-            place: self.place.into(),
+            file: self.file.into(),
             position: Some(line.position),
             path: spot.path.as_str().into(),
             what: what.into(),
@@ -126,12 +126,12 @@ impl Spot {
         Self { path, span, is_member: false }
     }
 
-    /// The place of a syntax error, which belongs to no field.
+    /// Creates the position of a syntax error, which belongs to no field.
     pub(super) fn at(span: Range<usize>) -> Self {
         Self { span, ..Self::default() }
     }
 
-    /// The place of a member: by its name, or by its number counted from 1 where it has none.
+    /// Creates the position of a member: by its name, or else by its 1-based number.
     pub(super) fn of_member(index: usize, node: &Node, span: Range<usize>) -> Self {
         let name = node.field("name").and_then(|field| match &field.value {
             Value::Text(name) if !name.trim().is_empty() => Some(quoted(name)),
@@ -182,14 +182,14 @@ impl<'a> Line<'a> {
         Self { text, bytes: start..end, position }
     }
 
-    /// The line with its number, and a mark below; of a long line the part around the place.
+    /// Returns the line with its number and a mark below; of a long line, the part around the position.
     fn excerpt(&self, marked_bytes: usize) -> String {
         let skipped = self.position.column.saturating_sub(SHOWN_CHARS / 2 + 1);
         let skipped = if self.position.column > SHOWN_CHARS / 2 + 20 { skipped } else { 0 };
         let shown: String =
             self.text.chars().skip(skipped).take(SHOWN_CHARS).map(visible).collect();
         let before: String =
-            shown.chars().take(self.position.column - 1 - skipped).map(blank).collect();
+            shown.chars().take(self.position.column - 1 - skipped).map(space).collect();
         let rest = self.text.chars().skip(self.position.column - 1);
         let mut bytes = 0;
         let marked = rest
@@ -210,14 +210,14 @@ impl<'a> Line<'a> {
 
 const BOM: char = '\u{feff}';
 
-/// A character as a terminal may be given it.
+/// Makes a character safe for a terminal.
 fn visible(c: char) -> char {
     let changes_direction = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if (c.is_control() && c != '\t') || changes_direction { '\u{fffd}' } else { c }
 }
 
-/// The blank that is as wide as a character.
-fn blank(c: char) -> char {
+/// Returns the space as wide as a character.
+fn space(c: char) -> char {
     match c {
         '\t' => '\t',
         c if is_wide(c) => '\u{3000}',
@@ -225,7 +225,7 @@ fn blank(c: char) -> char {
     }
 }
 
-/// Whether a terminal gives it two columns; good enough to put a mark in its place.
+/// Returns whether a terminal shows it in two columns; accurate enough to place a mark.
 fn is_wide(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
         | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}'
@@ -233,17 +233,16 @@ fn is_wide(c: char) -> bool {
 }
 
 impl FileErrors {
-    pub(super) fn of_file(place: &str, what: impl Into<Box<str>>) -> Self {
+    pub(super) fn of_file(file: &str, what: impl Into<Box<str>>) -> Self {
         let (position, path, excerpt) = (None, "".into(), None);
-        let problem =
-            FileProblem { place: place.into(), position, path, what: what.into(), excerpt };
+        let problem = FileProblem { file: file.into(), position, path, what: what.into(), excerpt };
         Self { errors: vec![problem], more: 0 }
     }
 }
 
 const QUOTED_CHARS: usize = 40;
 
-/// Words that people bring along from elsewhere, folded, and what they are called here.
+/// Common names from other tools, folded, and their names here.
 const ALSO_CALLED: &[(&str, &str)] = &[
     ("apikey", "key_variable"),
     ("apikeyenv", "key_variable"),
@@ -286,7 +285,7 @@ pub(super) fn nearest_of(written: &str, known: &[&str]) -> Option<Box<str>> {
     nearest.or_else(|| known.iter().copied().find(is_meant)).map(Box::from)
 }
 
-/// Whether both have the same letters: `agnet` for `agent`.
+/// Returns whether both have the same letters: `agnet` for `agent`.
 fn is_shuffled(written: &str, known: &str) -> bool {
     let sorted = |text: &str| {
         let mut letters: Vec<char> = text.chars().collect();
@@ -296,7 +295,7 @@ fn is_shuffled(written: &str, known: &str) -> bool {
     written.len() == known.len() && sorted(written) == sorted(known)
 }
 
-/// A value as an error repeats it: short, in quotes, without what a terminal would obey.
+/// Quotes a value in an error: shortened, and safe for a terminal.
 pub(super) fn quoted(text: &str) -> String {
     let cut = text.chars().nth(QUOTED_CHARS).is_some();
     let start: String = text.chars().take(QUOTED_CHARS).collect();

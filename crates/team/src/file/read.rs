@@ -1,5 +1,5 @@
-//! Where the team file is looked for, by what the environment says ([`Places`]), and reading it from the disk with the
-//! hash by which it is trusted. Called by the doors.
+//! Finds the team file according to the environment ([`SearchPaths`]), and reads it from disk with the hash that
+//! trust is based on.
 
 #![expect(clippy::disallowed_methods, reason = "the team file is a file")]
 
@@ -12,20 +12,20 @@ use super::changes::{HideKey, shown_lines};
 use super::problem::FileErrors;
 use super::{FILE_NAME, TeamFile};
 
-/// A longer text was not written by a person.
+/// Size limit of a team file.
 pub(super) const FILE_BYTES_MAX: usize = 1024 * 1024;
 
-/// What the bytes of a team file are known by.
+/// The hash of the bytes of a team file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ContentHash([u8; 32]);
 
-/// A team file, and what has to be known of where it came from.
+/// A team file, and where it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
     pub team: TeamFile,
     /// The hash of exactly the bytes that were read.
     pub hash: ContentHash,
-    /// The whole path of the file, links followed.
+    /// The absolute path of the file, with links resolved.
     pub path: PathBuf,
     /// The folder where its relative paths start.
     pub folder: PathBuf,
@@ -33,19 +33,19 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Its lines as they may be shown: without what may be a key or a password.
+    /// Returns its lines for display, without possible keys and passwords.
     pub fn lines(&self, key: &HideKey) -> Vec<String> {
         shown_lines(&self.text, key)
     }
 }
 
-/// Reads a team file that may have been put there by others: a link that leads out of its folder is refused.
+/// Reads a team file that others may have put there: refuses a link that leads out of its folder.
 pub fn open_inside(path: &Path) -> Result<Opened, FileErrors> {
     let is_link = path.symlink_metadata().is_ok_and(|about| about.is_symlink());
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
     let is_inside = match (path.canonicalize(), folder) {
         (Ok(real), Some(folder)) => real.starts_with(folder),
-        // Whoever reads it says what is wrong.
+        // Reading the file reports the error.
         _ => true,
     };
     if is_link && !is_inside {
@@ -57,8 +57,8 @@ pub fn open_inside(path: &Path) -> Result<Opened, FileErrors> {
 
 /// Reads a team file, with its hash.
 pub fn open(path: &Path) -> Result<Opened, FileErrors> {
-    let place = path.display().to_string();
-    let refuse = |what: String| FileErrors::of_file(&place, what);
+    let file_name = path.display().to_string();
+    let refuse = |what: String| FileErrors::of_file(&file_name, what);
     if path.is_dir() {
         return Err(refuse("is a directory; pass a team file".to_owned()));
     }
@@ -69,13 +69,13 @@ pub fn open(path: &Path) -> Result<Opened, FileErrors> {
         let line = 1 + good.filter(|byte| **byte == b'\n').count();
         refuse(format!("line {line} is not UTF-8; save the file as UTF-8"))
     })?;
-    let team = TeamFile::parse(&text, &place)?;
+    let team = TeamFile::parse(&text, &file_name)?;
     let path = whole_path(path);
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
     Ok(Opened { team, hash, path, folder, text })
 }
 
-/// The whole path of a file, links followed, as far as it can be found out.
+/// Returns the absolute path of a file with links resolved, as far as possible.
 pub(super) fn whole_path(path: &Path) -> PathBuf {
     let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
     whole.unwrap_or_else(|_| path.to_owned())
@@ -92,14 +92,14 @@ fn cure_of(path: &Path) -> &'static str {
     }
 }
 
-pub(super) fn check_size(bytes: usize, place: &str) -> Result<(), FileErrors> {
+pub(super) fn check_size(bytes: usize, file_name: &str) -> Result<(), FileErrors> {
     match bytes <= FILE_BYTES_MAX {
         true => Ok(()),
-        false => Err(FileErrors::of_file(place, too_large(FILE_BYTES_MAX))),
+        false => Err(FileErrors::of_file(file_name, too_large(FILE_BYTES_MAX))),
     }
 }
 
-/// The bytes of a plain file of limited size, or why not. A pipe or a device is not waited for.
+/// Returns the bytes of a regular file of limited size, or an error. Does not wait for a pipe or a device.
 pub(super) fn bytes_of(path: &Path, bytes_max: usize) -> Result<Vec<u8>, String> {
     let cannot = |error: std::io::Error| format!("cannot be read: {error}");
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {
@@ -116,7 +116,7 @@ fn too_large(bytes_max: usize) -> String {
 }
 
 impl ContentHash {
-    /// The hash of these bytes.
+    /// Hashes these bytes.
     pub fn new(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
@@ -128,28 +128,28 @@ impl fmt::Display for ContentHash {
     }
 }
 
-/// What decides where the team file is.
+/// The inputs that determine the location of the team file.
 #[derive(Clone, Copy, Debug)]
-pub struct Places<'a> {
+pub struct SearchPaths<'a> {
     pub flag: Option<&'a Path>,
-    /// The variable `TERTULIA_TEAM`; empty counts as not set.
+    /// The variable `TERTULIA_TEAM`; treated as unset if empty.
     pub variable: Option<&'a Path>,
-    /// The working folder, as a whole path.
+    /// The working folder, as an absolute path.
     pub start: &'a Path,
     pub home: Option<&'a Path>,
-    /// The variable `XDG_CONFIG_HOME`; a relative path counts as not set.
+    /// The variable `XDG_CONFIG_HOME`; treated as unset if relative.
     pub config_home: Option<&'a Path>,
 }
 
-/// A team file that was found.
+/// The location of a team file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where it is. One that a flag or the variable names may not be there, and none need be a file.
+    /// Its path. A path from a flag or the variable may not exist, and no path need be a file.
     pub path: PathBuf,
     pub origin: Origin,
 }
 
-/// Why a team file was taken.
+/// How a team file was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     Flag,
@@ -159,32 +159,33 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Whether a file from there has to be trusted before it may start programs. The user's own file alone need not be.
+    /// Returns whether a file of this origin must be trusted before it may start programs. Only the user's own file
+    /// need not be.
     pub fn needs_trust(self) -> bool {
         self != Self::User
     }
 }
 
 /// Finds the team file: the flag's, else the variable's, else the project's, else the user's.
-pub fn find(places: &Places<'_>) -> Option<Found> {
+pub fn find(paths: &SearchPaths<'_>) -> Option<Found> {
     let given = |path: Option<&Path>, origin| {
         let path = path.filter(|path| !path.as_os_str().is_empty())?;
-        Some(Found { path: places.start.join(path), origin })
+        Some(Found { path: paths.start.join(path), origin })
     };
-    given(places.flag, Origin::Flag)
-        .or_else(|| given(places.variable, Origin::Variable))
+    given(paths.flag, Origin::Flag)
+        .or_else(|| given(paths.variable, Origin::Variable))
         .or_else(|| {
-            let path = find_project(places.start, places.home)?;
+            let path = find_project(paths.start, paths.home)?;
             Some(Found { path, origin: Origin::Project })
         })
         .or_else(|| {
-            let path = user_file(places).filter(|path| is_there(path))?;
+            let path = user_file(paths).filter(|path| is_there(path))?;
             Some(Found { path, origin: Origin::User })
         })
 }
 
-/// The team file of a project: in `start` or a folder above it, up to the repository (the folder with
-/// `.git`) or to the home. Elsewhere only `start` counts, since a folder like `/tmp` belongs to others too.
+/// Finds the team file of a project: in `start` or a folder above it, up to the repository (the folder with `.git`)
+/// or to the home. Outside of both, only `start` is searched, since a folder like `/tmp` belongs to others too.
 pub fn find_project(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let is_repository = |folder: &&Path| folder.join(".git").exists();
     let below_home = || home.filter(|home| start.starts_with(home));
@@ -193,13 +194,13 @@ pub fn find_project(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
     folders.map(|folder| folder.join(FILE_NAME)).find(|path| is_there(path))
 }
 
-/// Also for a folder, or a link that leads nowhere: whoever opens it is told, instead of getting another team.
+/// Returns true also for a folder or a broken link: opening it reports the error, instead of using another team.
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-fn user_file(places: &Places<'_>) -> Option<PathBuf> {
-    let config = places.config_home.filter(|path| path.is_absolute()).map(Path::to_owned);
-    let config = config.or_else(|| Some(places.home?.join(".config")))?;
+fn user_file(paths: &SearchPaths<'_>) -> Option<PathBuf> {
+    let config = paths.config_home.filter(|path| path.is_absolute()).map(Path::to_owned);
+    let config = config.or_else(|| Some(paths.home?.join(".config")))?;
     Some(config.join("tertulia").join(FILE_NAME))
 }

@@ -1,5 +1,5 @@
-//! The rules for one member: which fields it must have, may not have, and what may stand in them. Called
-//! by `check` for every member, after all fields were read.
+//! The rules for one member: required fields, forbidden fields, and valid values. Called by `check` for every member
+//! after all fields were read.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,7 @@ use super::check::{DraftMember, Form};
 use super::member::known_agents;
 use super::problem::{Problems, did_you_mean, quoted};
 use super::{MemberFile, PreambleFile};
-use crate::table::{Member, MemberKind, Table};
+use crate::roster::{Member, MemberKind, Roster};
 
 pub(super) type Numbers = RangeInclusive<i64>;
 
@@ -17,17 +17,17 @@ pub(super) const COUNT: Numbers = 1..=100_000;
 pub(super) const WINDOW: Numbers = 0..=100_000;
 pub(super) const BYTES: Numbers = 1..=1 << 30;
 pub(super) const TOKENS: Numbers = 1..=100_000_000;
-/// Less starts no agent.
+/// Minimum memory to start an agent.
 pub(super) const MEGABYTES: Numbers = 64..=1 << 24;
-/// A week at most.
+/// At most a week.
 pub(super) const SECONDS: Numbers = 1..=604_800;
 
-/// What means something to a shell and nothing here.
+/// Characters with a meaning for a shell, but not here.
 pub(super) const SHELL_SIGNS: &str = "'\"`\\|&;<>$*?(){}#";
 
 pub(super) const ROLE_CHARACTERS: usize = 100;
 
-/// The colours that have a name; others are written as `#rrggbb`.
+/// The named colours; others are written as `#rrggbb`.
 pub(super) const COLORS: [&str; 7] = ["red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 
 pub(super) fn check(draft: &DraftMember, problems: &mut Problems<'_>) {
@@ -45,10 +45,10 @@ fn name(draft: &DraftMember, problems: &mut Problems<'_>) {
     match draft.seen.get("name") {
         None if draft.meant.contains("name") => {}
         None => problems.error(&draft.here, "has no name"),
-        // What was no text was told when it was read.
+        // A value that is not a text was reported when it was read.
         Some(_) if name.is_empty() => {}
         Some(spot) => {
-            if let Err(error) = Table::new([Member::ai(&**name)]) {
+            if let Err(error) = Roster::new([Member::ai(&**name)]) {
                 problems.error(spot, error.to_string());
             } else if name.trim() != &**name {
                 problems.error(spot, "begins or ends with a space; remove it");
@@ -57,7 +57,7 @@ fn name(draft: &DraftMember, problems: &mut Problems<'_>) {
     }
 }
 
-/// Whether it is clear what the member is; else it is told, here or when the words were read.
+/// Returns whether the kind of the member is clear; otherwise it is reported, here or when the fields were read.
 fn kind_and_agent(draft: &DraftMember, problems: &mut Problems<'_>) -> bool {
     let (kind, agent) = (draft.seen.get("kind"), draft.seen.get("agent"));
     let (person, named) = match draft.form {
@@ -98,7 +98,7 @@ fn fields_of_others(draft: &DraftMember, problems: &mut Problems<'_>) {
     for (field, spot) in &draft.seen {
         let takers = known_agents().filter(|agent| agent.takes(field));
         let takers: Vec<_> = takers.map(|agent| agent.word).collect();
-        // What no agent takes, everybody may have.
+        // Fields that belong to no agent are allowed for all members.
         if takers.is_empty() || agent.is_some_and(|agent| agent.takes(field)) {
             continue;
         }
@@ -179,12 +179,12 @@ fn words(draft: &DraftMember, problems: &mut Problems<'_>) {
     for (field, words) in [("command", command), ("args", args)] {
         let Some(spot) = draft.seen.get(field) else { continue };
         if words.iter().any(|word| word.contains('\0')) {
-            problems.error(spot, "holds a NUL character, which no program can be given");
+            problems.error(spot, "contains a NUL character, which cannot be passed to a program");
         }
     }
     let Some(spot) = draft.seen.get("command") else { return };
     match command.first().map(|program| &**program) {
-        // A string that is blank, or no string, was told when it was read.
+        // An empty string, or a value that is no string, was reported when it was read.
         None if spot.span.len() == 2 => problems.error(spot, "is empty; name the program"),
         Some(program) if program.trim().is_empty() => {
             problems.error(spot, "the name of the program is empty");
@@ -203,18 +203,21 @@ fn variables(draft: &DraftMember, problems: &mut Problems<'_>) {
     for (name, value) in &draft.member.env {
         let part = |name: &str| spot.part(name, spot.span.clone());
         if name.is_empty() || name.contains(['=', '\0']) {
-            problems.error(spot, format!("{} is no name for a variable", quoted(name)));
+            problems.error(spot, format!("{} is not a valid variable name", quoted(name)));
         } else if value.contains('\0') {
-            problems.error(&part(name), "holds a NUL character, which no program can be given");
+            problems.error(
+                &part(name),
+                "contains a NUL character, which cannot be passed to a program",
+            );
         }
     }
 }
 
 fn shown_name(name: &str) -> Option<String> {
-    name.contains(char::is_control).then(|| "holds a control character; remove it".to_owned())
+    name.contains(char::is_control).then(|| "contains a control character; remove it".to_owned())
 }
 
-/// A role is one short line: every agent of the team reads it with every prompt.
+/// Checks that a role is one short line: every agent of the team reads it with every prompt.
 fn as_role(role: &str) -> Option<String> {
     let characters = role.chars().count();
     if role.contains(char::is_control) {
@@ -228,18 +231,18 @@ fn as_role(role: &str) -> Option<String> {
     })
 }
 
-/// What becomes an argument of its own must not look like an option.
+/// Checks that a value that becomes an argument does not look like an option.
 fn as_argument(text: &str) -> Option<String> {
     let is_odd = text.starts_with('-') || text.contains(|c: char| c.is_control() || c == ' ');
-    is_odd.then(|| format!("{} is no name of a model", quoted(text)))
+    is_odd.then(|| format!("{} is not a valid model name", quoted(text)))
 }
 
 fn as_path(path: &str) -> Option<String> {
     if path.contains('\0') {
-        return Some("holds a NUL character, which no path can".to_owned());
+        return Some("contains a NUL character, which a path cannot contain".to_owned());
     }
     let is_home = path == "~" || path.starts_with("~/");
-    is_home.then(|| "~ is not understood here; write the whole path".to_owned())
+    is_home.then(|| "~ is not supported; write the whole path".to_owned())
 }
 
 pub(super) fn as_color(color: &str) -> Option<String> {
@@ -261,10 +264,10 @@ fn as_url(url: &str) -> Option<String> {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => "names no host",
         Some(_) if url.contains(|c: char| c.is_control() || c.is_whitespace()) => "holds a space",
         Some(rest) if rest.split('/').next().is_some_and(|host| host.contains('@')) => {
-            "holds a user or a password; name a variable in key_variable instead"
+            "contains a user or a password; name a variable in key_variable instead"
         }
         Some(rest) if rest.trim_end_matches('/').ends_with("/chat/completions") => {
-            "goes too far; write it without /chat/completions"
+            "is too long; write it without /chat/completions"
         }
         Some(_) => return None,
     };

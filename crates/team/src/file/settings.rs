@@ -1,6 +1,6 @@
-//! The settings that a project has for coding agents: hooks, MCP servers, plugins, variables. An agent obeys
-//! those of the folder it works in, so they are trusted by content, as the team file is. Read here, all of them
-//! and with limits; no link is followed out of them. Called before a program is started, and by `doctor`.
+//! The settings of a project for coding agents: hooks, MCP servers, plugins, variables. An agent applies those of the
+//! folder it works in, so they are trusted by content, like the team file. This module reads all of them, within
+//! limits and without following links out of them. Called before a program is started, and by `doctor`.
 
 #![expect(clippy::disallowed_methods, reason = "settings are files")]
 
@@ -21,41 +21,41 @@ const BYTES_MAX: u64 = 64 * 1024 * 1024;
 const DEPTH_MAX: usize = 16;
 /// Of a larger file only the size is shown.
 const SHOWN_BYTES_MAX: usize = 64 * 1024;
-/// If all lines together are more, only the names and sizes are shown.
+/// If there are more lines in total, only the names and sizes are shown.
 const LINES_BYTES_MAX: usize = 128 * 1024;
 
-/// Where an agent works, and the folder up to which it looks for settings.
+/// The folder an agent works in, and the folder up to which it looks for settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkPlace {
-    /// The folder where it works, links followed.
+pub struct WorkFolder {
+    /// The folder where it works, with links resolved.
     pub folder: PathBuf,
-    /// This folder, or one above it: the repository.
+    /// The same folder, or one above it: the repository.
     pub top: PathBuf,
 }
 
-/// All settings that agents in some folders obey.
+/// All settings that agents in some folders apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-/// The settings as they were when a team was opened. An agent may change them: they are compared before each start.
+/// The settings when a team was opened. An agent may change them, so they are compared before each start.
 #[derive(Clone, Debug)]
 pub struct SettingsGuard {
-    places: Vec<WorkPlace>,
+    work_folders: Vec<WorkFolder>,
     home: Option<PathBuf>,
     hash: ContentHash,
 }
 
 impl SettingsGuard {
-    /// Remembers the settings of these folders as they are now.
-    pub fn new(places: Vec<WorkPlace>, home: Option<PathBuf>, settings: &Settings) -> Self {
-        Self { places, home, hash: settings.hash() }
+    /// Stores the settings of these folders as they are now.
+    pub fn new(work_folders: Vec<WorkFolder>, home: Option<PathBuf>, settings: &Settings) -> Self {
+        Self { work_folders, home, hash: settings.hash() }
     }
 
-    /// Why no program may be started now: the settings are not the same any more.
+    /// Returns why no program may be started now: the settings have changed.
     pub fn objection(&self) -> Option<String> {
-        match Settings::read(&self.places, self.home.as_deref()) {
+        match Settings::read(&self.work_folders, self.home.as_deref()) {
             Ok(settings) if settings.hash() == self.hash => None,
             Ok(_) => Some(
                 "the project's settings for agents have changed since you trusted them; start the command \
@@ -67,26 +67,26 @@ impl SettingsGuard {
     }
 }
 
-/// Settings that cannot be trusted, whatever they say.
+/// Settings that cannot be trusted, whatever their content.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// What it leads to can change unseen, and may have been trusted for another project.
+    /// The target can change unnoticed, and may have been trusted for another project.
     #[error(
-        "{} links to a file outside of this project's agent settings; replace it by what it leads to",
+        "{} links to a file outside of this project's agent settings; replace it by its target",
         path.display()
     )]
     Link { path: PathBuf },
-    /// Its content is not fixed.
-    #[error("{} is among the settings that agents obey here, and is no file; remove it", path.display())]
+    /// The content is not fixed.
+    #[error("{} is among the settings that agents obey here, but is not a regular file; remove it", path.display())]
     NotAFile { path: PathBuf },
-    /// It cannot be read, so nobody knows what it says.
-    #[error("{} is among the settings that agents obey here, and cannot be read: {source}", path.display())]
+    /// The content is not known.
+    #[error("{} is among the settings that agents obey here, but cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    /// Nobody can judge so much.
+    /// Too much for a person to check.
     #[error(
         "{} holds more settings than can be trusted (at most {FILES_MAX} files, {} MiB, {DEPTH_MAX} folders \
-         deep); move what is no setting out of it",
+         deep); move other files out of it",
         path.display(),
         BYTES_MAX / 1024 / 1024
     )]
@@ -94,11 +94,13 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// Reads all settings that agents in these folders obey. Those in the home are the person's own.
-    pub fn read(places: &[WorkPlace], home: Option<&Path>) -> Result<Self, SettingsError> {
+    /// Reads all settings that agents in these folders apply. Settings in the home belong to the user and are
+    /// skipped.
+    pub fn read(work_folders: &[WorkFolder], home: Option<&Path>) -> Result<Self, SettingsError> {
         let mut roots = BTreeSet::new();
-        for place in places {
-            let above = place.folder.ancestors().take_while(|one| one.starts_with(&place.top));
+        for work_folder in work_folders {
+            let above =
+                work_folder.folder.ancestors().take_while(|one| one.starts_with(&work_folder.top));
             for folder in above.filter(|folder| home != Some(*folder)) {
                 let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
                 let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|it| !it.is_dir());
@@ -118,25 +120,25 @@ impl Settings {
         Ok(Self { files: reading.files })
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no settings.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Stands for the names and the content of all of them.
+    /// Returns a hash of the names and the content of all settings.
     pub fn hash(&self) -> ContentHash {
         let mut bytes = Vec::new();
         for (path, content) in &self.files {
             let name = path.as_os_str().as_bytes();
             bytes.extend((name.len() as u64).to_le_bytes());
             bytes.extend(name);
-            // The hash stands for the content, so that it need not be copied.
+            // The hash replaces the content, so that it need not be copied.
             bytes.extend(blake3::hash(content).as_bytes());
         }
         ContentHash::new(&bytes)
     }
 
-    /// The files with their sizes, as they are listed for a person.
+    /// Returns the files with their sizes, for display.
     pub fn names(&self, base: &Path) -> Vec<String> {
         let named = |(path, content): (&PathBuf, &Vec<u8>)| {
             format!("{} ({} bytes)", short(path, base), content.len())
@@ -144,8 +146,8 @@ impl Settings {
         self.files.iter().map(named).collect()
     }
 
-    /// Their lines as they may be shown, each with the name of its file: without what may be a key or a
-    /// password, and of `.env` files the names of the variables only.
+    /// Returns their lines for display, each with the name of its file: without possible keys and passwords, and of
+    /// `.env` files only the names of the variables.
     pub fn lines(&self, base: &Path, key: &HideKey) -> Vec<String> {
         let mut lines = Vec::new();
         for (path, content) in &self.files {
@@ -164,10 +166,10 @@ impl Settings {
 }
 
 struct Reading<'r> {
-    /// All settings: a link from one to another leads nowhere else.
+    /// All settings files: a link from one to another is allowed.
     roots: &'r BTreeSet<PathBuf>,
     files: BTreeMap<PathBuf, Vec<u8>>,
-    /// How many files and folders were found.
+    /// Number of files and folders that were found.
     count: usize,
     bytes: u64,
     root: &'r Path,
@@ -196,10 +198,10 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// A link to another setting is known by where it leads; that is read where it is found.
+    /// A link to another setting is identified by its target, whose content is read there.
     fn link(&mut self, path: &Path) -> Result<(), SettingsError> {
         let target = path.canonicalize().ok();
-        // What is not read here must not be led to either.
+        // A link must not lead to a file that is not read here.
         let is_inside = |target: &PathBuf| {
             self.roots.iter().any(|root| *root != path && target.starts_with(root))
                 && !target.ancestors().any(is_skipped)
@@ -213,7 +215,7 @@ impl Reading<'_> {
     fn file(&mut self, path: &Path) -> Result<(), SettingsError> {
         let failed = |source| unreadable(path, source);
         let file = open(path).map_err(failed)?;
-        // What was opened is asked, not the path.
+        // Check the opened file, not the path.
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(SettingsError::NotAFile { path: path.to_owned() });
         }
@@ -233,13 +235,13 @@ impl Reading<'_> {
     }
 }
 
-/// Whether a folder among the settings holds none.
+/// Returns whether a folder among the settings contains no settings.
 fn is_skipped(path: &Path) -> bool {
     let mut skipped = AGENTS.iter().flat_map(|agent| agent.settings.skipped);
     skipped.any(|end| path.ends_with(end))
 }
 
-/// Opens a file that is no link, and does not wait for one that is a pipe.
+/// Opens a file that is not a link, without waiting for a pipe.
 fn open(path: &Path) -> std::io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)

@@ -1,4 +1,4 @@
-//! What the agents are given: how each is started, and its system text, with the files that a member names read.
+//! Builds the agent specification of a member and its system text, and reads the files that it names.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -16,13 +16,13 @@ const BYTES_MAX: usize = 1024 * 1024;
 
 type Read<T> = Result<T, FileReadError>;
 
-/// A file named by a member that cannot be used.
+/// A file that a member names cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileReadError {
     #[error("{field} of {member}: {} {why}", path.display())]
     Unreadable { member: Box<str>, field: &'static str, path: PathBuf, why: Box<str> },
-    /// It, or the folder, lies in the team file's folder by its name, and elsewhere in truth.
+    /// The path is inside the folder of the team file, but a link leads out of it.
     #[error(
         "{field} of {member}: {} is a link that leads out of the team file's folder; \
          write the path it leads to",
@@ -32,9 +32,9 @@ pub enum FileReadError {
 }
 
 impl MemberFile {
-    /// How its agent is started; `None` for people and house members. `base` is the folder of the team
-    /// file, where paths start; a member without `cwd` works in `work`. An error is a script that cannot be
-    /// read, or a `cwd` that is a link out of the folder.
+    /// Returns how its agent is started; `None` for people and built-in members. Paths start at `base`, the folder of
+    /// the team file; a member without `cwd` works in `work`. Fails if a script cannot be read, or if `cwd` is a link
+    /// out of the folder.
     pub fn agent_spec(&self, base: &Path, work: &Path) -> Read<Option<AgentSpec>> {
         let Some(agent) = self.agent else { return Ok(None) };
         let kind = if agent.cli.is_some() {
@@ -71,7 +71,7 @@ impl MemberFile {
         }))
     }
 
-    /// The folder it works in. One that is not there is told when the agent is started.
+    /// Returns the folder it works in. A missing folder is reported when the agent is started.
     fn folder(&self, base: &Path, work: &Path) -> Read<PathBuf> {
         let Some(cwd) = self.cwd.as_deref() else { return Ok(work.to_owned()) };
         let folder = base.join(cwd);
@@ -85,7 +85,8 @@ impl MemberFile {
         }
     }
 
-    /// The instruction, then the text of the instruction file, with an empty line between them. `None` if there is neither.
+    /// Returns the instruction, then the text of the instruction file, with an empty line between them. `None` if
+    /// there is neither.
     pub fn instruction_text(&self, base: &Path) -> Read<Option<String>> {
         let written = self.instruction.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let named = self.instruction_file.as_deref();
@@ -97,7 +98,7 @@ impl MemberFile {
         })
     }
 
-    /// What its prompt says about the team, with the text of the file that replaces it.
+    /// Returns the preamble, with the text of the file that replaces it.
     pub fn preamble_text(&self, base: &Path) -> Read<Preamble> {
         Ok(match &self.preamble {
             PreambleFile::BuiltIn => Preamble::BuiltIn,
@@ -113,7 +114,7 @@ impl MemberFile {
         let mut usual = Timeouts::default();
         usual.total = seconds(self.timeout_s, usual.total);
         if self.agent == Some(agents::COMMAND) {
-            // Many programs print their answer only when it is whole.
+            // Many programs print their answer only at the end.
             (usual.first_byte, usual.silence) = (usual.total, usual.total);
         }
         Timeouts {
@@ -123,7 +124,7 @@ impl MemberFile {
         }
     }
 
-    /// What a turn may use: as the member says, else as the team says, else as is usual.
+    /// Returns the resource limits of a turn: those of the member, else of the team, else the defaults.
     pub fn resource_limits(&self) -> ResourceLimits {
         let (own, team, usual) = (&self.resources, &self.inherited, ResourceLimits::default());
         let memory = own.max_memory_mb.or(team.max_memory_mb);
@@ -176,7 +177,7 @@ impl MemberFile {
     }
 }
 
-/// Whether a path, as it is written, leads out of the folder where it starts.
+/// Returns whether a path, as written, leads out of the folder where it starts.
 pub(super) fn leads_out(path: &str) -> bool {
     let mut depth = 0_usize;
     for component in Path::new(path).components() {
@@ -190,7 +191,7 @@ pub(super) fn leads_out(path: &str) -> bool {
     false
 }
 
-/// A program: a plain name is looked for in `PATH`, a relative path starts at the folder.
+/// Resolves a program: a plain name is searched in `PATH`, a relative path starts at the folder.
 fn in_folder(base: &Path, program: &str) -> Box<str> {
     if program.contains('/') { base.join(program).to_string_lossy().into() } else { program.into() }
 }

@@ -1,4 +1,4 @@
-//! A file as values that know where they stand, in whichever of the two languages. Read by `desk`; knows no field.
+//! A file as values with positions, for both languages. Read by `fields`; knows no field names.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,12 +7,12 @@ use tertulia_session::json::{Kind, Object, RawValue, elements};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Nothing in a team file is nested deeper; what is stays unread, and is of the wrong kind.
+/// Maximum nesting in a team file; deeper values are not read, and have the wrong type.
 const DEPTH_MAX: usize = 16;
 
 const TOO_DEEP: Value = Value::Unreadable("nested too deep");
 
-/// The syntax was checked before; what is left is an escape such as `\ud800` alone.
+/// The syntax was checked before; the remaining case is an escape such as a lone `\ud800`.
 const HALF_A_CHARACTER: Value = Value::Unreadable("text with half a character");
 
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) enum Value {
     Null,
     List(Vec<Node>),
     Table(Vec<(Key, Node)>),
-    /// It cannot be read; what it is instead.
+    /// The value cannot be read; contains a description of it.
     Unreadable(&'static str),
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Broken {
 }
 
 impl Node {
-    /// A field of a table; the last of that name counts.
+    /// Returns a field of a table; if a name occurs twice, the last one.
     pub(super) fn field(&self, name: &str) -> Option<&Self> {
         let Value::Table(fields) = &self.value else { return None };
         fields.iter().rev().find(|(key, _)| key.name == name).map(|(_, node)| node)
@@ -124,7 +124,7 @@ pub(super) fn json(text: &str) -> Result<Node, Vec<Broken>> {
 
 fn json_node(text: &str, raw: &RawValue, depth: usize) -> Node {
     let written = raw.get();
-    // The value borrows from the text, so its place follows from its address.
+    // The value borrows from the text, so its address gives its position.
     let start = (written.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     let value = match Kind::from(raw) {
         Kind::Null => Value::Null,
@@ -170,7 +170,7 @@ fn key_span(text: &str, value_start: usize) -> Range<usize> {
     start..end + 1
 }
 
-/// The byte of a line and column, both from 1.
+/// Returns the byte offset of a 1-based line and column.
 fn byte_at(text: &str, line: usize, column: usize) -> usize {
     let before = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len);
     (before.sum::<usize>() + column.saturating_sub(1)).min(text.len())
@@ -179,12 +179,12 @@ fn byte_at(text: &str, line: usize, column: usize) -> usize {
 const SECRET_WORDS: [&str; 8] =
     ["env", "header", "key", "token", "secret", "password", "auth", "credential"];
 
-/// The places of a team file that may hold a key or a password.
+/// Returns the ranges of a team file that may contain a key or a password.
 pub(super) fn secrets(node: &Node) -> Vec<Range<usize>> {
     secrets_in(node, false, |name| matches!(name, "env" | "key_variable"))
 }
 
-/// The same for settings of which the fields are not known.
+/// Same for settings with unknown fields.
 pub(super) fn setting_secrets(node: &Node) -> Vec<Range<usize>> {
     secrets_in(node, false, |name| {
         let name = name.to_ascii_lowercase();
@@ -193,20 +193,20 @@ pub(super) fn setting_secrets(node: &Node) -> Vec<Range<usize>> {
 }
 
 fn secrets_in(node: &Node, is_secret: bool, is_named: fn(&str) -> bool) -> Vec<Range<usize>> {
-    let mut places: Vec<_> = is_secret.then(|| node.span.clone()).into_iter().collect();
+    let mut spans: Vec<_> = is_secret.then(|| node.span.clone()).into_iter().collect();
     match &node.value {
         Value::List(items) => {
-            places.extend(items.iter().flat_map(|item| secrets_in(item, is_secret, is_named)));
+            spans.extend(items.iter().flat_map(|item| secrets_in(item, is_secret, is_named)));
         }
         Value::Table(fields) => {
             for (key, item) in fields {
                 let holds_password = key.name == "base_url"
                     && matches!(&item.value, Value::Text(url) if url.contains('@'));
                 let is_secret = is_secret || is_named(&key.name) || holds_password;
-                places.extend(secrets_in(item, is_secret, is_named));
+                spans.extend(secrets_in(item, is_secret, is_named));
             }
         }
         _ => {}
     }
-    places
+    spans
 }

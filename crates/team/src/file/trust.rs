@@ -1,11 +1,11 @@
-//! Why a team file has to be trusted, and the files that the person trusts, by path and content: the file `trusted` in
-//! the data folder, one line each. Called by the doors before a project's team file may start anything.
+//! Reasons why a team file must be trusted, and the list of trusted files by path and content: the file `trusted` in
+//! the data folder, one per line. Checked before a project's team file may start anything.
 //!
-//! A line is the hash of the file's bytes, a blank, and its path, in which every byte that is no
-//! printable ASCII, and `%`, is written as `%` and two hex digits. A line that is none trusts nothing.
+//! A line is the hash of the file's bytes, a space, and its path, in which `%` and every byte that is not printable
+//! ASCII is written as `%` and two hex digits. Invalid lines are ignored.
 //!
-//! What the person saw is kept beside it, in `trusted-files`, so that a change can be shown as one. It
-//! trusts nothing: where it cannot be used, all is shown again.
+//! The lines that the person saw are kept next to it, in `trusted-files`, so that changes can be shown. They are not
+//! used for trust: if they cannot be used, the whole file is shown again.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -20,25 +20,25 @@ use super::changes::HideKey;
 use super::read::{ContentHash, bytes_of, whole_path};
 use super::spec::leads_out;
 use super::{LibrarianScope, MemberFile, PreambleFile, TeamFile};
-use crate::table::Limits;
+use crate::roster::Limits;
 
 const FILE_NAME: &str = "trusted";
-/// What was seen of each file, by the hash of its path.
+/// The lines that were seen of each file, by the hash of its path.
 const SEEN_FOLDER: &str = "trusted-files";
 const SEEN_BYTES_MAX: usize = 256 * 1024;
 const KEY_FILE: &str = "trust-key";
-/// Older lines go when there are more.
+/// If there are more lines, the oldest are removed.
 const LINES_MAX: usize = 1000;
 const BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// What the person trusts.
+/// The list of trusted files.
 #[derive(Clone, Debug)]
 pub struct Trust {
     folder: PathBuf,
     lines: Vec<String>,
 }
 
-/// What a person saw of a file that they trusted.
+/// The lines of a file that a person saw when trusting it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trusted {
     pub reasons: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Trusted {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
-    /// Others could have written it.
+    /// Other users could have written it.
     #[error("{} {why}; see who wrote it, then delete it: you will be asked again", path.display())]
     Unsafe { path: PathBuf, why: &'static str },
     #[error("{} {why}; delete it: you will be asked again", path.display())]
@@ -59,20 +59,20 @@ pub enum TrustError {
 }
 
 impl Trust {
-    /// Reads the list in the data folder; one that is not there trusts nothing.
+    /// Reads the list in the data folder; a missing list trusts nothing.
     pub fn open(folder: &Path) -> Result<Self, TrustError> {
         let folder = folder.to_owned();
         let lines = lines_of(&folder.join(FILE_NAME))?;
         Ok(Self { folder, lines })
     }
 
-    /// Whether the file at this path is trusted with this content.
+    /// Returns whether the file at this path is trusted with this content.
     pub fn is_trusted(&self, path: &Path, hash: ContentHash) -> bool {
         let line = line(path, hash);
         self.lines.contains(&line)
     }
 
-    /// Trusts the file at this path with this content, from now on and on the disk.
+    /// Trusts the file at this path with this content, and stores it.
     pub fn trust(&mut self, path: &Path, hash: ContentHash) -> Result<(), TrustError> {
         let list = self.folder.join(FILE_NAME);
         // Another process may have added to it.
@@ -87,7 +87,7 @@ impl Trust {
             .map_err(|source| TrustError::Write { path: list, source })
     }
 
-    /// Keeps what the person saw of a file when they trusted it with this content.
+    /// Stores the lines that the person saw of a file when trusting it with this content.
     pub fn remember(&self, path: &Path, hash: ContentHash, seen: &Trusted) -> io::Result<()> {
         let Trusted { reasons, lines } = seen;
         let text = serde_json::json!({
@@ -96,7 +96,7 @@ impl Trust {
         replace(&self.folder.join(SEEN_FOLDER), &seen_name(path), text.to_string().as_bytes())
     }
 
-    /// What the person saw of the file at this path when they trusted it last; `None` where that is not known.
+    /// Returns the lines that the person saw when last trusting the file at this path; `None` if not known.
     pub fn seen(&self, path: &Path) -> Option<Trusted> {
         let file = self.folder.join(SEEN_FOLDER).join(seen_name(path));
         check_safe(&file).ok().filter(|is_there| *is_there)?;
@@ -107,13 +107,13 @@ impl Trust {
             list.iter().map(|text| text.as_str().map(str::to_owned)).collect()
         };
         let hash = fields.get("hash")?.as_str()?;
-        // What it was trusted with must be trusted still.
+        // The content with which it was trusted must still be trusted.
         let is_known = self.lines.contains(&format!("{hash} {}", written(path)));
         is_known.then_some(Trusted { reasons: texts("reasons")?, lines: texts("lines")? })
     }
 
-    /// Removes what was seen of files where it holds a text; says of how many. Nothing is trusted less for that: the
-    /// next question shows such a file whole.
+    /// Removes seen lines that contain a text, and returns the number of files. This does not change trust: the next
+    /// question shows such a file completely.
     pub fn forget_seen(folder: &Path, text: &str) -> usize {
         let escaped = serde_json::Value::from(text).to_string();
         let escaped = escaped.trim_matches('"');
@@ -126,8 +126,8 @@ impl Trust {
         removed.filter(|path| std::fs::remove_file(path).is_ok()).count()
     }
 
-    /// The key of this machine by which hidden values are told apart; made where there is none. One that cannot
-    /// be kept is new every time, and then all hidden values seem to have changed.
+    /// Returns the key of this machine that distinguishes hidden values, and creates it if needed. If it cannot be
+    /// stored, it is new every time, and all hidden values seem to have changed.
     pub fn hide_key(&self) -> HideKey {
         let file = self.folder.join(KEY_FILE);
         let is_own = check_safe(&file).unwrap_or(false)
@@ -142,7 +142,7 @@ impl Trust {
     }
 }
 
-/// Replaces a file of the person's own at once: a reader sees the old one or the new one.
+/// Replaces a file of the user atomically: a reader sees the old one or the new one.
 fn replace(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     Ok(NewFile::replace_with(&folder.join(name), bytes, Readers::Owner)?)
@@ -161,12 +161,12 @@ fn seen_name(path: &Path) -> String {
     hash.get(..32).unwrap_or(&hash).to_owned()
 }
 
-/// Whether the file is there; an error if others could have written it.
+/// Returns whether the file exists; an error if other users could have written it.
 fn check_safe(path: &Path) -> Result<bool, TrustError> {
     let unsafe_for = |why| Err(TrustError::Unsafe { path: path.to_owned(), why });
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        // Whatever else is wrong is told by the reading.
+        // Reading reports all other errors.
         Err(_) => Ok(true),
         Ok(known) if known.is_symlink() => unsafe_for("is a symbolic link"),
         Ok(known) if known.uid() != rustix::process::geteuid().as_raw() => {
@@ -209,12 +209,12 @@ fn written(path: &Path) -> String {
     written
 }
 
-/// One thing that a team file wants, in words for the person who is asked.
+/// A permission that a team file needs, as a text for the person who is asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustReason {
-    /// It starts a coding agent. Such a program obeys the settings of the folder it works in, and the flags
-    /// with which it answers without a person spare it the question whether it may.
+    /// Starts a coding agent. Such a program applies the settings of the folder it works in, and its non-interactive
+    /// flags skip its own trust question.
     #[error(
         "{} is {}; it also obeys the project's own settings (hooks, MCP servers)",
         shown(member),
@@ -245,15 +245,15 @@ pub enum TrustReason {
     Outside { member: Box<str>, field: &'static str, path: Box<str> },
     #[error("{} searches the sessions of all projects when you ask it", shown(member))]
     AllProjects { member: Box<str> },
-    /// The agents may go on longer without a person than usual.
+    /// The agents may continue longer without a person than the default.
     #[error("the agents may take {turns} turns before a person is asked")]
     Turns { turns: u32 },
 }
 
-/// All that a team file wants and that a person has to allow, in the order of its members.
+/// Returns everything in a team file that a person must allow, in the order of its members.
 pub fn needs_trust(team: &TeamFile) -> Vec<TrustReason> {
     let mut reasons = Vec::new();
-    // Whatever else is raised, this one bounds it.
+    // This limit bounds the other ones.
     let turns = team.limits.turns;
     if turns > Limits::default().turns {
         reasons.push(TrustReason::Turns { turns });
@@ -312,7 +312,8 @@ fn words(words: &[Box<str>]) -> String {
     shown.join(" ")
 }
 
-/// The whole of a word: who decides must see all of it. In quotes where it would not be one word on a screen.
+/// Shows a whole word, since the person who decides must see all of it; in quotes where it would not be one word on a
+/// screen.
 fn shown(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=+,@%~".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {

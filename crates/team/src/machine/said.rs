@@ -1,25 +1,25 @@
-//! A message arrives: whose it is, what it asks for, who is queued for it and who is not.
+//! Handles a message: finds its sender and its directives, and queues the members that it asks for.
 
 use tertulia_session::{Cause, EntryId, RouteSource, TurnState};
 
 use super::Step;
-use crate::effect::{Effect, Why};
-use crate::message::{self, Directives, Reply, Sender, Stranger, Wish, excerpt};
+use crate::effect::{Effect, PauseReason};
+use crate::message::{self, Directives, Reply, Sender, TurnRequest, UnknownMention, excerpt};
 use crate::note::Note;
 use crate::queue::{Admission, Item};
-use crate::state::{Hold, Slot};
-use crate::table::{Resolved, Seat, speaker};
+use crate::roster::{MemberIndex, Resolved, speaker};
+use crate::state::{ActiveTurn, Hold};
 
 enum YesOrNo {
     Continue,
-    /// Whether the turn that was interrupted shall be repeated; nothing else waits.
+    /// Asks whether to retry the interrupted turn; no other turn waits.
     Repeat(EntryId),
 }
 
 #[derive(Clone, Copy)]
 struct Said<'a> {
     entry: &'a EntryId,
-    by: Option<Seat>,
+    by: Option<MemberIndex>,
 }
 
 impl Step<'_> {
@@ -27,71 +27,76 @@ impl Step<'_> {
         &mut self,
         entry: &EntryId,
         member: Option<&str>,
-        wishes: &Directives,
+        directives: &Directives,
     ) {
         let awaited = self.state.awaited().cloned();
-        let named = member.or(wishes.from.as_deref());
-        let by = match speaker(self.table, awaited.as_ref().map(|item| item.seat), named) {
+        let named = member.or(directives.from.as_deref());
+        let by = match speaker(self.roster, awaited.as_ref().map(|item| item.index), named) {
             Ok(by) => by,
-            Err(error) => return self.ask(None, Why::WhoSpeaks { entry: entry.clone(), error }),
+            Err(error) => {
+                return self.ask(None, PauseReason::WhoSpeaks { entry: entry.clone(), error });
+            }
         };
         let said = Said { entry, by };
         let asked = self.yes_or_no();
-        self.state.person_said(self.table, entry);
-        if let Some((asked, reply)) = asked.zip(wishes.reply) {
+        self.state.person_said(self.roster, entry);
+        if let Some((asked, reply)) = asked.zip(directives.reply) {
             return self.reply(said, &asked, reply);
         }
-        // A command is no answer: whoever asked still waits for one.
-        let answered = awaited.filter(|item| Some(item.seat) == by && !wishes.is_command());
+        // A command is not an answer: the member that asked still waits for one.
+        let answered = awaited.filter(|item| Some(item.index) == by && !directives.is_command());
         if let Some(turn) = &answered {
             let cause = Cause::Answered { entry: entry.clone() };
-            self.record(&turn.turn, turn.seat, TurnState::Done, cause);
+            self.record(&turn.turn, turn.index, TurnState::Done, cause);
         }
-        if let Some(task) = &wishes.team_task {
+        if let Some(task) = &directives.team_task {
             let task = Some(task.clone()).filter(|task| !task.is_empty());
             self.effects.push(Effect::SetTeamTask { task });
         }
-        self.route(said, wishes);
-        if !wishes.next.is_empty() || wishes.is_command() {
+        self.route(said, directives);
+        if !directives.next.is_empty() || directives.is_command() {
             return;
         }
-        match wishes.strangers.first().filter(|stranger| stranger.is_first) {
-            // Better asked than answered by somebody who was not meant.
-            Some(Stranger { name, nearest, .. }) => {
+        match directives.unknown_mentions.first().filter(|unknown_mention| unknown_mention.is_first)
+        {
+            // Ask, so that no member answers that was not meant.
+            Some(UnknownMention { name, nearest, .. }) => {
                 let names = vec![(excerpt(name), Some(nearest.clone()))];
-                self.ask(by, Why::Unresolved { entry: entry.clone(), names });
+                self.ask(by, PauseReason::Unresolved { entry: entry.clone(), names });
             }
             None => self.queue_unaddressed(said, answered.and_then(|turn| turn.by)),
         }
     }
 
     fn yes_or_no(&self) -> Option<YesOrNo> {
-        if self.state.is_paused(self.table) {
+        if self.state.is_paused(self.roster) {
             return Some(YesOrNo::Continue);
         }
-        match (&self.state.slot, &self.state.hold) {
-            (Slot::Free, Some(Hold::Resumed(Some(turn)))) => Some(YesOrNo::Repeat(turn.clone())),
+        match (&self.state.active_turn, &self.state.hold) {
+            (ActiveTurn::Free, Some(Hold::Resumed(Some(turn)))) => {
+                Some(YesOrNo::Repeat(turn.clone()))
+            }
             _ => None,
         }
     }
 
     fn reply(&mut self, said: Said<'_>, asked: &YesOrNo, reply: Reply) {
         match (reply, asked) {
-            (Reply::Yes, YesOrNo::Continue) => self.go_on(),
+            (Reply::Yes, YesOrNo::Continue) => self.continue_turns(),
             (Reply::Yes, YesOrNo::Repeat(turn)) => self.repeat(turn),
             (Reply::No, _) => {
-                let by: Option<Box<str>> = said.by.map(|by| self.table.name(by).into());
+                let by: Option<Box<str>> = said.by.map(|by| self.roster.name(by).into());
                 let turns: Vec<Item> = self.state.queue.items.to_vec();
                 self.note(Note::Declined { entry: said.entry.clone(), turns: turns.len() });
-                for Item { turn, seat, .. } in turns {
+                for Item { turn, index, .. } in turns {
                     let cause = Cause::Declined { entry: said.entry.clone(), by: by.clone() };
-                    self.record(&turn, seat, TurnState::Cancelled, cause);
+                    self.record(&turn, index, TurnState::Cancelled, cause);
                 }
             }
         }
     }
 
-    /// Somebody spoke while another person is to answer: whatever was said waits for that, which is told.
+    /// Repeats the question if somebody spoke while the answer of another person is awaited: the message waits for it.
     pub(super) fn ask_again(&mut self) {
         let Some(item) = self.state.awaited().cloned() else { return };
         if !self.effects.iter().any(|effect| matches!(effect, Effect::AskPerson(_))) {
@@ -99,44 +104,44 @@ impl Step<'_> {
         }
     }
 
-    /// `text` is `None` for an answer that was cut off: what is left of it routes nothing.
+    /// `text` is `None` for an answer that was cut off, which routes nothing.
     pub(super) fn agent_said(&mut self, turn: &EntryId, entry: &EntryId, text: Option<&String>) {
-        let Some(seat) = self.state.running(turn) else { return self.late(turn, Some(entry)) };
+        let Some(index) = self.state.running(turn) else { return self.late(turn, Some(entry)) };
         let (turn, entry) = (turn.clone(), entry.clone());
         let Some(text) = text else {
             let cause = Cause::CutOff { entry: entry.clone() };
-            self.record(&turn, seat, TurnState::Interrupted, cause);
+            self.record(&turn, index, TurnState::Interrupted, cause);
             return self.note(Note::Partial { turn, entry });
         };
         let cause = Cause::Answered { entry: entry.clone() };
-        self.record(&turn, seat, TurnState::Done, cause);
-        let wishes = message::read(text, self.table, Sender::Agent);
-        if let Some(name) = &wishes.from {
+        self.record(&turn, index, TurnState::Done, cause);
+        let directives = message::read(text, self.roster, Sender::Agent);
+        if let Some(name) = &directives.from {
             self.note(Note::FromIgnored { entry: entry.clone(), name: excerpt(name) });
         }
-        if wishes.team_task.is_some() {
+        if directives.team_task.is_some() {
             self.note(Note::TeamTaskIgnored { entry: entry.clone() });
         }
-        self.route(Said { entry: &entry, by: Some(seat) }, &wishes);
+        self.route(Said { entry: &entry, by: Some(index) }, &directives);
     }
 
-    fn route(&mut self, said: Said<'_>, wishes: &Directives) {
-        for look_alike in &wishes.look_alikes {
+    fn route(&mut self, said: Said<'_>, directives: &Directives) {
+        for look_alike in &directives.look_alikes {
             let (marker, name) = (look_alike.marker, look_alike.name.clone());
             self.note(Note::LookAlike { entry: said.entry.clone(), marker, name });
         }
-        for marker in &wishes.unheard {
-            self.note(Note::Unheard { entry: said.entry.clone(), marker: marker.clone() });
+        for marker in &directives.ignored_markers {
+            self.note(Note::MarkerIgnored { entry: said.entry.clone(), marker: marker.clone() });
         }
-        for Stranger { name, nearest, .. } in &wishes.strangers {
+        for UnknownMention { name, nearest, .. } in &directives.unknown_mentions {
             let (name, nearest) = (excerpt(name), Some(nearest.clone()));
             self.note(Note::UnknownName { entry: said.entry.clone(), name, nearest });
         }
-        let names_max = self.table.limits().names;
-        let ignored = wishes.next.len().saturating_sub(names_max)
-            + wishes.drop.len().saturating_sub(names_max);
-        self.drop_turns(said, wishes.drop.get(..names_max).unwrap_or(&wishes.drop));
-        self.queue_named(said, wishes.next.get(..names_max).unwrap_or(&wishes.next));
+        let names_max = self.roster.limits().names;
+        let ignored = directives.next.len().saturating_sub(names_max)
+            + directives.drop.len().saturating_sub(names_max);
+        self.drop_turns(said, directives.drop.get(..names_max).unwrap_or(&directives.drop));
+        self.queue_named(said, directives.next.get(..names_max).unwrap_or(&directives.next));
         if ignored > 0 {
             self.note(Note::TooManyNames { entry: said.entry.clone(), ignored });
         }
@@ -145,52 +150,56 @@ impl Step<'_> {
     fn drop_turns(&mut self, said: Said<'_>, names: &[String]) {
         for name in names {
             let everybody = name == "ALL";
-            let seat = if everybody { None } else { self.resolve(said, name).ok() };
-            let meant = self.state.queue.items.iter().filter(|i| everybody || Some(i.seat) == seat);
-            let turns: Vec<(EntryId, Seat)> = meant.map(|i| (i.turn.clone(), i.seat)).collect();
-            for (turn, seat) in turns {
-                let by = said.by.map(|by| self.table.name(by).into());
+            let index = if everybody { None } else { self.resolve(said, name).ok() };
+            let meant =
+                self.state.queue.items.iter().filter(|i| everybody || Some(i.index) == index);
+            let turns: Vec<(EntryId, MemberIndex)> =
+                meant.map(|i| (i.turn.clone(), i.index)).collect();
+            for (turn, index) in turns {
+                let by = said.by.map(|by| self.roster.name(by).into());
                 let cause = Cause::Dropped { entry: said.entry.clone(), by };
-                self.record(&turn, seat, TurnState::Cancelled, cause);
+                self.record(&turn, index, TurnState::Cancelled, cause);
             }
         }
     }
 
-    fn queue_named(&mut self, said: Said<'_>, wishes: &[Wish]) {
-        let mut strangers = Vec::new();
-        for wish in wishes {
-            match self.resolve(said, &wish.name) {
-                Ok(seat) => self.queue(said, seat, wish),
-                Err(nearest) => strangers.push((excerpt(&wish.name), nearest)),
+    fn queue_named(&mut self, said: Said<'_>, directives: &[TurnRequest]) {
+        let mut unknown_mentions = Vec::new();
+        for request in directives {
+            match self.resolve(said, &request.name) {
+                Ok(index) => self.queue(said, index, request),
+                Err(nearest) => unknown_mentions.push((excerpt(&request.name), nearest)),
             }
         }
-        if !wishes.is_empty() && strangers.len() == wishes.len() {
-            let why = Why::Unresolved { entry: said.entry.clone(), names: strangers };
+        if !directives.is_empty() && unknown_mentions.len() == directives.len() {
+            let why =
+                PauseReason::Unresolved { entry: said.entry.clone(), names: unknown_mentions };
             self.ask(said.by, why);
         }
     }
 
-    /// A message that addresses nobody goes to the agent whose question it answers, else to the default.
-    fn queue_unaddressed(&mut self, said: Said<'_>, asker: Option<Seat>) {
-        let asker =
-            asker.filter(|seat| !self.table.is_human(*seat)).map(|seat| (seat, RouteSource::Reply));
+    /// Queues the agent whose question a message without names answers, or else the default member.
+    fn queue_unaddressed(&mut self, said: Said<'_>, asker: Option<MemberIndex>) {
+        let asker = asker
+            .filter(|index| !self.roster.is_human(*index))
+            .map(|index| (index, RouteSource::Reply));
         let default = || {
-            let (seat, named) = self.table.default_seat()?;
-            Some((seat, if named { RouteSource::Default } else { RouteSource::FirstAgent }))
+            let (index, named) = self.roster.default_member()?;
+            Some((index, if named { RouteSource::Default } else { RouteSource::FirstAgent }))
         };
-        let Some((seat, route)) = asker.or_else(default) else {
-            let why = Why::NobodyToAnswer { entry: said.entry.clone() };
+        let Some((index, route)) = asker.or_else(default) else {
+            let why = PauseReason::NobodyToAnswer { entry: said.entry.clone() };
             return self.ask(said.by, why);
         };
-        let name = self.table.name(seat).to_owned();
-        self.queue(said, seat, &Wish { name, intent: Default::default(), route });
+        let name = self.roster.name(index).to_owned();
+        self.queue(said, index, &TurnRequest { name, intent: Default::default(), route });
     }
 
-    /// The member of this name, or the nearest name; a note tells what is wrong with it.
-    fn resolve(&mut self, said: Said<'_>, name: &str) -> Result<Seat, Option<Box<str>>> {
+    /// Finds the member of this name. Otherwise adds a note and returns the nearest name.
+    fn resolve(&mut self, said: Said<'_>, name: &str) -> Result<MemberIndex, Option<Box<str>>> {
         let entry = said.entry.clone();
-        match self.table.resolve(name) {
-            Resolved::Member(seat) => Ok(seat),
+        match self.roster.resolve(name) {
+            Resolved::Member(index) => Ok(index),
             Resolved::Several(members) => {
                 let nearest = members.first().cloned();
                 self.note(Note::AmbiguousName { entry, name: excerpt(name), members });
@@ -204,11 +213,11 @@ impl Step<'_> {
         }
     }
 
-    fn queue(&mut self, said: Said<'_>, seat: Seat, wish: &Wish) {
+    fn queue(&mut self, said: Said<'_>, index: MemberIndex, request: &TurnRequest) {
         let entry = said.entry.clone();
-        let member = Box::from(self.table.name(seat));
-        let limits = self.table.limits();
-        let intent = match self.state.queue.admit(limits, &entry, seat, wish.intent) {
+        let member = Box::from(self.roster.name(index));
+        let limits = self.roster.limits();
+        let intent = match self.state.queue.admit(limits, &entry, index, request.intent) {
             Admission::As(intent) => intent,
             Admission::Overflow => {
                 return self.note(Note::Overflow { entry, member, limit: limits.queue });
@@ -218,16 +227,16 @@ impl Step<'_> {
             }
             Admission::Adjacent(turn) => return self.note(Note::Adjacent { entry, member, turn }),
         };
-        let by = said.by.map(|by| self.table.name(by).into());
-        let cause = Cause::Asked { entry: entry.clone(), by, route: wish.route, intent };
+        let by = said.by.map(|by| self.roster.name(by).into());
+        let cause = Cause::Asked { entry: entry.clone(), by, route: request.route, intent };
         let turn = self.turn_id(&member, &cause, &entry);
         if self.state.turns.contains_key(&turn) {
-            // The same message came twice, and the turn may have ended already.
+            // The same message arrived twice, and the turn may have ended already.
             return self.note(Note::Duplicate { entry, member, turn });
         }
-        self.record(&turn, seat, TurnState::Queued, cause);
-        if intent != wish.intent {
-            self.note(Note::Demoted { entry, turn, member, asked: wish.intent });
+        self.record(&turn, index, TurnState::Queued, cause);
+        if intent != request.intent {
+            self.note(Note::Demoted { entry, turn, member, asked: request.intent });
         }
     }
 }

@@ -1,20 +1,21 @@
-//! Whether an agent that writes `@name` addresses somebody or only speaks of them. It addresses at the start of a line
-//! or a sentence, behind a comma, in a list of names that does, behind a single word such as "Hi", and at the end of
-//! the message. "as @eva said" addresses nobody. People are not asked: what they type is short, and they mean it.
+//! Decides whether an agent that writes `@name` addresses a member or only mentions it. It addresses the member at
+//! the start of a line or a sentence, after a comma, in a list of names that does, after a single word such as "Hi",
+//! and at the end of the message. "as @eva said" addresses nobody. This does not apply to people: their messages are
+//! short, and every mention counts.
 
 use std::ops::Range;
 
 use super::{is_closing, without_item};
 
 pub(super) struct Spot {
-    /// From what opens before it to the end of the name.
-    pub(super) place: Range<usize>,
+    /// From the opening characters before it to the end of the name.
+    pub(super) range: Range<usize>,
     pub(super) candidate: usize,
 }
 
-/// A longer beginning of a line is looked at no further.
+/// Longer line starts are not examined.
 const LEAD_BYTES_MAX: usize = 64;
-/// Longer texts between two names are no "and".
+/// Longer texts between two names do not join them.
 const BETWEEN_BYTES_MAX: usize = 24;
 const JOINTS: [&str; 11] = ["and", "or", "und", "oder", "et", "ou", "y", "o", "e", "plus", "then"];
 
@@ -23,17 +24,17 @@ pub(super) fn spoken_of(text: &str, spots: &[Spot]) -> Vec<usize> {
     let (mut line, mut seen) = (0, 0);
     let mut addressed: Vec<bool> = Vec::with_capacity(spots.len());
     let mut joined: Vec<bool> = Vec::with_capacity(spots.len());
-    for (index, Spot { place, .. }) in spots.iter().enumerate() {
-        let passed = text.get(seen..place.start).unwrap_or_default();
+    for (index, Spot { range, .. }) in spots.iter().enumerate() {
+        let passed = text.get(seen..range.start).unwrap_or_default();
         line = passed.rfind('\n').map_or(line, |newline| seen + newline + 1);
-        seen = place.start.max(seen);
+        seen = range.start.max(seen);
         let last = index.checked_sub(1).and_then(|last| spots.get(last));
-        let is_joined = last.is_some_and(|last| is_joint(text, last.place.end..place.start));
+        let is_joined = last.is_some_and(|last| is_joint(text, last.range.end..range.start));
         let follows = is_joined && addressed.last().copied().unwrap_or_default();
         joined.push(is_joined);
-        addressed.push(follows || place.end >= words_end || is_vocative(text, line, place));
+        addressed.push(follows || range.end >= words_end || is_vocative(text, line, range));
     }
-    // "Over to @max and @eva": the end of the list says what all of it is.
+    // "Over to @max and @eva": the end of the list decides for all of it.
     for index in (1..spots.len()).rev() {
         let is_addressed = addressed.get(index).copied().unwrap_or_default();
         if let (Some(before), Some(true)) = (addressed.get_mut(index - 1), joined.get(index)) {
@@ -44,17 +45,17 @@ pub(super) fn spoken_of(text: &str, spots: &[Spot]) -> Vec<usize> {
     spoken_of.map(|(spot, _)| spot.candidate).collect()
 }
 
-/// Whether a name is called out: at the start of a line or a sentence, behind a comma, or behind one word.
-fn is_vocative(text: &str, line: usize, place: &Range<usize>) -> bool {
-    let before = text.get(..place.start).unwrap_or_default();
-    let lead = text.get(line..place.start).unwrap_or_default();
+/// Returns whether a name is a vocative: at the start of a line or a sentence, after a comma, or after one word.
+fn is_vocative(text: &str, line: usize, range: &Range<usize>) -> bool {
+    let before = text.get(..range.start).unwrap_or_default();
+    let lead = text.get(line..range.start).unwrap_or_default();
     if lead.len() <= LEAD_BYTES_MAX {
         let lead = without_item(lead).unwrap_or(lead).trim().trim_start_matches('#');
         // A check box, or markers.
         if lead.is_empty() || lead.starts_with('[') && lead.ends_with(']') {
             return true;
         }
-        let behind = text.get(place.end..).unwrap_or_default().trim_start_matches(is_closing);
+        let behind = text.get(range.end..).unwrap_or_default().trim_start_matches(is_closing);
         let is_greeting = lead.chars().all(char::is_alphabetic);
         if is_greeting && behind.starts_with([',', ':', '!', '?', '—', '–', '，', '：']) {
             return true;

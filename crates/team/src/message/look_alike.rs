@@ -1,12 +1,12 @@
-//! What looks like a marker or a mention and is none: other brackets, other alphabets, invisible characters, blanks in
-//! the wrong place. It routes nothing; a note says so, since a person mistyped it or somebody tries something. The text
-//! is rewritten as it looks and read again, so code and quotes are left alone here too.
+//! Finds text that looks like a marker or a mention and is none: other brackets, other alphabets, invisible
+//! characters, misplaced spaces. It routes nothing; a note reports it, since it may be a typing error or an attack.
+//! The text is normalised to its appearance and parsed again, so code and quotes are skipped here too.
 
 use tertulia_context::{Markers, Words, parse_markers, whose_words};
 
 use super::mention::{self, Mention, Names};
 use super::without_item;
-use crate::table::{Resolved, Table};
+use crate::roster::{Resolved, Roster};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LookAlike {
@@ -16,8 +16,8 @@ pub(crate) struct LookAlike {
 
 const TOLD_MAX: usize = 20;
 
-pub(super) fn find(text: &str, table: &Table) -> Vec<LookAlike> {
-    let mut found = unbracketed(text, table);
+pub(super) fn find(text: &str, roster: &Roster) -> Vec<LookAlike> {
+    let mut found = unbracketed(text, roster);
     let plain = plain(text);
     if plain == text {
         return found;
@@ -29,26 +29,26 @@ pub(super) fn find(text: &str, table: &Table) -> Vec<LookAlike> {
     add(&mut found, "[FROM: …]", looks.from.iter().cloned().collect(), markers.from.as_slice());
     let tasks = looks.team_task.iter().cloned().collect();
     add(&mut found, "[TEAM_TASK: …]", tasks, markers.team_task.as_slice());
-    let seen = mention::find(&plain, &Names::map(table, self::plain));
-    let name = |mention: &Mention| table.name(mention.seat).to_owned();
-    let known: Vec<String> = mention::find(text, &Names::of(table)).iter().map(name).collect();
+    let seen = mention::find(&plain, &Names::map(roster, self::plain));
+    let name = |mention: &Mention| roster.name(mention.index).to_owned();
+    let known: Vec<String> = mention::find(text, &Names::new(roster)).iter().map(name).collect();
     add(&mut found, "@name", seen.iter().map(name).collect(), &known);
     found.truncate(TOLD_MAX);
     found
 }
 
-/// Lines that read `Next: name` and lack the brackets.
-fn unbracketed(text: &str, table: &Table) -> Vec<LookAlike> {
+/// Finds lines that read `Next: name` without the brackets.
+fn unbracketed(text: &str, roster: &Roster) -> Vec<LookAlike> {
     let mut lines = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        let place = start..start + line.trim_end().len();
+        let range = start..start + line.trim_end().len();
         start += line.len();
-        if lines.len() < TOLD_MAX && is_unbracketed(line, table) {
-            lines.push(place);
+        if lines.len() < TOLD_MAX && is_unbracketed(line, roster) {
+            lines.push(range);
         }
     }
-    // List marks and signs for emphasis are nobody's words.
+    // Ignore list bullets and emphasis.
     let bare = |line: &std::ops::Range<usize>| {
         let words = text[line.clone()].trim_start_matches(|c: char| !c.is_alphabetic());
         let start = line.end - words.len();
@@ -56,13 +56,13 @@ fn unbracketed(text: &str, table: &Table) -> Vec<LookAlike> {
     };
     let words = whose_words(text, &lines.iter().map(bare).collect::<Vec<_>>());
     let own = lines.into_iter().zip(words).filter(|(_, words)| *words == Words::Own);
-    let line = |place: std::ops::Range<usize>| text.get(place).unwrap_or_default().trim();
-    own.map(|(place, _)| LookAlike { marker: "[NEXT: …]", name: super::excerpt(line(place)) })
+    let line = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default().trim();
+    own.map(|(range, _)| LookAlike { marker: "[NEXT: …]", name: super::excerpt(line(range)) })
         .collect()
 }
 
-/// Whether a line is the word "next", a colon and nothing but names of members.
-fn is_unbracketed(line: &str, table: &Table) -> bool {
+/// Returns whether a line is the word "next", a colon and only names of members.
+fn is_unbracketed(line: &str, roster: &Roster) -> bool {
     let is_around = |c: char| c.is_whitespace() || matches!(c, '*' | '_');
     let line = without_item(line).unwrap_or(line).trim_start_matches(is_around);
     let Some((word, names)) = line.split_at_checked(4) else { return false };
@@ -74,12 +74,12 @@ fn is_unbracketed(line: &str, table: &Table) -> bool {
         let name = name.trim_matches(is_around);
         name.len() <= super::EXCERPT_CHARS_MAX
             && !name.starts_with('@')
-            && matches!(table.resolve(name), Resolved::Member(_))
+            && matches!(roster.resolve(name), Resolved::Member(_))
     };
     names.split(',').take(TOLD_MAX).all(is_member)
 }
 
-/// Adds what is seen more often than it was read.
+/// Adds what occurs more often in the normalised text than in the original.
 fn add(found: &mut Vec<LookAlike>, marker: &'static str, seen: Vec<String>, read: &[String]) {
     let mut counts = std::collections::HashMap::new();
     for name in read {
@@ -93,9 +93,9 @@ fn add(found: &mut Vec<LookAlike>, marker: &'static str, seen: Vec<String>, read
     }
 }
 
-/// The text as it looks: in ASCII where that is what a reader takes it for, without what is invisible,
-/// and without blanks behind `[` and before the `:` of a marker. Backticks, tildes, `>` and line breaks
-/// are never made, so that code and quotes stay what they are.
+/// Normalises a text to its appearance: in ASCII where a reader would take it for that, without invisible characters,
+/// and without spaces after `[` and before the `:` of a marker. Never creates backticks, tildes, `>` or line breaks,
+/// so that code and quotes stay the same.
 pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars().filter(|c| !is_invisible(*c)) {
@@ -152,7 +152,7 @@ fn as_it_looks(c: char) -> char {
         }
         '﹫' => '@',
         '﹍' | '﹎' | '﹏' | '‿' => '_',
-        // A Braille pattern without dots looks like one.
+        // A Braille pattern without dots looks like a space.
         '\u{2800}' => ' ',
         blank if !blank.is_ascii() && blank.is_whitespace() => ' ',
         '\u{1d400}'..='\u{1d6a3}' => letter((code - 0x1d400) % 52),
@@ -170,7 +170,7 @@ fn letter(index: u32) -> char {
     u8::try_from(index).map_or('?', |index| char::from(first.saturating_add(index)))
 }
 
-/// Letters of other alphabets that look like one of ours.
+/// Maps letters of other alphabets that look like a Latin letter.
 fn other_alphabet(c: char) -> char {
     match c {
         'А' | 'Α' | 'Ꭺ' | 'ᴀ' | 'ꓮ' => 'A',

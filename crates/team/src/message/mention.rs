@@ -1,6 +1,6 @@
 //! `@name`, the short form of `[NEXT: name]`: at the start of a word, in the sender's own words, a member's exact name
-//! (case aside). Emphasis and brackets may stand around it. Everything else behind an `@` is text; where it is nearly a
-//! member's name, that is told. Whether an agent addresses somebody or only speaks of them is in `address`.
+//! (ignoring case). Emphasis and brackets may surround it. Everything else after an `@` is text; a word close to a member's
+//! name is reported. `address` decides whether an agent addresses a member or only mentions it.
 
 use std::ops::Range;
 
@@ -10,20 +10,20 @@ use tertulia_session::Intent;
 use super::Sender;
 use super::address::{self, Spot};
 use super::{is_closing, is_opening, is_quote};
-use crate::table::{Resolved, Seat, Table};
+use crate::roster::{MemberIndex, Resolved, Roster};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mention {
-    pub(super) seat: Seat,
+    pub(super) index: MemberIndex,
     pub(super) intent: Intent,
 }
 
 /// The names that can be mentioned, longest first.
-pub(super) struct Names(Vec<(Box<str>, Seat)>);
+pub(super) struct Names(Vec<(Box<str>, MemberIndex)>);
 
-/// A word behind an `@` that is nearly a name.
+/// A word after an `@` that is close to a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stranger {
+pub(crate) struct UnknownMention {
     pub(crate) name: Box<str>,
     pub(crate) nearest: Box<str>,
     pub(crate) is_first: bool,
@@ -32,48 +32,48 @@ pub(crate) struct Stranger {
 enum Found {
     Mention(Mention),
     /// A member's name in quotation marks, in a link, or in the middle of an agent's sentence.
-    Aside(Seat),
-    Stranger(Stranger),
-    /// The message begins with a name that is nobody's, not even nearly: the place of the name.
+    Aside(MemberIndex),
+    UnknownMention(UnknownMention),
+    /// The range of a name at the beginning of the message that is close to no member's name.
     Nobody(Range<usize>),
 }
 
 struct Candidate {
-    place: Range<usize>,
+    range: Range<usize>,
     found: Found,
 }
 
-/// So many words that are no names are compared with names: more are no slip of the pen.
-const STRANGERS_MAX: usize = 20;
+/// The most words that are compared with names: more are not misspelled names.
+const UNKNOWN_MENTIONS_MAX: usize = 20;
 
 impl Names {
-    pub(super) fn of(table: &Table) -> Self {
-        Self::map(table, str::to_owned)
+    pub(super) fn new(roster: &Roster) -> Self {
+        Self::map(roster, str::to_owned)
     }
 
-    pub(super) fn map(table: &Table, rewrite: impl Fn(&str) -> String) -> Self {
-        let mut names: Vec<(Box<str>, Seat)> = Vec::new();
-        for (seat, member) in table.seats() {
-            names.push((rewrite(&member.name).into(), seat));
+    pub(super) fn map(roster: &Roster, rewrite: impl Fn(&str) -> String) -> Self {
+        let mut names: Vec<(Box<str>, MemberIndex)> = Vec::new();
+        for (index, member) in roster.indexed() {
+            names.push((rewrite(&member.name).into(), index));
         }
-        for (seat, member) in table.seats() {
+        for (index, member) in roster.indexed() {
             let shown = member.display_name.as_deref().map(&rewrite);
-            // A name goes before a display name, and a display name that two share means neither.
+            // A name takes precedence over a display name, and a display name that two members share means neither.
             let shown = shown.filter(|shown| {
-                let twins = table.seats().filter(|(_, other)| {
+                let twins = roster.indexed().filter(|(_, other)| {
                     other.names().any(|name| rewrite(name).eq_ignore_ascii_case(shown))
                 });
                 twins.count() == 1
             });
-            names.extend(shown.map(|shown| (shown.into(), seat)));
+            names.extend(shown.map(|shown| (shown.into(), index)));
         }
         names.retain(|(name, _)| !name.is_empty());
         names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         Self(names)
     }
 
-    /// The member whose name begins this text, and how long the name is.
-    fn begin(&self, text: &str) -> Option<(usize, Seat)> {
+    /// Returns the member whose name begins this text, and the length of the name.
+    fn begin(&self, text: &str) -> Option<(usize, MemberIndex)> {
         let starts = |name: &str| {
             text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
         };
@@ -86,69 +86,81 @@ impl Names {
 #[derive(Debug, Default)]
 pub(super) struct Mentions {
     pub(super) members: Vec<Mention>,
-    pub(super) strangers: Vec<Stranger>,
-    /// Where the name is that the message begins with, if it is nobody's.
+    pub(super) unknown_mentions: Vec<UnknownMention>,
+    /// The range of the name at the beginning of the message, if no member has it.
     pub(super) nobody: Option<Range<usize>>,
-    /// Names of members that were mentioned where it may not be the sender's own words.
-    pub(super) unheard: Vec<Seat>,
+    /// Members that are mentioned where the text may not be the sender's own words.
+    pub(super) ignored: Vec<MemberIndex>,
 }
 
-/// All mentions in a message, in order, wherever in a sentence they are.
+/// Returns all mentions in a message, in order, wherever in a sentence they are.
 pub(super) fn find(text: &str, names: &Names) -> Vec<Mention> {
     read(text, candidates(text, names, Sender::Person, None)).members
 }
 
-pub(super) fn find_all(text: &str, table: &Table, sender: Sender) -> Mentions {
-    read(text, candidates(text, &Names::of(table), sender, Some(table)))
+pub(super) fn find_all(text: &str, roster: &Roster, sender: Sender) -> Mentions {
+    read(text, candidates(text, &Names::new(roster), sender, Some(roster)))
 }
 
 fn read(text: &str, candidates: Vec<Candidate>) -> Mentions {
-    let places: Vec<Range<usize>> = candidates.iter().map(|one| one.place.clone()).collect();
+    let ranges: Vec<Range<usize>> = candidates.iter().map(|one| one.range.clone()).collect();
     let mut mentions = Mentions::default();
-    for (candidate, words) in candidates.into_iter().zip(whose_words(text, &places)) {
+    for (candidate, words) in candidates.into_iter().zip(whose_words(text, &ranges)) {
         match (candidate.found, words) {
             (Found::Mention(mention), Words::Own) => mentions.members.push(mention),
-            (Found::Mention(Mention { seat, .. }), Words::Unclear)
-            | (Found::Aside(seat), Words::Own | Words::Unclear) => mentions.unheard.push(seat),
-            (Found::Stranger(stranger), Words::Own) => mentions.strangers.push(stranger),
-            (Found::Nobody(place), Words::Own) => mentions.nobody = Some(place),
+            (Found::Mention(Mention { index, .. }), Words::Unclear)
+            | (Found::Aside(index), Words::Own | Words::Unclear) => mentions.ignored.push(index),
+            (Found::UnknownMention(unknown_mention), Words::Own) => {
+                mentions.unknown_mentions.push(unknown_mention)
+            }
+            (Found::Nobody(range), Words::Own) => mentions.nobody = Some(range),
             (Found::Mention(_) | Found::Aside(_), Words::Foreign)
-            | (Found::Stranger(_) | Found::Nobody(_), Words::Foreign | Words::Unclear) => {}
+            | (Found::UnknownMention(_) | Found::Nobody(_), Words::Foreign | Words::Unclear) => {}
         }
     }
-    // Once is enough, and whoever is addressed anyway need not be told of.
-    let mut told: Vec<Seat> = mentions.members.iter().map(|mention| mention.seat).collect();
-    mentions.unheard.retain(|seat| {
-        let is_new = !told.contains(seat);
-        told.extend(is_new.then_some(*seat));
+    // Report each member once, and none that is addressed anyway.
+    let mut reported: Vec<MemberIndex> =
+        mentions.members.iter().map(|mention| mention.index).collect();
+    mentions.ignored.retain(|index| {
+        let is_new = !reported.contains(index);
+        reported.extend(is_new.then_some(*index));
         is_new
     });
     mentions
 }
 
-fn candidates(text: &str, names: &Names, sender: Sender, table: Option<&Table>) -> Vec<Candidate> {
+fn candidates(
+    text: &str,
+    names: &Names,
+    sender: Sender,
+    roster: Option<&Roster>,
+) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     let mut spots: Vec<Spot> = Vec::new();
     let mut compared = 0;
     for (at, _) in text.match_indices('@') {
         let Some((start, is_quoted)) = start_of(text, at, spots.last()) else { continue };
         let rest = text.get(at + 1..).unwrap_or_default();
-        let Some((length, seat)) = names.begin(rest) else {
-            let Some((word, table)) = word_at(rest).zip(table) else { continue };
-            if compared == STRANGERS_MAX {
+        let Some((length, index)) = names.begin(rest) else {
+            let Some((word, roster)) = word_at(rest).zip(roster) else { continue };
+            if compared == UNKNOWN_MENTIONS_MAX {
                 continue;
             }
             compared += 1;
             let is_first = text.get(..at).is_some_and(|before| before.trim().is_empty());
-            let place = at..at + 1 + word.len();
-            let stranger = |nearest| Stranger { name: word.into(), nearest, is_first };
-            let found_here = match table.resolve(word) {
-                Resolved::Member(seat) => Found::Stranger(stranger(table.name(seat).into())),
-                Resolved::Unknown { nearest: Some(nearest) } => Found::Stranger(stranger(nearest)),
-                Resolved::Unknown { nearest: None } if is_first => Found::Nobody(at + 1..place.end),
+            let range = at..at + 1 + word.len();
+            let unknown_mention = |nearest| UnknownMention { name: word.into(), nearest, is_first };
+            let found_here = match roster.resolve(word) {
+                Resolved::Member(index) => {
+                    Found::UnknownMention(unknown_mention(roster.name(index).into()))
+                }
+                Resolved::Unknown { nearest: Some(nearest) } => {
+                    Found::UnknownMention(unknown_mention(nearest))
+                }
+                Resolved::Unknown { nearest: None } if is_first => Found::Nobody(at + 1..range.end),
                 Resolved::Unknown { nearest: None } | Resolved::Several(_) => continue,
             };
-            found.push(Candidate { place, found: found_here });
+            found.push(Candidate { range, found: found_here });
             continue;
         };
         let end = at + 1 + length;
@@ -158,27 +170,26 @@ fn candidates(text: &str, names: &Names, sender: Sender, table: Option<&Table>) 
         let behind = text.get(end..).unwrap_or_default().trim_start_matches(['*', '_']);
         let is_link = ["](", "]:", "]["].into_iter().any(|link| behind.starts_with(link));
         let found_here = match is_quoted || is_link {
-            true => Found::Aside(seat),
-            false => Found::Mention(Mention { seat, intent }),
+            true => Found::Aside(index),
+            false => Found::Mention(Mention { index, intent }),
         };
-        spots.push(Spot { place: start..end, candidate: found.len() });
-        found.push(Candidate { place: at..end, found: found_here });
+        spots.push(Spot { range: start..end, candidate: found.len() });
+        found.push(Candidate { range: at..end, found: found_here });
     }
     if sender == Sender::Agent {
         for candidate in address::spoken_of(text, &spots) {
             if let Some(Candidate { found, .. }) = found.get_mut(candidate)
-                && let Found::Mention(Mention { seat, .. }) = found
+                && let Found::Mention(Mention { index, .. }) = found
             {
-                *found = Found::Aside(*seat);
+                *found = Found::Aside(*index);
             }
         }
     }
     found
 }
 
-/// Where a mention begins, with whatever opens before it, and whether it is quoted. `None` if no word begins with
-/// the `@` here: one does behind a blank, behind punctuation, behind another mention, and behind emphasis or
-/// brackets that open.
+/// Returns where a mention begins, including opening characters before it, and whether it is quoted. `None` if no word
+/// begins with this `@`: a word begins after whitespace, punctuation, another mention, and opening emphasis or brackets.
 fn start_of(text: &str, at: usize, last: Option<&Spot>) -> Option<(usize, bool)> {
     let bare = text.get(..at)?.trim_end_matches(is_opening);
     let Some(c) = bare.chars().next_back() else { return Some((0, false)) };
@@ -191,21 +202,21 @@ fn start_of(text: &str, at: usize, last: Option<&Spot>) -> Option<(usize, bool)>
         return begins.then_some((bare.len(), true));
     }
     // `@max/@eva`, `@max&@eva`.
-    let joined = bare.get(last?.place.end..)?.trim_start_matches(is_closing);
+    let joined = bare.get(last?.range.end..)?.trim_start_matches(is_closing);
     matches!(joined, "/" | "&" | "+").then_some((bare.len(), false))
 }
 
-/// Punctuation behind which a word may begin without a blank.
+/// Returns whether a word may begin after this punctuation without whitespace.
 fn ends_clause(c: char) -> bool {
     matches!(c, ',' | ';' | ':' | '!' | '?' | '…') || ends_at_once(c)
 }
 
-/// Punctuation that no name, path or address goes on behind.
+/// Returns whether this punctuation ends every name, path and address.
 fn ends_at_once(c: char) -> bool {
     matches!(c, '—' | '–' | '，' | '。' | '、' | '；' | '：' | '！' | '？')
 }
 
-/// The word that may be meant as a name: letters, digits, `-` and `_`; no path, no address and no possessive.
+/// Returns the word that may be a name: letters, digits, `-` and `_`; not a path, an address or a possessive.
 fn word_at(rest: &str) -> Option<&str> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     let end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
@@ -213,7 +224,7 @@ fn word_at(rest: &str) -> Option<&str> {
     (!word.is_empty() && ends_name(behind)).then_some(word)
 }
 
-/// `!P1`, `!P2` or `!P3`, and nothing that goes on behind it.
+/// Parses `!P1`, `!P2` or `!P3` at the end of a word.
 fn intent_at(rest: &str) -> Option<Intent> {
     let (suffix, rest) = rest.split_at_checked(3)?;
     let intent = match suffix {
@@ -229,8 +240,8 @@ fn ends_name(rest: &str) -> bool {
     ends_word(rest) || intent_at(rest).is_some()
 }
 
-/// Whether a word ends here: at a blank, at the end, or at punctuation and brackets that a blank, the end or another
-/// mention follows. So `@max.` and `@max,@eva` are mentions, and `@max.com`, `@max/node` and `@max's` are none.
+/// Returns whether a word ends here: at whitespace, at the end, or at punctuation and brackets followed by whitespace, the
+/// end or another mention. So `@max.` and `@max,@eva` are mentions; `@max.com`, `@max/node` and `@max's` are not.
 fn ends_word(rest: &str) -> bool {
     let punctuation =
         |c: char| matches!(c, '.' | ',' | ':' | ';' | '!' | '?' | '…') || is_closing(c);

@@ -1,5 +1,5 @@
-//! A plain yes or no: what a person writes as the answer to "continue?". The whole message must be one of
-//! these words; anything more is a message like any other.
+//! Recognises a plain yes or no, the answer of a person to "continue?". The whole message must be one of these
+//! words; anything longer is an ordinary message.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
@@ -27,7 +27,7 @@ const NO: [&str; 46] = [
     "basta", "não", "pare", "нет", "стоп", "хватит", "不", "不要", "停", "いいえ", "やめて",
 ];
 
-/// What this text answers, without case and without punctuation around it or between its words.
+/// Parses a reply, ignoring case and punctuation.
 pub(super) fn read(text: &str) -> Option<Reply> {
     let text = text.trim();
     if text.len() > BYTES_MAX {

@@ -3,18 +3,22 @@
 use super::*;
 use crate::Member;
 
-fn table() -> Table {
+fn roster() -> Roster {
     let max = Member { display_name: Some("Max the Great".into()), ..Member::ai("max") };
-    Table::new([Member::human("ann"), max, Member::ai("eva"), Member::ai("gpt-5.5")]).unwrap()
+    Roster::new([Member::human("ann"), max, Member::ai("eva"), Member::ai("gpt-5.5")]).unwrap()
 }
 
-fn read(text: &str, table: &Table) -> Directives {
-    super::read(text, table, Sender::Person)
+fn read(text: &str, roster: &Roster) -> Directives {
+    super::read(text, roster, Sender::Person)
 }
 
 fn named(text: &str) -> Vec<String> {
-    let wishes = read(text, &table());
-    wishes.next.iter().map(|wish| format!("{}!{}", wish.name, wish.intent.as_str())).collect()
+    let directives = read(text, &roster());
+    directives
+        .next
+        .iter()
+        .map(|request| format!("{}!{}", request.name, request.intent.as_str()))
+        .collect()
 }
 
 #[track_caller]
@@ -72,17 +76,17 @@ fn emphasis_brackets_and_lists_of_names_address() {
 }
 
 #[test]
-fn a_name_in_quotation_marks_or_a_link_is_told() {
+fn a_name_in_quotation_marks_or_a_link_is_reported() {
     for text in ["the word \"@max\"", "“@max”", "[@max](https://host/max)", "[**@max**][1]"] {
         check(text, &[]);
-        assert_eq!(read(text, &table()).unheard, ["@max".into()], "{text}");
+        assert_eq!(read(text, &roster()).ignored_markers, ["@max".into()], "{text}");
     }
 }
 
-/// Who is addressed where an agent says this, and who is only spoken of.
+/// Returns who is addressed where an agent says this, and who is only spoken of.
 fn by_agent(text: &str) -> (Vec<String>, Vec<Box<str>>) {
-    let wishes = super::read(text, &table(), Sender::Agent);
-    (wishes.next.into_iter().map(|wish| wish.name).collect(), wishes.unheard)
+    let directives = super::read(text, &roster(), Sender::Agent);
+    (directives.next.into_iter().map(|request| request.name).collect(), directives.ignored_markers)
 }
 
 #[test]
@@ -110,7 +114,7 @@ fn an_agent_addresses_at_the_start_of_a_sentence_behind_a_comma_and_at_the_end()
 }
 
 #[test]
-fn an_agent_that_speaks_of_somebody_addresses_nobody_and_that_is_told() {
+fn an_agent_that_speaks_of_somebody_addresses_nobody_and_that_is_reported() {
     for text in [
         "It works as @max said before.",
         "I asked @max for it and got nothing.",
@@ -120,20 +124,20 @@ fn an_agent_that_speaks_of_somebody_addresses_nobody_and_that_is_told() {
         assert_eq!(by_agent(text), (vec![], vec!["@max".into()]), "{text}");
         check(text, &["max!P2"]);
     }
-    // Whoever is addressed anyway need not be told of.
+    // A member that is addressed anyway is not reported.
     assert_eq!(by_agent("@max, as @max said before."), (vec!["max".to_owned()], vec![]));
 }
 
 #[test]
-fn next_without_brackets_is_told() {
+fn next_without_brackets_is_reported() {
     for text in
         ["Next: max", "Done.\n\n**Next:** max, eva", "- NEXT: Max the Great.", "**Next: max**"]
     {
-        let told = read(text, &table()).look_alikes;
-        assert_eq!(told.len(), 1, "{text}: {told:?}");
+        let found = read(text, &roster()).look_alikes;
+        assert_eq!(found.len(), 1, "{text}: {found:?}");
     }
     for text in ["Next: write tests", "next: maximal", "`Next: max`", "> Next: max", "Next: @max"] {
-        assert_eq!(read(text, &table()).look_alikes, [], "{text}");
+        assert_eq!(read(text, &roster()).look_alikes, [], "{text}");
     }
 }
 
@@ -157,7 +161,7 @@ fn brackets_around_a_mention_do_it_no_harm_and_a_marker_keeps_its_own() {
 }
 
 #[test]
-fn what_looks_like_a_marker_is_told_and_does_not_count() {
+fn what_looks_like_a_marker_is_reported_and_does_not_count() {
     for text in [
         "［NEXT：max］",
         "【NEXT: max】",
@@ -173,10 +177,14 @@ fn what_looks_like_a_marker_is_told_and_does_not_count() {
         "[FR\u{2060}OM: ann]",
         "[TEAM_TAS\u{212a}: x]",
     ] {
-        let wishes = read(text, &table());
-        assert_eq!(wishes.next, [], "{text:?}");
-        assert_eq!((wishes.drop.len(), wishes.from, wishes.team_task), (0, None, None), "{text:?}");
-        assert_eq!(wishes.look_alikes.len(), 1, "{text:?}");
+        let directives = read(text, &roster());
+        assert_eq!(directives.next, [], "{text:?}");
+        assert_eq!(
+            (directives.drop.len(), directives.from, directives.team_task),
+            (0, None, None),
+            "{text:?}"
+        );
+        assert_eq!(directives.look_alikes.len(), 1, "{text:?}");
     }
 }
 
@@ -192,14 +200,14 @@ fn other_languages_and_code_give_no_look_alikes() {
         "[NEXT: Аня]",
         "café [DROP: eva]",
     ] {
-        assert_eq!(read(text, &table()).look_alikes, [], "{text:?}");
+        assert_eq!(read(text, &roster()).look_alikes, [], "{text:?}");
     }
 }
 
 #[test]
 fn a_message_of_markers_alone_has_no_words() {
-    assert!(!read("[DROP: ALL]\n [TEAM_TASK: x]", &table()).has_words);
-    assert!(read("[DROP: ALL] and so on", &table()).has_words);
+    assert!(!read("[DROP: ALL]\n [TEAM_TASK: x]", &roster()).has_words);
+    assert!(read("[DROP: ALL] and so on", &roster()).has_words);
 }
 
 #[test]
@@ -209,13 +217,13 @@ fn an_excerpt_is_cut_between_characters() {
 }
 
 #[test]
-fn a_word_that_is_nearly_a_name_is_told_with_the_name() {
-    let strangers = |text: &str| {
-        let found = read(text, &table()).strangers;
+fn a_word_that_is_nearly_a_name_is_reported_with_the_name() {
+    let unknown_mentions = |text: &str| {
+        let found = read(text, &roster()).unknown_mentions;
         found.iter().map(|one| format!("{}~{} {}", one.name, one.nearest, one.is_first)).collect()
     };
     let check = |text: &str, expected: &[&str]| {
-        let found: Vec<String> = strangers(text);
+        let found: Vec<String> = unknown_mentions(text);
         assert_eq!(found, expected, "{text:?}");
     };
     check("@mxx please", &["mxx~max true"]);
@@ -227,12 +235,12 @@ fn a_word_that_is_nearly_a_name_is_told_with_the_name() {
         check(text, &[]);
     }
     let many = "@mxx ".repeat(1000);
-    assert_eq!(read(&many, &table()).strangers.len(), 20);
+    assert_eq!(read(&many, &roster()).unknown_mentions.len(), 20);
 }
 
 #[test]
 fn a_message_that_begins_with_a_name_of_nobody_is_known() {
-    let called = |text: &'static str| read(text, &table()).nobody;
+    let called = |text: &'static str| read(text, &roster()).nobody;
     for text in ["@zzz", "@zzz look", "@zzz, look", "@zzz: look", " \n@zzz!", "@zzz!P1 @eva look"] {
         assert_eq!(called(text).as_deref(), Some("zzz"), "{text:?}");
     }
@@ -258,6 +266,6 @@ fn a_message_that_begins_with_a_name_of_nobody_is_known() {
         Member { display_name: Some("Twin".into()), ..Member::ai("a1") },
         Member { display_name: Some("Twin".into()), ..Member::ai("b2") },
     ];
-    let twins = Table::new(twins).unwrap();
+    let twins = Roster::new(twins).unwrap();
     assert_eq!(read("@Twin look", &twins).nobody, None, "two are called so");
 }

@@ -1,12 +1,12 @@
-//! Characters that nobody sees and that can carry any words past a reader: tags, and variation selectors that
-//! follow no visible character. Prompts leave them out; the log keeps them. The flag of a region and the variant
-//! of one character stay. Called by [`super::kept_ranges`].
+//! Removes invisible characters that can hide text from a reader: tags, and variation selectors that follow no visible
+//! character. Prompts omit them; the log keeps them. Flags of regions and variants of single characters stay. Called by
+//! [`super::kept_ranges`].
 
 use std::ops::Range;
 
-/// What the flag of a region begins with.
+/// First character of the flag of a region.
 const FLAG: char = '\u{1f3f4}';
-/// The tags of a flag, with the one that ends it.
+/// Maximum number of tags of a flag, including the end tag.
 const FLAG_TAGS_MAX: usize = 8;
 const END_OF_TAGS: char = '\u{e007f}';
 
@@ -17,7 +17,7 @@ pub(super) fn without_unseen(text: &str, kept: Vec<Range<usize>>) -> Vec<Range<u
     let unseen = unseen(text);
     let mut seen = Vec::with_capacity(kept.len() + unseen.len());
     let mut hidden = unseen.into_iter().peekable();
-    // Both are in order, and a hidden range ends where a kept one does or before: each is looked at once.
+    // Both are in order, and a hidden range ends no later than a kept one, so each is visited once.
     for range in kept {
         let mut from = range.start;
         while let Some(next) = hidden.next_if(|next| next.start < range.end) {
@@ -37,7 +37,7 @@ fn unseen(text: &str) -> Vec<Range<usize>> {
     while let Some((at, c)) = rest.next() {
         let length = match c {
             FLAG => {
-                // The tags of a flag are passed over.
+                // Skip the tags of a flag.
                 if let Some(last) = flag_tags(rest.as_str()).checked_sub(1) {
                     rest.nth(last);
                 }
@@ -72,7 +72,7 @@ fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Whether a character has no look that a selector could choose.
+/// Returns whether a character has no glyph that a selector could vary.
 fn has_no_look(c: char) -> bool {
     let is_format = matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -7,15 +7,15 @@ const P1: Intent = Intent::Interrupt;
 const P2: Intent = Intent::Reply;
 const P3: Intent = Intent::Extend;
 
-fn item(turn: &str, seat: usize, parent: &str, intent: Intent) -> Item {
+fn item(turn: &str, index: usize, parent: &str, intent: Intent) -> Item {
     let parent = EntryId::from(parent);
-    Item { turn: turn.into(), seat: Seat(seat), parent, intent, by: None }
+    Item { turn: turn.into(), index: MemberIndex(index), parent, intent, by: None }
 }
 
 fn queue(items: &[(&str, usize, &str, Intent)]) -> Queue {
     let mut queue = Queue::default();
-    for (turn, seat, parent, intent) in items {
-        queue.items.push(item(turn, *seat, parent, *intent));
+    for (turn, index, parent, intent) in items {
+        queue.items.push(item(turn, *index, parent, *intent));
     }
     queue
 }
@@ -76,15 +76,17 @@ fn a_p1_in_between_gives_the_local_ones_no_new_run() {
             order.push(turn.to_string());
         }
     }
-    let place = order.iter().position(|turn| turn == "foreign").unwrap();
-    assert_eq!(order[..place].iter().filter(|turn| turn.starts_with("local")).count(), 5);
+    let index = order.iter().position(|turn| turn == "foreign").unwrap();
+    assert_eq!(order[..index].iter().filter(|turn| turn.starts_with("local")).count(), 5);
 }
 
 #[test]
 fn a_full_queue_refuses_and_a_crowded_branch_puts_back() {
     let limits = Limits { queue: 3, branch: 2, ..Limits::default() };
     let waiting = queue(&[("a", 0, "m", P2), ("b", 1, "m", P2)]);
-    let admit = |queue: &Queue, seat, intent| queue.admit(&limits, &"m".into(), Seat(seat), intent);
+    let admit = |queue: &Queue, index, intent| {
+        queue.admit(&limits, &"m".into(), MemberIndex(index), intent)
+    };
     assert_eq!(admit(&waiting, 2, P2), Admission::As(P3));
     assert_eq!(admit(&waiting, 2, P1), Admission::As(P3));
     let full = queue(&[("a", 0, "m", P2), ("b", 1, "m", P2), ("c", 2, "x", P2)]);
@@ -95,17 +97,18 @@ fn a_full_queue_refuses_and_a_crowded_branch_puts_back() {
 fn the_same_again_and_the_same_member_at_the_tail_are_refused_but_never_a_p1() {
     let limits = Limits::default();
     let waiting = queue(&[("a", 0, "m", P2), ("b", 1, "m", P2)]);
-    let admit =
-        |parent: &str, seat, intent| waiting.admit(&limits, &parent.into(), Seat(seat), intent);
+    let admit = |parent: &str, index, intent| {
+        waiting.admit(&limits, &parent.into(), MemberIndex(index), intent)
+    };
     assert_eq!(admit("m", 0, P2), Admission::Duplicate("a".into()));
     assert_eq!(admit("n", 1, P2), Admission::Adjacent("b".into()));
     assert_eq!(admit("n", 1, P3), Admission::Adjacent("b".into()));
     assert_eq!(admit("n", 1, P1), Admission::As(P1));
     assert_eq!(admit("n", 0, P2), Admission::As(P2));
     let urgent = queue(&[("a", 0, "m", P1)]);
-    assert_eq!(urgent.admit(&limits, &"n".into(), Seat(0), P1), Admission::As(P1));
+    assert_eq!(urgent.admit(&limits, &"n".into(), MemberIndex(0), P1), Admission::As(P1));
     let patient = queue(&[("a", 0, "m", P3)]);
-    assert_eq!(patient.admit(&limits, &"n".into(), Seat(0), P2), Admission::As(P2));
+    assert_eq!(patient.admit(&limits, &"n".into(), MemberIndex(0), P2), Admission::As(P2));
 }
 
 proptest! {
@@ -121,10 +124,10 @@ proptest! {
         let mut queue = Queue::default();
         let mut bounds = std::collections::BTreeMap::new();
         let mut starts = 0;
-        for (step, (seat, parent, intent)) in pushes.into_iter().enumerate() {
+        for (step, (index, parent, intent)) in pushes.into_iter().enumerate() {
             let intent = [P1, P2, P3][usize::from(intent)];
             let before = queue.items.iter().filter(|item| item.intent != P1).count();
-            queue.items.push(item(&step.to_string(), seat, parents[parent], intent));
+            queue.items.push(item(&step.to_string(), index, parents[parent], intent));
             bounds.insert(EntryId::from(step.to_string()), starts + (before + 1) * (local as usize + 1));
             // Two come for every one that goes, up to the middle; then they run dry.
             if step % 2 == 1 {

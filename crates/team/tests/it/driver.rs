@@ -10,8 +10,8 @@ use tertulia_dialect::stream::Limits as StreamLimits;
 use tertulia_session::{Entry, EntryKind, TurnActivity, TurnState};
 use tertulia_store::{Range, SessionId, SessionStore};
 use tertulia_team::{
-    Answers, Command, Driver, EventSink, Limits, Machine, Member, Pause, Preamble, Preview,
-    SessionEvent, Team, TeamMember, Why, is_partial, preview,
+    Command, Driver, EventSink, Limits, Machine, Member, PauseReason, Preamble, Preview, Responder,
+    SessionEvent, StopReason, Team, TeamMember, is_partial, preview,
 };
 
 /// Hears everything; keeps it as short lines.
@@ -19,7 +19,7 @@ use tertulia_team::{
 pub(crate) struct Heard {
     pub(crate) lines: Vec<String>,
     /// What is done when a piece of text comes, once.
-    on_text: Option<(tertulia_team::Door, Command)>,
+    on_text: Option<(tertulia_team::DriverHandle, Command)>,
 }
 
 impl EventSink for Heard {
@@ -28,8 +28,8 @@ impl EventSink for Heard {
             SessionEvent::Stored(entry) => format!("stored {}", entry.kind.type_name()),
             SessionEvent::Fed { member, .. } => format!("fed {member}"),
             SessionEvent::Text { member, text, .. } => {
-                if let Some((door, command)) = self.on_text.take() {
-                    assert!(door.send(command));
+                if let Some((handle, command)) = self.on_text.take() {
+                    assert!(handle.send(command));
                 }
                 format!("{member}: {text}")
             }
@@ -60,7 +60,7 @@ pub(crate) fn spec(kind: AgentKind) -> AgentSpec {
     }
 }
 
-/// A member with written answers.
+/// Returns a member with written answers.
 pub(crate) fn scripted(name: &str, answers: &[&str]) -> TeamMember {
     let line = |text: &&str| ScriptLine { text: (*text).into(), delay: Duration::ZERO };
     TeamMember::agent(name, spec(AgentKind::Script(answers.iter().map(line).collect())))
@@ -75,11 +75,11 @@ pub(crate) fn shell(name: &str, output: CommandOutput, script: &str) -> TeamMemb
 }
 
 /// A member that is built in.
-pub(crate) fn built_in(name: &str, answers: Answers) -> TeamMember {
+pub(crate) fn built_in(name: &str, answers: Responder) -> TeamMember {
     TeamMember::new(Member::ai(name), answers)
 }
 
-/// What a member would get now, from the store alone.
+/// Returns what a member would get now, from the store alone.
 pub(crate) fn previewed(
     store: &SessionStore,
     session: &SessionId,
@@ -126,7 +126,7 @@ pub(crate) fn assert_stored(store: &SessionStore, driver: &Driver) {
     let stored: Vec<Entry> =
         store.load(driver.session(), &range).unwrap().into_iter().map(|one| one.entry).collect();
     assert_eq!(stored, driver.entries());
-    let replay = Machine::replay(driver.team().table().clone(), driver.entries());
+    let replay = Machine::replay(driver.team().roster().clone(), driver.entries());
     assert_eq!(replay.differences, []);
 }
 
@@ -139,7 +139,9 @@ fn a_message_goes_from_agent_to_agent_until_nobody_is_addressed() {
     let mut heard = Heard::default();
     driver.say(None, "Please plan. @max", &mut heard).unwrap();
     let pause = driver.run(&mut heard).unwrap();
-    assert!(matches!(&pause, Pause::Asked(question) if matches!(question.why, Why::Answer { .. })));
+    assert!(
+        matches!(&pause, StopReason::Asked(question) if matches!(question.why, PauseReason::Answer { .. }))
+    );
     assert_eq!(
         texts(driver.entries()),
         ["ann: Please plan. @max", "max: A plan. [NEXT: eva]", "eva: Looks good. @ann"]
@@ -207,7 +209,7 @@ fn the_member_gets_the_message_it_is_asked_to_answer_last() {
 }
 
 #[test]
-fn a_failure_is_an_entry_with_class_and_cure_and_the_queue_goes_on() {
+fn a_failure_is_an_entry_with_class_and_advice_and_the_queue_continues() {
     let (store, mut driver) = begin(team(vec![
         shell("max", CommandOutput::Text, "echo half; echo 'HTTP 429: quota' >&2; exit 3"),
         scripted("eva", &["Here."]),
@@ -236,7 +238,7 @@ fn a_cancelled_turn_keeps_what_it_said() {
     let slow = r#"printf 'Once upon'; sleep 60"#;
     let (store, mut driver) = begin(team(vec![shell("max", CommandOutput::Text, slow)]));
     let mut heard =
-        Heard { on_text: Some((driver.door(), Command::CancelRunning)), ..Heard::default() };
+        Heard { on_text: Some((driver.handle(), Command::CancelRunning)), ..Heard::default() };
     driver.say(None, "Tell me.", &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
     assert_eq!(texts(driver.entries())[1], "max: Once upon");
@@ -286,7 +288,7 @@ fn a_prompt_that_is_too_large_is_tried_once_more_at_half_the_budget() {
 }
 
 #[test]
-fn a_message_that_is_cut_is_told_and_one_that_does_not_fit_fails() {
+fn a_message_that_is_cut_is_reported_and_one_that_does_not_fit_fails() {
     let mut max = shell("max", CommandOutput::Text, "cat >/dev/null; echo read");
     max.budget_bytes = 300;
     max.instruction = Some("i".repeat(200));
@@ -357,7 +359,7 @@ fn markers_in_tools_thinking_warnings_and_earlier_texts_route_nobody() {
     let mut heard = Heard::default();
     driver.say(None, "@max go.", &mut heard).unwrap();
     let pause = driver.run(&mut heard).unwrap();
-    assert_eq!(pause, Pause::Rested);
+    assert_eq!(pause, StopReason::Rested);
     let said = texts(driver.entries());
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(said[1].starts_with("max: Done:"), "{said:?}");
@@ -371,17 +373,17 @@ fn two_agents_that_answer_each_other_are_paused_by_the_loop_guard() {
     driver.say(None, "Go. @max", &mut heard).unwrap();
     let pause = driver.run(&mut heard).unwrap();
     assert!(
-        matches!(&pause, Pause::Asked(question) if matches!(question.why, Why::PairLoop { .. }))
+        matches!(&pause, StopReason::Asked(question) if matches!(question.why, PauseReason::PairLoop { .. }))
     );
     // One turn that the person asked for, twelve between the two.
     assert_eq!(texts(driver.entries()).len(), 14);
-    driver.obey(Command::Continue, &mut heard).unwrap();
+    driver.execute(Command::Continue, &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
     assert_eq!(texts(driver.entries()).len(), 26);
 }
 
 #[test]
-fn a_table_that_was_left_in_the_middle_goes_on_without_repeating_a_turn() {
+fn a_session_that_was_left_in_the_middle_continues_without_repeating_a_turn() {
     let store = SessionStore::memory();
     let members = || team(vec![scripted("max", &["Once."]), scripted("eva", &["Twice."])]);
     let mut heard = Heard::default();
@@ -396,11 +398,11 @@ fn a_table_that_was_left_in_the_middle_goes_on_without_repeating_a_turn() {
     let mut driver = opened.driver;
     let pause = driver.run(&mut heard).unwrap();
     assert!(
-        matches!(&pause, Pause::Asked(question)
-        if matches!(question.why, Why::Resumed { interrupted: Some(_), waiting: 1 })),
+        matches!(&pause, StopReason::Asked(question)
+        if matches!(question.why, PauseReason::Resumed { interrupted: Some(_), waiting: 1 })),
         "{pause:?}"
     );
-    driver.obey(Command::Continue, &mut heard).unwrap();
+    driver.execute(Command::Continue, &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
     assert_eq!(texts(driver.entries()), ["ann: Both: [NEXT: max, eva]", "eva: Twice."]);
     assert_stored(&store, &driver);

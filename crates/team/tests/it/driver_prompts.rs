@@ -1,16 +1,18 @@
-//! What members get for their turns, and what the house members say.
+//! What members get for their turns, and what the built-in members say.
 
 use tertulia_agent::CommandOutput;
 use tertulia_session::{EntryKind, TurnActivity, TurnState};
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
-use tertulia_team::{Answers, Compacted, Driver, EventSink, Pause, SessionEvent, Why};
+use tertulia_team::{
+    Compacted, Driver, EventSink, PauseReason, Responder, SessionEvent, StopReason,
+};
 
 use crate::driver::{
     Heard, assert_stored, begin, built_in, notes, previewed, scripted, shell, team, texts,
 };
 
 #[test]
-fn a_long_conversation_is_carried_by_minutes_and_recall() {
+fn a_long_conversation_is_sent_as_a_summary_and_recalled_passages() {
     let mut max = scripted("max", &["Understood."]);
     max.window = 4;
     let (store, mut driver) = begin(team(vec![max]));
@@ -45,7 +47,7 @@ fn a_long_conversation_is_carried_by_minutes_and_recall() {
 }
 
 #[test]
-fn minutes_and_recalled_passages_say_who_spoke_and_nothing_to_the_router() {
+fn summaries_and_recalled_passages_name_the_speaker_and_route_nothing() {
     let mut max = scripted("max", &["Shall we keep the gateway? [NEXT: ann]"]);
     max.window = 2;
     let (_, mut driver) = begin(team(vec![max]));
@@ -64,7 +66,7 @@ fn minutes_and_recalled_passages_say_who_spoke_and_nothing_to_the_router() {
 #[test]
 fn the_scribe_writes_what_was_decided_and_routes_nobody() {
     let (_, mut driver) =
-        begin(team(vec![built_in("scribe", Answers::Scribe), scripted("max", &["Never said."])]));
+        begin(team(vec![built_in("scribe", Responder::Scribe), scripted("max", &["Never said."])]));
     let mut heard = Heard::default();
     driver
         .say(None, "We decided to use PostgreSQL. @max will write the schema. @scribe", &mut heard)
@@ -82,8 +84,8 @@ fn the_scribe_writes_what_was_decided_and_routes_nobody() {
 #[test]
 fn an_answer_of_a_built_in_member_goes_with_the_entry_that_it_quotes() {
     let (store, mut driver) = begin(team(vec![
-        built_in("notary", Answers::Scribe),
-        built_in("archivist", Answers::Librarian),
+        built_in("notary", Responder::Scribe),
+        built_in("archivist", Responder::Librarian),
         scripted("max", &["Noted."]),
     ]));
     let mut heard = Heard::default();
@@ -96,7 +98,7 @@ fn an_answer_of_a_built_in_member_goes_with_the_entry_that_it_quotes() {
     let session = driver.session().clone();
     assert!(driver.entries().iter().all(|entry| entry.salt.is_some() || !entry.kind.holds_text()));
     drop(driver);
-    let archive = team(vec![built_in("archivist", Answers::Librarian)]);
+    let archive = team(vec![built_in("archivist", Responder::Librarian)]);
     let mut other = Driver::begin(&store, None, archive, false).unwrap();
     other.say(None, "@archivist which PIN has the gateway?", &mut heard).unwrap();
     other.run(&mut heard).unwrap();
@@ -127,7 +129,7 @@ fn the_hash_of_a_prompt_confirms_no_guess_of_what_was_redacted() {
 
 #[test]
 fn the_scribe_says_that_nothing_was_decided_and_what_to_do_next() {
-    let (_, mut driver) = begin(team(vec![built_in("scribe", Answers::Scribe)]).without_file());
+    let (_, mut driver) = begin(team(vec![built_in("scribe", Responder::Scribe)]).without_file());
     let mut heard = Heard::default();
     for request in ["hello", "@scribe what did we decide?"] {
         driver.say(None, request, &mut heard).unwrap();
@@ -151,7 +153,7 @@ fn the_scribe_says_that_nothing_was_decided_and_what_to_do_next() {
 
 #[test]
 fn the_scribe_suggests_no_new_team_file_where_there_is_one() {
-    let (_, mut driver) = begin(team(vec![built_in("scribe", Answers::Scribe)]));
+    let (_, mut driver) = begin(team(vec![built_in("scribe", Responder::Scribe)]));
     let mut heard = Heard::default();
     driver.say(None, "hello", &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
@@ -163,7 +165,7 @@ fn the_scribe_suggests_no_new_team_file_where_there_is_one() {
 
 #[test]
 fn the_librarian_says_that_it_does_not_look_into_this_session() {
-    let (_, mut driver) = begin(team(vec![built_in("librarian", Answers::Librarian)]));
+    let (_, mut driver) = begin(team(vec![built_in("librarian", Responder::Librarian)]));
     let mut heard = Heard::default();
     driver.say(None, "The gateway listens on 48213.", &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
@@ -181,7 +183,7 @@ fn said_by_max(driver: &Driver) -> usize {
 fn the_librarian_finds_what_another_session_says() {
     let store = SessionStore::memory();
     let members =
-        || team(vec![built_in("librarian", Answers::Librarian), scripted("max", &["Noted."])]);
+        || team(vec![built_in("librarian", Responder::Librarian), scripted("max", &["Noted."])]);
     let mut heard = Heard::default();
     let mut past = Driver::begin(&store, None, members(), false).unwrap();
     past.say(None, "The gateway listens on 48213. @max", &mut heard).unwrap();
@@ -212,7 +214,7 @@ fn started_with(driver: &Driver) -> Option<Box<str>> {
 }
 
 #[test]
-fn nothing_falls_between_the_window_and_the_minutes() {
+fn no_message_is_lost_between_the_window_and_the_summary() {
     let mut max = scripted("max", &["Yes."]);
     max.window = 3;
     let (_, mut driver) = begin(team(vec![max, scripted("eva", &["No."])]));
@@ -276,7 +278,7 @@ fn a_redaction_takes_the_summary_along_and_prompts_begin_where_the_window_does()
 }
 
 #[test]
-fn a_table_that_is_open_elsewhere_keeps_its_agent() {
+fn a_session_that_is_open_elsewhere_keeps_its_agent() {
     let store = SessionStore::memory();
     let members = || team(vec![shell("max", CommandOutput::Text, "printf one; sleep 2; echo two")]);
     let mut heard = Heard::default();
@@ -319,16 +321,18 @@ fn the_log_says_what_the_member_got_by_its_hash() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_told_with_its_cure() {
+fn a_missing_program_is_reported_with_a_fix() {
     let mut max = shell("max", CommandOutput::Text, "true");
-    if let Answers::Agent(spec) = &mut max.answers {
+    if let Responder::Agent(spec) = &mut max.responder {
         spec.program = Some("no-such-program-anywhere".into());
     }
     let (_, mut driver) = begin(team(vec![max]));
     let mut heard = Heard::default();
     driver.say(None, "Hello?", &mut heard).unwrap();
     let pause = driver.run(&mut heard).unwrap();
-    assert!(matches!(&pause, Pause::Asked(question) if matches!(question.why, Why::Failed { .. })));
+    assert!(
+        matches!(&pause, StopReason::Asked(question) if matches!(question.why, PauseReason::Failed { .. }))
+    );
     let notes = notes(driver.entries());
     let [TurnActivity::Failed { class, message, .. }] = &notes[..] else { panic!("{notes:?}") };
     assert_eq!(&**class, "setup");

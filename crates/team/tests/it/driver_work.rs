@@ -8,7 +8,7 @@ use std::time::Duration;
 use tertulia_agent::CommandOutput;
 use tertulia_session::{EntryKind, TurnActivity};
 use tertulia_store::{SessionStore, StoreUrl};
-use tertulia_team::{Command, Door, Driver, EventSink, SessionEvent};
+use tertulia_team::{Command, Driver, DriverHandle, EventSink, SessionEvent};
 
 use crate::driver::{Heard, begin, notes, shell, team, texts};
 
@@ -69,7 +69,7 @@ fn figures_that_cannot_be_are_counted_to_the_end_and_no_further() {
 }
 
 #[test]
-fn processes_that_a_good_turn_leaves_behind_are_ended_and_told() {
+fn processes_that_a_good_turn_leaves_behind_are_ended_and_reported() {
     let script = "cat >/dev/null; sleep 600 </dev/null >/dev/null 2>&1 & echo Served.";
     let (_, mut driver) = begin(team(vec![shell("max", CommandOutput::Text, script)]));
     let mut heard = Heard::default();
@@ -77,7 +77,7 @@ fn processes_that_a_good_turn_leaves_behind_are_ended_and_told() {
     driver.run(&mut heard).unwrap();
     let notes = notes(driver.entries());
     assert!(
-        matches!(&notes[..], [TurnActivity::Warned { message, .. }] if message.contains("was still there")),
+        matches!(&notes[..], [TurnActivity::Warned { message, .. }] if message.contains("was still running")),
         "{notes:?}"
     );
     assert_eq!(texts(driver.entries())[1].trim_end(), "max: Served.");
@@ -111,7 +111,7 @@ fn tool_names_and_refusals_of_megabytes_are_not_stored_whole() {
 
 /// Wants to stop the agent as soon as its first tool is told, and takes its time to hear of each.
 struct Stops {
-    door: Option<Door>,
+    handle: Option<DriverHandle>,
     tools: usize,
 }
 
@@ -120,8 +120,8 @@ impl EventSink for Stops {
         let SessionEvent::Stored(entry) = event else { return };
         if matches!(&entry.kind, EntryKind::TurnEvent(_)) {
             self.tools += 1;
-            if let Some(door) = self.door.take() {
-                assert!(door.send(Command::CancelRunning));
+            if let Some(handle) = self.handle.take() {
+                assert!(handle.send(Command::CancelRunning));
             }
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -129,15 +129,15 @@ impl EventSink for Stops {
 }
 
 #[test]
-fn whoever_stops_an_agent_does_not_wait_behind_all_that_it_says() {
+fn stopping_an_agent_does_not_wait_for_its_queued_output() {
     let script = r#"cat >/dev/null; i=0; while [ $i -lt 1900 ]; do
         echo '{"type":"tool_denied","id":"t'$i'","name":"Write","reason":"no"}'; i=$((i+1)); done; sleep 600"#;
     let folder = tempfile::tempdir().unwrap();
     let place = StoreUrl::Sqlite(folder.path().join("sessions.db"));
     let store = SessionStore::open(&place).unwrap();
-    let table = team(vec![shell("max", CommandOutput::Jsonl, script)]);
-    let mut driver = Driver::begin(&store, None, table, true).unwrap();
-    let mut stops = Stops { door: Some(driver.door()), tools: 0 };
+    let roster = team(vec![shell("max", CommandOutput::Jsonl, script)]);
+    let mut driver = Driver::begin(&store, None, roster, true).unwrap();
+    let mut stops = Stops { handle: Some(driver.handle()), tools: 0 };
     driver.say(None, "Flood.", &mut stops).unwrap();
     driver.run(&mut stops).unwrap();
     assert!(stops.tools < 1_000, "{} notes were stored after the word to stop", stops.tools);

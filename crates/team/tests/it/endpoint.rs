@@ -39,7 +39,7 @@ fn begin(models: &FakeModels) -> Driver {
 
 #[test]
 fn an_endpoint_gets_the_conversation_as_messages_of_its_own() {
-    let models = FakeModels::start(Script::of([Step::text("Fine."), Step::text("Yes.")])).unwrap();
+    let models = FakeModels::start(Script::new([Step::text("Fine."), Step::text("Yes.")])).unwrap();
     let mut driver = begin(&models);
     let mut heard = Heard::default();
     driver.say(None, "@max are we ready?", &mut heard).unwrap();
@@ -58,7 +58,7 @@ fn an_endpoint_gets_the_conversation_as_messages_of_its_own() {
 
 #[test]
 fn an_overflow_of_an_endpoint_is_tried_once_more_with_less() {
-    let models = FakeModels::start(Script::of([Step::Overflow, Step::text("Now it fits.")]));
+    let models = FakeModels::start(Script::new([Step::Overflow, Step::text("Now it fits.")]));
     let models = models.unwrap();
     let mut driver = begin(&models);
     let mut heard = Heard::default();
@@ -78,7 +78,7 @@ fn an_overflow_of_an_endpoint_is_tried_once_more_with_less() {
     assert!(heard.lines.iter().any(|line| line.contains("Now it fits.")));
 }
 
-/// Whether a request is what the log says was sent: it has the same messages.
+/// Returns whether a request is what the log says was sent: it has the same messages.
 fn is_same(asked: &Asked, sent: &SentPrompt) -> bool {
     let messages = |json: &str| {
         let body: serde_json::Value = serde_json::from_str(json).unwrap();
@@ -89,7 +89,7 @@ fn is_same(asked: &Asked, sent: &SentPrompt) -> bool {
 
 #[test]
 fn both_requests_of_a_turn_that_was_sent_twice_can_be_read_again() {
-    let models = FakeModels::start(Script::of([Step::Overflow, Step::text("Now it fits.")]));
+    let models = FakeModels::start(Script::new([Step::Overflow, Step::text("Now it fits.")]));
     let models = models.unwrap();
     let mut driver = begin(&models);
     let mut heard = Heard::default();
@@ -113,7 +113,7 @@ fn both_requests_of_a_turn_that_was_sent_twice_can_be_read_again() {
 
 #[test]
 fn a_request_that_was_shortened_can_be_read_again_and_holds_no_words_of_its_own() {
-    let models = FakeModels::start(Script::of([Step::text("Fine.")])).unwrap();
+    let models = FakeModels::start(Script::new([Step::text("Fine.")])).unwrap();
     let store = SessionStore::memory();
     let mut max = endpoint(&models);
     max.budget_tokens = 900;
@@ -144,7 +144,7 @@ fn a_request_that_was_shortened_can_be_read_again_and_holds_no_words_of_its_own(
     assert!(!recipe.contains("4711"), "{recipe}");
 }
 
-/// The messages of a request.
+/// Returns the messages of a request.
 fn messages(asked: &Asked) -> Vec<serde_json::Value> {
     let body: serde_json::Value = serde_json::from_str(&asked.body).unwrap();
     body["messages"].as_array().unwrap().clone()
@@ -152,7 +152,7 @@ fn messages(asked: &Asked) -> Vec<serde_json::Value> {
 
 #[test]
 fn what_an_endpoint_was_sent_is_the_beginning_of_what_it_is_sent_next() {
-    let models = FakeModels::start(Script::of([Step::text("Fine."), Step::text("Yes.")])).unwrap();
+    let models = FakeModels::start(Script::new([Step::text("Fine."), Step::text("Yes.")])).unwrap();
     let members = vec![TeamMember::person("ann"), endpoint(&models), scripted("eva", &["Blue."])];
     let team = Team::new(members, Limits::default(), None).unwrap();
     let mut driver = Driver::begin(&SessionStore::memory(), None, team, false).unwrap();
@@ -180,7 +180,7 @@ fn what_an_endpoint_was_sent_is_the_beginning_of_what_it_is_sent_next() {
 
 #[test]
 fn what_an_endpoint_no_longer_gets_comes_back_by_recall_and_can_be_read_again() {
-    let models = FakeModels::start(Script::of([Step::text("48213.")])).unwrap();
+    let models = FakeModels::start(Script::new([Step::text("48213.")])).unwrap();
     let mut max = endpoint(&models);
     max.window = 4;
     let mut eva = scripted("eva", &["Understood."]);
@@ -224,7 +224,7 @@ fn an_endpoint_that_is_over_its_budget_is_cut_now_and_then_and_keeps_what_it_was
     let answers: Vec<Step> = (0..TURNS)
         .map(|number| Step::text(&format!("Port {number}4711 is for the gateway. ").repeat(16)))
         .collect();
-    let models = FakeModels::start(Script::of(answers)).unwrap();
+    let models = FakeModels::start(Script::new(answers)).unwrap();
     let store = SessionStore::memory();
     let members = || {
         let mut max = endpoint(&models);
@@ -273,7 +273,7 @@ fn an_endpoint_that_is_over_its_budget_is_cut_now_and_then_and_keeps_what_it_was
     assert!(!prompt.text.contains("[summary of "), "{}", prompt.text);
 }
 
-/// How often the context of a single member was cut.
+/// Returns how often the context of a single member was cut.
 fn cuts(driver: &Driver) -> usize {
     let is_cut = |kind: &EntryKind| match kind {
         EntryKind::CompactionSummary(summary) => summary.member.as_deref() == Some("max"),

@@ -19,7 +19,7 @@ fn good(text: &str) -> TeamFile {
     TeamFile::parse(text, "tertulia.toml").unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
-/// The errors of a file that must not be.
+/// Returns the errors of a file that must not be.
 #[track_caller]
 fn bad(text: &str) -> FileErrors {
     TeamFile::parse(text, "tertulia.toml").expect_err(text)

@@ -9,7 +9,7 @@ use tertulia_team::{Driver, Event, Machine, PersonMessage, Preview, Team};
 
 use crate::driver::{Heard, previewed, scripted, team};
 
-/// A session of so many messages, of two people's words, some without any; `decided` ones led to turns.
+/// Returns a session with this many messages of two people. Some messages are empty; those in `decided` led to turns.
 fn stored(store: &SessionStore, messages: usize, decided: impl Fn(usize) -> bool) -> SessionId {
     let mut import = Import::begin(store).unwrap();
     let mut last: Option<EntryId> = None;
@@ -140,11 +140,11 @@ fn the_label_of_the_first_summary_counts_what_it_was_made_from() {
     assert!(later.text.contains(&label(later.covered - from)), "{}", later.text);
 }
 
-/// What a machine does next, whatever it was.
+/// Returns what a machine does next, whatever it was.
 fn next_steps(mut machine: Machine) -> String {
     let status = (machine.status(), machine.turns_max());
     let mut said = |text: &str| {
-        let message = Box::new(PersonMessage::new(text, machine.table()));
+        let message = Box::new(PersonMessage::new(text, machine.roster()));
         let (entry, member) = (EntryId::from(text), Some("ann".into()));
         machine.step(Event::PersonSaid { entry, member, message })
     };
@@ -163,7 +163,7 @@ fn the_machine_of_a_session_of_which_only_the_end_is_read_is_the_same() {
         let mut heard = Heard::default();
         let driver = Driver::reopen(&store, &session, members(), false, &mut heard).unwrap().driver;
         assert!(driver.entries()[0] != entries[0], "it was read whole");
-        let mut machine = Machine::replay(members().table().clone(), &entries).into_recorded();
+        let mut machine = Machine::replay(members().roster().clone(), &entries).into_recorded();
         machine.step(Event::Resume);
         assert_eq!(next_steps(driver.machine().clone()), next_steps(machine));
     }

@@ -7,7 +7,6 @@
 )]
 
 mod answers;
-mod desk;
 mod driver;
 mod driver_prompts;
 mod driver_work;
@@ -26,4 +25,5 @@ mod replay;
 mod routing;
 mod sent_prompts;
 mod simulation;
+mod test_driver;
 mod two_programs;

@@ -2,7 +2,7 @@
 
 use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Endpoint};
 use tertulia_team::agents;
-use tertulia_team::{Answers, Driver, Limits, Preamble, Team, TeamMember};
+use tertulia_team::{Driver, Limits, Preamble, Responder, Team, TeamMember};
 
 use crate::driver::{Heard, begin, built_in, scripted, spec};
 
@@ -34,19 +34,19 @@ fn max(kind: AgentKind) -> TeamMember {
     TeamMember { role, ..TeamMember::agent("max", spec) }
 }
 
-/// A team of four in which Eva answers whatever she is asked.
+/// Returns a team of four in which Eva answers whatever she is asked.
 fn four(max: TeamMember) -> Team {
     let role = |text: &str, member| TeamMember { role: Some(text.into()), ..member };
     let members = vec![
         role("decides", TeamMember::person("ann")),
         max,
         role("reviewer: looks for bugs, risks and missing tests", scripted("eva", &["I am Eva."])),
-        built_in("scribe", Answers::Scribe),
+        built_in("scribe", Responder::Scribe),
     ];
     Team::new(members, Limits::default(), None).unwrap()
 }
 
-/// A session in which Eva said something and Max is asked.
+/// Returns a session in which Eva said something and Max is asked.
 fn asked(max: TeamMember) -> Driver {
     let (_, mut driver) = begin(four(max));
     let mut heard = Heard::default();
@@ -184,7 +184,7 @@ fn an_agent_without_colleagues_is_not_told_to_hand_over_to_a_built_in_member() {
     let members = vec![
         TeamMember::person("ann"),
         max(AgentKind::Cli(agents::CLAUDE)),
-        built_in("scribe", Answers::Scribe),
+        built_in("scribe", Responder::Scribe),
     ];
     let team = Team::new(members, Limits::default(), None).unwrap();
     let text = team.system_text(team.member("max").unwrap()).unwrap();

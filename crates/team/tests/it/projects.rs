@@ -2,17 +2,17 @@
 
 use tertulia_store::SessionStore;
 use tertulia_team::file::LibrarianScope;
-use tertulia_team::{Answers, Driver, Team, TeamMember};
+use tertulia_team::{Driver, Responder, Team, TeamMember};
 
 use crate::driver::{Heard, built_in, scripted, team, texts};
 
-/// A team with a librarian, in a project.
+/// Returns a team with a librarian, in a project.
 fn librarians(project: &str, scope: LibrarianScope, answers: &[&str]) -> Team {
-    let librarian = TeamMember { scope, ..built_in("librarian", Answers::Librarian) };
+    let librarian = TeamMember { scope, ..built_in("librarian", Responder::Librarian) };
     team(vec![librarian, scripted("max", answers)]).in_project(project)
 }
 
-/// What the librarian says in a project, asked so; before that somebody spoke of it in two projects.
+/// Returns what the librarian says in a project, asked so; before that somebody spoke of it in two projects.
 fn answer_of_librarian(scope: LibrarianScope, max: &[&str], said: &str) -> String {
     let store = SessionStore::memory();
     let mut heard = Heard::default();
@@ -79,7 +79,7 @@ fn a_session_without_a_project_belongs_to_the_folder_that_its_log_names_once_it_
     let mut heard = Heard::default();
     let mut driver =
         Driver::begin(&store, None, team(vec![scripted("max", &["Yes."])]), false).unwrap();
-    driver.set_terms(Some("/projects/old"), None);
+    driver.update_settings(Some("/projects/old"), None);
     driver.say(None, "Hello. @max", &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
     let session = driver.session().clone();

@@ -1,7 +1,7 @@
 //! Promises for any text at all: what is quoted or fenced routes nothing, an agent stays an agent, and
 //! the log gives the same decisions again.
 
-use crate::desk::Desk;
+use crate::test_driver::TestDriver;
 use proptest::prelude::*;
 use tertulia_session::{Cause, EntryKind};
 use tertulia_team::Effect;
@@ -54,17 +54,17 @@ fn any_text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-fn after_answer(text: &str) -> Desk {
-    let mut desk = Desk::new();
-    desk.person("[NEXT: max, leo!P3]");
-    desk.answer(text);
-    desk
+fn after_answer(text: &str) -> TestDriver {
+    let mut driver = TestDriver::new();
+    driver.person("[NEXT: max, leo!P3]");
+    driver.answer(text);
+    driver
 }
 
 /// Only that the turn is done and the next one starts.
-fn routes_nothing(desk: &Desk) -> bool {
-    let appended = desk.effects.iter().filter(|effect| matches!(effect, Effect::Append { .. }));
-    appended.count() == 2 && desk.started() == ["max", "leo"]
+fn routes_nothing(driver: &TestDriver) -> bool {
+    let appended = driver.effects.iter().filter(|effect| matches!(effect, Effect::Append { .. }));
+    appended.count() == 2 && driver.started() == ["max", "leo"]
 }
 
 proptest! {
@@ -84,8 +84,8 @@ proptest! {
 
     #[test]
     fn whatever_an_agent_says_it_stays_who_it_is(text in any_text()) {
-        let desk = after_answer(&text);
-        for effect in &desk.effects {
+        let driver = after_answer(&text);
+        for effect in &driver.effects {
             let sets_task = matches!(effect, Effect::SetTeamTask { .. });
             prop_assert!(!sets_task);
             if let Effect::Append { kind: EntryKind::Turn(turn), .. } = effect
@@ -94,18 +94,18 @@ proptest! {
                 prop_assert_eq!(by.as_deref(), Some("max"));
             }
         }
-        desk.replays();
+        driver.replays();
     }
 
     #[test]
     fn whatever_a_person_says_replays(texts in prop::collection::vec(any_text(), 1..5)) {
-        let mut desk = Desk::new();
+        let mut driver = TestDriver::new();
         for text in &texts {
-            desk.person(text);
-            if desk.running.is_some() {
-                desk.answer(text);
+            driver.person(text);
+            if driver.running.is_some() {
+                driver.answer(text);
             }
         }
-        desk.replays();
+        driver.replays();
     }
 }

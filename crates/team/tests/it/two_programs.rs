@@ -5,7 +5,9 @@ use std::time::Duration;
 use tertulia_agent::CommandOutput;
 use tertulia_session::{EntryId, EntryKind, Setting, TurnActivity, TurnState};
 use tertulia_store::{SessionId, SessionStore, StoreUrl};
-use tertulia_team::{Cancel, Command, DriveError, Driver, Machine, Pause, Team, Why, preview};
+use tertulia_team::{
+    Cancel, Command, DriveError, Driver, Machine, PauseReason, StopReason, Team, preview,
+};
 
 use crate::driver::{Heard, assert_stored, begin, notes, scripted, shell, team, texts};
 
@@ -18,7 +20,7 @@ fn members() -> Team {
 }
 
 #[test]
-fn what_two_programs_say_stands_in_one_log() {
+fn messages_of_two_programs_are_in_one_log() {
     let (store, mut one) = begin(members());
     let mut other = reopen(&store, one.session(), members());
     let mut heard = Heard::default();
@@ -60,7 +62,7 @@ fn an_answer_is_stored_though_somebody_wrote_meanwhile() {
 }
 
 #[test]
-fn a_message_to_a_table_that_runs_elsewhere_is_queued_and_answered_there() {
+fn a_message_to_a_session_that_runs_elsewhere_is_queued_and_answered_there() {
     let store = SessionStore::memory();
     let slow = "cat >/dev/null; echo done";
     let members = || team(vec![shell("max", CommandOutput::Text, slow)]);
@@ -69,24 +71,24 @@ fn a_message_to_a_table_that_runs_elsewhere_is_queued_and_answered_there() {
     one.say(None, "Go.", &mut Heard::default()).unwrap();
     let mut heard = Heard::default();
     other.say(None, "And this?", &mut heard).unwrap();
-    assert_eq!(other.run(&mut heard).unwrap(), Pause::Elsewhere);
+    assert_eq!(other.run(&mut heard).unwrap(), StopReason::Elsewhere);
     one.run(&mut Heard::default()).unwrap();
     assert_eq!(texts(one.entries()), ["ann: Go.", "ann: And this?", "max: done\n", "max: done\n"]);
     assert_stored(&store, &one);
     // The other one has not seen yet that it ended there.
     other.say(None, "Once more?", &mut heard).unwrap();
-    assert_eq!(other.run(&mut heard).unwrap(), Pause::Rested);
+    assert_eq!(other.run(&mut heard).unwrap(), StopReason::Rested);
     assert_eq!(texts(other.entries()).len(), 6);
     assert_stored(&store, &other);
 }
 
 #[test]
-fn who_wanted_to_go_on_decides_anew_when_somebody_was_faster() {
+fn a_person_who_wanted_to_continue_decides_again_when_somebody_was_faster() {
     let members = || team(vec![scripted("max", &["One."]), scripted("eva", &["Two."])]);
     let (store, mut one) = begin(members());
     let mut heard = Heard::default();
     one.say(None, "[NEXT: max, eva]", &mut heard).unwrap();
-    one.obey(Command::Cancel(Cancel::All), &mut heard).unwrap();
+    one.execute(Command::Cancel(Cancel::All), &mut heard).unwrap();
     one.run(&mut heard).unwrap();
     let turn = one.entries().iter().find_map(|entry| match &entry.kind {
         EntryKind::Turn(turn) if turn.state == TurnState::Queued => Some(entry.id.clone()),
@@ -94,14 +96,14 @@ fn who_wanted_to_go_on_decides_anew_when_somebody_was_faster() {
     });
     let turn: EntryId = turn.unwrap();
     let mut other = reopen(&store, one.session(), members());
-    one.obey(Command::Repeat(turn.clone()), &mut heard).unwrap();
+    one.execute(Command::Repeat(turn.clone()), &mut heard).unwrap();
     one.run(&mut heard).unwrap();
     // What is decided in the same millisecond is the same entry.
     std::thread::sleep(Duration::from_millis(5));
-    let error = other.obey(Command::Repeat(turn), &mut heard).unwrap_err();
-    assert!(matches!(error, DriveError::SomebodyElse), "{error}");
+    let error = other.execute(Command::Repeat(turn), &mut heard).unwrap_err();
+    assert!(matches!(error, DriveError::SessionInUse), "{error}");
     assert!(error.to_string().contains("another process uses or has changed"), "{error}");
-    // It has seen what happened, and the table can be used.
+    // It has read the new entries, and the session can be used.
     assert_eq!(texts(other.entries()), texts(one.entries()));
     other.say(None, "@eva and you?", &mut heard).unwrap();
     other.run(&mut heard).unwrap();
@@ -109,19 +111,19 @@ fn who_wanted_to_go_on_decides_anew_when_somebody_was_faster() {
 }
 
 #[test]
-fn what_is_refused_at_the_door_ends_no_table() {
+fn a_refused_command_does_not_end_the_session() {
     let two = vec![tertulia_team::TeamMember::person("bob"), scripted("max", &["Yes."])];
     let (store, mut driver) = begin(team(two));
-    let door = driver.door();
+    let handle = driver.handle();
     let mut heard = Heard::default();
-    let table = driver.team().table().clone();
+    let roster = driver.team().roster().clone();
     let say = |text: &str| {
-        let message = Box::new(tertulia_team::PersonMessage::new(text, &table));
+        let message = Box::new(tertulia_team::PersonMessage::new(text, &roster));
         Command::Say { member: None, message }
     };
-    assert!(door.send(say("Who am I?")));
-    assert!(door.send(say("[FROM: bob] It is me.")));
-    assert!(door.send(Command::Close));
+    assert!(handle.send(say("Who am I?")));
+    assert!(handle.send(say("[FROM: bob] It is me.")));
+    assert!(handle.send(Command::Close));
     driver.attend(&mut heard).unwrap();
     assert!(heard.lines[0].starts_with("refused: "), "{:?}", heard.lines);
     assert_eq!(texts(driver.entries())[0], "bob: [FROM: bob] It is me.");
@@ -145,16 +147,16 @@ fn the_same_decision_on_another_branch_is_another_entry() {
     };
     let (queued, failed) = (turn(&driver, TurnState::Queued), turn(&driver, TurnState::Failed));
     let started = turn(&driver, TurnState::Started);
-    driver.obey(Command::Repeat(queued.clone()), &mut heard).unwrap();
+    driver.execute(Command::Repeat(queued.clone()), &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
-    driver.obey(Command::Continue, &mut heard).unwrap();
-    // Repeated and gone on with once more, on another branch, and on one within the turn.
+    driver.execute(Command::Continue, &mut heard).unwrap();
+    // Repeated and continued once more, on another branch, and on one within the turn.
     for from in [failed, started] {
         store.branch(driver.session(), &from).unwrap();
         let mut again = reopen(&store, driver.session(), failing());
-        again.obey(Command::Repeat(queued.clone()), &mut heard).unwrap();
+        again.execute(Command::Repeat(queued.clone()), &mut heard).unwrap();
         again.run(&mut heard).unwrap();
-        again.obey(Command::Continue, &mut heard).unwrap();
+        again.execute(Command::Continue, &mut heard).unwrap();
         assert_stored(&store, &again);
     }
     assert_eq!(store.verify(driver.session()).unwrap().damage, None);
@@ -170,29 +172,29 @@ fn folders(driver: &Driver) -> Vec<&str> {
 }
 
 #[test]
-fn the_log_tells_how_many_turns_were_allowed() {
+fn the_log_records_how_many_turns_were_allowed() {
     let members = || team(vec![scripted("max", &["@eva"; 9]), scripted("eva", &["@max"; 9])]);
     let (store, mut driver) = begin(members());
     let mut heard = Heard::default();
-    driver.set_terms(Some("/projects/shop"), Some(2));
+    driver.update_settings(Some("/projects/shop"), Some(2));
     driver.say(None, "Go.", &mut heard).unwrap();
     let pause = driver.run(&mut heard).unwrap();
-    let Pause::Asked(question) = &pause else { panic!("{pause:?}") };
-    assert_eq!(question.why, Why::LoopGuard { turns: 2 });
+    let StopReason::Asked(question) = &pause else { panic!("{pause:?}") };
+    assert_eq!(question.why, PauseReason::LoopGuard { turns: 2 });
     assert_stored(&store, &driver);
     assert_eq!(folders(&driver), ["/projects/shop"]);
     // The next time nothing is said of it: the team's own limit counts again.
     let mut again = reopen(&store, driver.session(), members());
     assert_eq!(again.machine().turns_max(), Some(2));
-    again.set_terms(Some("/projects/shop"), None);
-    again.obey(Command::Continue, &mut heard).unwrap();
+    again.update_settings(Some("/projects/shop"), None);
+    again.execute(Command::Continue, &mut heard).unwrap();
     let pause = again.run(&mut heard).unwrap();
     assert!(
-        matches!(&pause, Pause::Asked(question) if !matches!(question.why, Why::LoopGuard { turns: 2 })),
+        matches!(&pause, StopReason::Asked(question) if !matches!(question.why, PauseReason::LoopGuard { turns: 2 })),
         "{pause:?}"
     );
     assert_eq!(folders(&again).len(), 1);
-    let replay = Machine::replay(again.team().table().clone(), again.entries());
+    let replay = Machine::replay(again.team().roster().clone(), again.entries());
     assert_eq!(replay.differences, []);
 }
 
@@ -202,13 +204,13 @@ fn a_question_stays_asked_when_nothing_was_changed() {
     let mut heard = Heard::default();
     driver.say(None, "Go.", &mut heard).unwrap();
     let asked = driver.run(&mut heard).unwrap();
-    assert!(matches!(asked, Pause::Asked(_)), "{asked:?}");
-    driver.obey(Command::Cancel(Cancel::Turn("nothing".into())), &mut heard).unwrap();
+    assert!(matches!(asked, StopReason::Asked(_)), "{asked:?}");
+    driver.execute(Command::Cancel(Cancel::Turn("nothing".into())), &mut heard).unwrap();
     assert_eq!(driver.run(&mut heard).unwrap(), asked);
 }
 
 #[test]
-fn a_failure_is_told_once_though_somebody_wrote_meanwhile() {
+fn a_failure_is_reported_once_though_somebody_wrote_meanwhile() {
     let failing = "cat >/dev/null; echo half; sleep 0.5; exit 3";
     let (store, mut one) = begin(team(vec![shell("max", CommandOutput::Text, failing)]));
     one.say(None, "Go.", &mut Heard::default()).unwrap();
@@ -258,7 +260,7 @@ fn nothing_that_is_said_at_the_same_time_is_lost_or_answered_twice() {
 }
 
 #[test]
-fn a_table_in_a_file_is_open_in_one_program_at_a_time() {
+fn a_session_in_a_file_is_open_in_one_program_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let url = StoreUrl::Sqlite(folder.path().join("sessions.db"));
     let store = SessionStore::open(&url).unwrap();
@@ -277,16 +279,16 @@ fn a_table_in_a_file_is_open_in_one_program_at_a_time() {
 }
 
 #[test]
-fn a_turn_that_was_cancelled_does_not_hold_the_table_when_somebody_wrote_after() {
+fn a_cancelled_turn_does_not_block_the_session_when_somebody_wrote_after_it() {
     let slow = "cat >/dev/null; echo half; sleep 5";
     let (store, mut one) =
         begin(team(vec![shell("max", CommandOutput::Text, slow), scripted("eva", &["Here."])]));
     one.say(None, "Go.", &mut Heard::default()).unwrap();
-    one.obey(Command::CancelRunning, &mut Heard::default()).unwrap();
+    one.execute(Command::CancelRunning, &mut Heard::default()).unwrap();
     one.run(&mut Heard::default()).unwrap();
     store.redact(one.session(), &one.entries()[1].id.clone(), None).unwrap();
     one.say(None, "@eva and you?", &mut Heard::default()).unwrap();
-    assert_eq!(one.run(&mut Heard::default()).unwrap(), Pause::Rested);
+    assert_eq!(one.run(&mut Heard::default()).unwrap(), StopReason::Rested);
     assert_eq!(texts(one.entries()).pop().as_deref(), Some("eva: Here."));
 }
 
@@ -299,23 +301,23 @@ fn an_agent_whose_branch_was_left_is_ended_and_not_taken_for_another() {
     let first = one.entries()[0].id.clone();
     store.branch(one.session(), &first).unwrap();
     one.say(None, "@eva and you?", &mut Heard::default()).unwrap();
-    assert_eq!(one.run(&mut Heard::default()).unwrap(), Pause::Rested);
+    assert_eq!(one.run(&mut Heard::default()).unwrap(), StopReason::Rested);
     assert_eq!(texts(one.entries()), ["ann: @eva and you?", "eva: Here."]);
     assert_stored(&store, &one);
 }
 
 #[test]
-fn what_waits_stays_when_the_table_is_left() {
+fn queued_turns_stay_when_the_session_is_left() {
     let slow = "cat >/dev/null; sleep 5";
     let members =
         || team(vec![shell("max", CommandOutput::Text, slow), scripted("eva", &["Here."])]);
     let (store, mut one) = begin(members());
     one.say(None, "[NEXT: max, eva]", &mut Heard::default()).unwrap();
-    let door = one.door();
-    assert!(door.send(Command::Close));
+    let handle = one.handle();
+    assert!(handle.send(Command::Close));
     one.attend(&mut Heard::default()).unwrap();
     let mut again = reopen(&store, one.session(), members());
-    again.obey(Command::Continue, &mut Heard::default()).unwrap();
+    again.execute(Command::Continue, &mut Heard::default()).unwrap();
     again.run(&mut Heard::default()).unwrap();
     assert_eq!(texts(again.entries()).pop().as_deref(), Some("eva: Here."));
 }

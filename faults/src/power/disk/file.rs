@@ -1,9 +1,9 @@
 //! One file on a disk that may lose what was not synced. Pure; [`super::Disk`] holds the files.
 
 use super::Loss;
-use crate::chance::Chance;
+use crate::rng::Rng;
 
-/// A disk writes a sector whole or not at all.
+/// A disk writes a sector completely or not at all.
 const SECTOR: usize = 512;
 
 #[derive(Clone, Debug, Default)]
@@ -13,15 +13,15 @@ pub(super) struct File {
     changes: Vec<(Change, State)>,
 }
 
-/// What is known of a change.
+/// The durability of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Not synced yet.
     Pending,
-    /// The sync that should have saved it failed. The system takes it for written, so no later sync
-    /// saves it: it may be there or not, until something else is written over it.
+    /// The sync that should have saved it failed. The system considers it written, so no later sync
+    /// saves it: it may be there or not, until it is overwritten.
     Doubtful,
-    /// On the disk. Kept apart from the safe bytes only while doubtful changes lie below it.
+    /// Durable. Kept separate from the durable bytes only while doubtful changes precede it.
     Safe,
 }
 
@@ -36,7 +36,7 @@ impl File {
         self.changes.push((change, State::Pending));
     }
 
-    /// Its length as programs see it.
+    /// Returns the length as programs see it.
     pub(super) fn length(&self) -> usize {
         self.changes.iter().fold(self.safe.len(), |length, (change, _)| match change {
             Change::Write { offset, bytes } => length.max(offset + bytes.len()),
@@ -44,7 +44,7 @@ impl File {
         })
     }
 
-    /// What was pending turns into this.
+    /// Sets the state of all pending changes.
     pub(super) fn turn(&mut self, state: State) {
         let pending = self.changes.iter_mut().filter(|(_, known)| *known == State::Pending);
         pending.for_each(|(_, known)| *known = state);
@@ -58,10 +58,10 @@ impl File {
         }
     }
 
-    pub(super) fn cut(&self, loss: Loss, chance: &mut Chance) -> Vec<u8> {
+    pub(super) fn cut(&self, loss: Loss, rng: &mut Rng) -> Vec<u8> {
         let mut bytes = self.safe.clone();
-        let kept = usize::try_from(chance.below(self.changes.len() as u64 + 1)).unwrap_or(0);
-        let share = chance.below(101);
+        let kept = usize::try_from(rng.below(self.changes.len() as u64 + 1)).unwrap_or(0);
+        let share = rng.below(101);
         for (index, (change, state)) in self.changes.iter().enumerate() {
             match loss {
                 _ if *state == State::Safe => change.apply(&mut bytes),
@@ -69,8 +69,8 @@ impl File {
                 Loss::Nothing => change.apply(&mut bytes),
                 Loss::Tail if index < kept => change.apply(&mut bytes),
                 Loss::Tail => {}
-                Loss::Some | Loss::Torn if !chance.percent(share) => {}
-                Loss::Torn if chance.percent(50) => change.tear(&mut bytes, chance),
+                Loss::Some | Loss::Torn if !rng.percent(share) => {}
+                Loss::Torn if rng.percent(50) => change.tear(&mut bytes, rng),
                 Loss::Some | Loss::Torn => change.apply(&mut bytes),
             }
         }
@@ -86,13 +86,13 @@ impl Change {
         }
     }
 
-    /// Some sectors of it, by their place in the file.
-    fn tear(&self, bytes: &mut Vec<u8>, chance: &mut Chance) {
+    /// Applies some of its sectors, by their position in the file.
+    fn tear(&self, bytes: &mut Vec<u8>, rng: &mut Rng) {
         let Self::Write { offset, bytes: new } = self else { return self.apply(bytes) };
         let (mut at, mut rest) = (*offset, new.as_slice());
         while !rest.is_empty() {
             let (sector, after) = rest.split_at(rest.len().min(SECTOR - at % SECTOR));
-            if chance.percent(50) {
+            if rng.percent(50) {
                 put(bytes, at, sector);
             }
             at += sector.len();
@@ -121,7 +121,7 @@ mod tests {
         file.change(Change::Write { offset: 100, bytes: vec![7; 2000] });
         let mut seen_torn = false;
         for seed in 0..50 {
-            let image = file.cut(Loss::Torn, &mut Chance::new(seed));
+            let image = file.cut(Loss::Torn, &mut Rng::new(seed));
             for sector in image.chunks(SECTOR) {
                 let written = sector.iter().filter(|byte| **byte == 7).count();
                 assert!([0, 412, 512, 52].contains(&written), "{written}");

@@ -1,4 +1,4 @@
-//! Tests of reading logs of strace, line by line.
+//! Tests of parsing strace logs line by line.
 
 use super::*;
 
@@ -48,7 +48,7 @@ fn a_write_goes_where_the_last_one_ended() {
 }
 
 #[test]
-fn names_are_made_changed_and_removed() {
+fn names_are_created_changed_and_removed() {
     let (from, to) = ("n/part".to_owned(), "n/new".to_owned());
     let relative = hex("n");
     check(
@@ -77,7 +77,7 @@ fn a_sync_counts_when_it_returns_and_a_write_when_it_begins() {
 }
 
 #[test]
-fn calls_that_failed_and_files_of_others_are_passed_over() {
+fn failed_calls_and_other_files_are_skipped() {
     let other = hex("/etc/hosts");
     check(
         &format!(
@@ -90,13 +90,13 @@ fn calls_that_failed_and_files_of_others_are_passed_over() {
 }
 
 #[test]
-fn a_sync_that_failed_is_told_apart() {
+fn a_failed_sync_is_recognised() {
     let failed = Step::SyncFailed { file: db() };
     check("7 fsync(5<DB>) = -1 EIO (Input/output error) (INJECTED)\n", &[failed]);
 }
 
 #[test]
-fn what_was_said_and_a_good_end_are_read() {
+fn output_and_success_are_read() {
     let said = hex("stored s1 w-0 4\n");
     let text = "stored s1 w-0 4\n".to_owned();
     check(

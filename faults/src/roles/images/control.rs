@@ -1,28 +1,28 @@
-//! The control: the same trace as `synchronous=NORMAL` would have left it. Commits are not synced
-//! there, only a journal that begins anew and one that is about to be copied into the file. The harness
-//! must find losses in it; if it does not, it can find none.
+//! The control: the same trace as `synchronous=NORMAL` would have left it. That mode does not sync
+//! commits, only a restarted journal and one that is about to be copied into the file. The harness
+//! must find losses in it; otherwise it can find none.
 
 use crate::power::trace::Step;
 
 const JOURNAL: &str = "-wal";
 
-/// Takes the syncs out that only `synchronous=FULL` makes.
+/// Removes the syncs that only `synchronous=FULL` makes.
 pub(super) fn without_commit_syncs(steps: &[Step]) -> Vec<Step> {
     let keeps = |(index, step): &(usize, &Step)| match step {
         Step::Sync { file } if file.ends_with(JOURNAL) => {
-            begins_anew(&steps[..*index]) || is_copied_next(&steps[index + 1..])
+            begins_again(&steps[..*index]) || is_copied_next(&steps[index + 1..])
         }
         _ => true,
     };
     steps.iter().enumerate().filter(keeps).map(|(_, step)| step.clone()).collect()
 }
 
-/// Whether the journal's own head was written last.
-fn begins_anew(before: &[Step]) -> bool {
+/// Returns whether the journal header was written last.
+fn begins_again(before: &[Step]) -> bool {
     matches!(before.last(), Some(Step::Write { file, offset: 0, .. }) if file.ends_with(JOURNAL))
 }
 
-/// Whether the file is written before the journal goes on.
+/// Returns whether the file is written before the journal continues.
 fn is_copied_next(after: &[Step]) -> bool {
     let written = after.iter().find_map(|step| match step {
         Step::Write { file, .. } => Some(file),
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn only_syncs_of_commits_go() {
+    fn only_commit_syncs_are_removed() {
         let steps = [
             write("a-wal", 0),
             sync("a-wal"),

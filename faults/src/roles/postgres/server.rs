@@ -1,5 +1,6 @@
-//! A PostgreSQL server for one role: made in a folder, reached through a socket there, and nobody
-//! else's. It is a child of this process, so that its end is seen and its number is not taken again.
+//! A private PostgreSQL server for one role: created in a folder and reached through a socket
+//! there. It is a child of this process, so that its end is noticed and its process id is not
+//! reused.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,14 +15,14 @@ use crate::tools;
 const USER: &str = "postgres";
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A server that runs or not.
+/// A server, running or not.
 pub(super) struct Server {
     folder: PathBuf,
     child: Option<Child>,
 }
 
 impl Server {
-    /// One of the server's programs. Some systems keep them apart from the others.
+    /// Finds one of the server's programs. Some systems keep them in a separate folder.
     pub(super) fn program(name: &str) -> Option<PathBuf> {
         tools::find(name).or_else(|| {
             let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
@@ -34,7 +35,7 @@ impl Server {
         })
     }
 
-    /// Makes the files of a server.
+    /// Creates the files of a server.
     pub(super) fn make(scratch: &Scratch) -> Result<Self, FaultsError> {
         let folder = scratch.folder("server")?;
         if tools::is_root() {
@@ -46,11 +47,11 @@ impl Server {
         let said = scratch.file("said-initdb");
         match tools::run_into(&mut initdb, &said, LIMIT)? {
             true => Ok(server),
-            false => Err(FaultsError::unfit("initdb did not make a server")),
+            false => Err(FaultsError::unexpected("initdb did not make a server")),
         }
     }
 
-    /// The server refuses to be root's; then it is that of its own user.
+    /// The server refuses to run as root; then it runs as its own user.
     fn command(&self, name: &'static str) -> Result<Command, FaultsError> {
         let program = Self::program(name).ok_or(FaultsError::Missing("postgresql"))?;
         let mut command = if tools::is_root() {
@@ -69,18 +70,18 @@ impl Server {
         self.folder.join("data")
     }
 
-    /// Where clients find it.
+    /// Returns its address.
     pub(super) fn url(&self) -> String {
         let socket = self.folder.display().to_string().replace('/', "%2F");
         format!("postgres://{USER}@{socket}/{USER}")
     }
 
-    /// Starts it, if it does not run, and waits until it answers.
+    /// Starts it if it does not run, and waits until it answers.
     pub(super) fn start(&mut self) -> Result<(), FaultsError> {
         let url = StoreUrl::Postgres(self.url());
         let mut last = None;
         let answers = tools::until(LIMIT, || {
-            // A server that was killed the hard way may have to try more than once.
+            // After a SIGKILL the server may need several attempts.
             if let Err(error) = self.spawn_if_gone() {
                 last = Some(error.to_string());
                 return false;
@@ -93,7 +94,7 @@ impl Server {
                 }
             }
         });
-        let why = || FaultsError::unfit(format!("the server does not answer: {last:?}"));
+        let why = || FaultsError::unexpected(format!("the server does not answer: {last:?}"));
         answers.then_some(()).ok_or_else(why)
     }
 
@@ -116,7 +117,7 @@ impl Server {
         Ok(())
     }
 
-    /// `pg_ctl stop -m immediate`: no checkpoint, no goodbye.
+    /// Runs `pg_ctl stop -m immediate`, without a checkpoint.
     pub(super) fn stop(&mut self) -> Result<(), FaultsError> {
         let Some(mut child) = self.child.take() else { return Ok(()) };
         let mut stop = self.command("pg_ctl")?;
@@ -125,12 +126,12 @@ impl Server {
         tools::run_into(&mut stop, &said, LIMIT)?;
         if tools::wait(&mut child, LIMIT)?.is_none() {
             tools::end(&mut child);
-            return Err(FaultsError::unfit("the server did not stop"));
+            return Err(FaultsError::unexpected("the server did not stop"));
         }
         Ok(())
     }
 
-    /// SIGKILL for its first process; the others find out by themselves.
+    /// Sends SIGKILL to its first process; the others notice by themselves.
     pub(super) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             tools::end(&mut child);

@@ -1,4 +1,5 @@
-//! The process that runs turns: one hostile agent after the other, each followed by a look at what lives.
+//! The process that runs turns: one hostile agent after the other, each followed by a check for
+//! surviving processes.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,15 +12,15 @@ use tertulia_agent::{
 use tertulia_dialect::stream::{Limits, StreamEvent};
 
 use super::grow::{Tree, VARIABLE};
-use crate::chance::Chance;
 use crate::error::FaultsError;
 use crate::options::Options;
+use crate::rng::Rng;
 
-/// How long a turn may take before something is wrong with it.
+/// Time limit of a turn.
 const TIME: Duration = Duration::from_secs(120);
 const GRACE: Duration = Duration::from_millis(60);
 
-/// Runs turns; says `gone` or `lives` for each.
+/// Runs turns; prints `gone` or `lives` for each.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let names = ["containment", "owner", "seed", "from", "to", "stays"];
     let options = Options::parse("trees-inside", arguments, &names)?;
@@ -32,15 +33,21 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let stays = options.text("stays").is_some();
     for number in options.number("from", 0)?..options.number("to", 0)? {
         let tree = Tree::new(owner, number);
-        let mut chance = Chance::of(&format!("{} {number}", options.number("seed", 0)?));
-        let is_cancelled = chance.percent(50);
+        let mut rng = Rng::from_text(&format!("{} {number}", options.number("seed", 0)?));
+        let is_cancelled = rng.percent(50);
         let may_murder = !stays && containment == Containment::Supervisor;
-        let script = tree.script(&mut chance, stays || is_cancelled, may_murder);
+        let script = tree.script(&mut rng, stays || is_cancelled, may_murder);
         let cancel = CancelToken::new();
-        let mut ear = Ear { number, cancel: (!stays && is_cancelled).then(|| cancel.clone()) };
+        let mut listener =
+            TurnListener { number, cancel: (!stays && is_cancelled).then(|| cancel.clone()) };
         let spec = spec(&tree, &script);
-        let report =
-            tertulia_agent::run_held_by(containment, &spec, &request(&tree), &cancel, &mut ear);
+        let report = tertulia_agent::run_in_containment(
+            containment,
+            &spec,
+            &request(&tree),
+            &cancel,
+            &mut listener,
+        );
         let living = tree.living();
         let word = if living.is_empty() { "gone" } else { "lives" };
         say(&format!("{word} {number} {:?} {living:?}", report.containment));
@@ -80,13 +87,13 @@ fn spec(tree: &Tree, script: &str) -> AgentSpec {
     }
 }
 
-/// Says when the tree stands, and cancels the turn if it is to be cancelled.
-struct Ear {
+/// Reports when the tree is running, and cancels the turn if requested.
+struct TurnListener {
     number: u64,
     cancel: Option<CancelToken>,
 }
 
-impl Listener for Ear {
+impl Listener for TurnListener {
     fn event(&mut self, event: StreamEvent) {
         if matches!(&event, StreamEvent::TextDelta { text } if text.contains("ready")) {
             say(&format!("ready {}", self.number));

@@ -1,5 +1,5 @@
-//! The socket between us and a supervisor. We send it the agent's three pipes; it says what becomes of the
-//! agent, one line each. Closing our half makes it end everything.
+//! The socket between us and a supervisor. We send it the agent's three pipes; it reports events of
+//! the agent, one line each. Closing our end makes it kill everything.
 
 use std::io::{IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Write};
 use std::mem::MaybeUninit;
@@ -17,17 +17,17 @@ use tertulia_dialect::stream::Exit;
 
 use crate::{Overuse, Resource};
 
-/// A supervisor says a few lines; more is not one.
-const HEARD_BYTES_MAX: usize = 4096;
+/// A supervisor writes a few lines; longer output is ignored.
+const PENDING_BYTES_MAX: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Saying {
+pub(super) enum SupervisorMessage {
     Started(u32),
     Ended(Exit),
     Over(Overuse),
 }
 
-impl Saying {
+impl SupervisorMessage {
     fn to_line(self) -> String {
         match self {
             Self::Started(pid) => format!("started {pid}\n"),
@@ -59,8 +59,8 @@ impl Saying {
         }
     }
 
-    /// Says it. Where nobody listens any more, the next read finds that out.
-    pub(super) fn say(self, mut link: &UnixStream) {
+    /// Sends it. If nobody receives any more, the next read detects that.
+    pub(super) fn send(self, mut link: &UnixStream) {
         let _ = link.write_all(self.to_line().as_bytes());
     }
 }
@@ -68,7 +68,7 @@ impl Saying {
 #[derive(Debug)]
 pub(crate) struct Link {
     stream: UnixStream,
-    heard: Vec<u8>,
+    pending: Vec<u8>,
     pub(crate) agent: Option<u32>,
     pub(crate) exit: Option<Exit>,
     pub(crate) overuse: Option<Overuse>,
@@ -83,30 +83,31 @@ pub(crate) struct Pipes {
 }
 
 impl Link {
-    /// Makes the socket and the pipes, and sends the agent's ends. The supervisor's half has to be its standard input.
+    /// Creates the socket and the pipes, and sends the agent's ends. The supervisor's end must
+    /// become its standard input.
     pub(crate) fn open() -> std::io::Result<(Self, Pipes, OwnedFd)> {
         let (ours, theirs) = UnixStream::pair()?;
         let (stdin, our_stdin): (PipeReader, PipeWriter) = std::io::pipe()?;
         let (our_stdout, stdout) = std::io::pipe()?;
         let (our_stderr, stderr) = std::io::pipe()?;
-        send(&ours, &[stdin.into(), stdout.into(), stderr.into()])?;
+        send_pipes(&ours, &[stdin.into(), stdout.into(), stderr.into()])?;
         ours.set_nonblocking(true)?;
         let pipes = Pipes {
             stdin: OwnedFd::from(our_stdin).into(),
             stdout: OwnedFd::from(our_stdout).into(),
             stderr: OwnedFd::from(our_stderr).into(),
         };
-        let (heard, agent, exit, overuse) = (Vec::new(), None, None, None);
-        let link = Self { stream: ours, heard, agent, exit, overuse, is_closed: false };
+        let (pending, agent, exit, overuse) = (Vec::new(), None, None, None);
+        let link = Self { stream: ours, pending, agent, exit, overuse, is_closed: false };
         Ok((link, pipes, theirs.into()))
     }
 
-    /// Another handle of our half, for whoever ends everything at once.
+    /// Returns another handle of our end, for ending everything at once.
     pub(crate) fn handle(&self) -> Option<UnixStream> {
         self.stream.try_clone().ok()
     }
 
-    pub(crate) fn hear(&mut self) {
+    pub(crate) fn receive(&mut self) {
         let mut buffer = [0; 512];
         while !self.is_closed {
             match self.stream.read(&mut buffer) {
@@ -119,7 +120,7 @@ impl Link {
         }
     }
 
-    /// Tells the supervisor to end everything. Gives whether it is gone before the time is up.
+    /// Tells the supervisor to end everything. Returns whether it exited in time.
     pub(crate) fn close(&mut self, time: Duration) -> bool {
         let until = Instant::now() + time;
         let _ = self.stream.shutdown(Shutdown::Write);
@@ -129,27 +130,27 @@ impl Link {
             if left.is_zero() || self.stream.set_read_timeout(Some(left)).is_err() {
                 break;
             }
-            self.hear();
+            self.receive();
         }
         self.is_closed
     }
 
     fn note(&mut self, bytes: &[u8]) {
-        self.heard.extend_from_slice(bytes);
-        while let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.heard.drain(..=end).collect();
-            match Saying::parse(String::from_utf8_lossy(&line).trim_end()) {
-                Some(Saying::Started(pid)) => self.agent = Some(pid),
-                Some(Saying::Ended(exit)) => self.exit = Some(exit),
-                Some(Saying::Over(overuse)) => self.overuse = Some(overuse),
-                None => tracing::debug!("a supervisor said something else"),
+        self.pending.extend_from_slice(bytes);
+        while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.pending.drain(..=end).collect();
+            match SupervisorMessage::parse(String::from_utf8_lossy(&line).trim_end()) {
+                Some(SupervisorMessage::Started(pid)) => self.agent = Some(pid),
+                Some(SupervisorMessage::Ended(exit)) => self.exit = Some(exit),
+                Some(SupervisorMessage::Over(overuse)) => self.overuse = Some(overuse),
+                None => tracing::debug!("a supervisor sent an unexpected answer"),
             }
         }
-        self.heard.truncate(HEARD_BYTES_MAX);
+        self.pending.truncate(PENDING_BYTES_MAX);
     }
 }
 
-fn send(link: &UnixStream, files: &[OwnedFd; 3]) -> std::io::Result<()> {
+fn send_pipes(link: &UnixStream, files: &[OwnedFd; 3]) -> std::io::Result<()> {
     let files = files.each_ref().map(OwnedFd::as_fd);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -158,8 +159,8 @@ fn send(link: &UnixStream, files: &[OwnedFd; 3]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Receives them. `None` where something else came.
-pub(super) fn receive(link: &UnixStream) -> Option<[OwnedFd; 3]> {
+/// Receives them. Returns `None` if something else arrived.
+pub(super) fn receive_pipes(link: &UnixStream) -> Option<[OwnedFd; 3]> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
@@ -183,18 +184,18 @@ mod tests {
 
     #[test]
     fn what_is_said_is_understood() {
-        let over = |resource| Saying::Over(Overuse { resource, used: 12, limit: 11 });
-        for saying in [
-            Saying::Started(7),
-            Saying::Ended(Exit::Code(3)),
-            Saying::Ended(Exit::Signal(9)),
+        let over = |resource| SupervisorMessage::Over(Overuse { resource, used: 12, limit: 11 });
+        for message in [
+            SupervisorMessage::Started(7),
+            SupervisorMessage::Ended(Exit::Code(3)),
+            SupervisorMessage::Ended(Exit::Signal(9)),
             over(Resource::Processes),
             over(Resource::Memory),
         ] {
-            assert_eq!(Saying::parse(saying.to_line().trim_end()), Some(saying));
+            assert_eq!(SupervisorMessage::parse(message.to_line().trim_end()), Some(message));
         }
         for line in ["", "started", "started x", "memory 1", "hello 1"] {
-            assert_eq!(Saying::parse(line), None, "{line:?}");
+            assert_eq!(SupervisorMessage::parse(line), None, "{line:?}");
         }
     }
 
@@ -202,17 +203,17 @@ mod tests {
     fn pipes_arrive_at_the_other_end() {
         let (mut link, mut pipes, theirs) = Link::open().unwrap();
         let theirs = UnixStream::from(theirs);
-        let [stdin, stdout, stderr] = receive(&theirs).unwrap();
+        let [stdin, stdout, stderr] = receive_pipes(&theirs).unwrap();
         PipeWriter::from(stdout).write_all(b"out").unwrap();
         drop((stdin, stderr));
         let mut said = String::new();
         pipes.stdout.read_to_string(&mut said).unwrap();
         assert_eq!(said, "out");
-        Saying::Started(5).say(&theirs);
-        link.hear();
+        SupervisorMessage::Started(5).send(&theirs);
+        link.receive();
         assert_eq!((link.agent, link.is_closed), (Some(5), false));
         drop(theirs);
-        link.hear();
+        link.receive();
         assert!(link.is_closed);
     }
 }

@@ -1,4 +1,4 @@
-//! The table of `tertulia build --explain`: where the tokens go, what became of every entry, and why.
+//! The table of `tertulia build --explain`: where the tokens go, and the outcome for every entry.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use tertulia_chat::terminal::{excerpt, grouped};
 use tertulia_context::builder::{ModelMessage, Source};
-use tertulia_context::{Fate, Verdict};
+use tertulia_context::{Outcome, Verdict};
 use tertulia_operations::model_context::BuildOutput;
 use tertulia_operations::names::short;
 use tertulia_session::{Entry, EntryId, EntryKind, Part, PartKind, json};
@@ -64,7 +64,10 @@ fn write_zones(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) -> 
     let scale = output.result.stats.scale_permille;
     if scale != 1_000 {
         let (whole, part) = (scale / 1_000, scale % 1_000);
-        writeln!(out, "Reported usage weighs each of these tokens as {whole}.{part:03}.")?;
+        writeln!(
+            out,
+            "According to reported usage, each of these tokens counts as {whole}.{part:03}."
+        )?;
     }
     writeln!(out)
 }
@@ -73,7 +76,7 @@ fn write_entries(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) -
     if output.result.verdicts.is_empty() {
         return writeln!(out, "No entries.");
     }
-    let titles = format!("{} {:>9}  became", row("entry", "role", "begins"), "tokens");
+    let titles = format!("{} {:>9}  outcome", row("entry", "role", "text"), "tokens");
     writeln!(out, "{}", paint.faint(&titles))?;
     let log = &output.input.session_entries;
     let made = &output.result.entries_to_append;
@@ -91,7 +94,7 @@ fn write_entries(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) -
     Ok(())
 }
 
-/// What entries cost, as they are sent or, where they are not, as they were counted.
+/// Returns the tokens of entries: as sent, or as counted if they are not sent.
 fn tokens(output: &BuildOutput<'_>) -> HashMap<EntryId, u64> {
     let mut tokens: HashMap<_, _> = output.index.counts(&output.input.session_entries).collect();
     let mut sent: HashMap<EntryId, u64> = HashMap::new();
@@ -117,9 +120,9 @@ fn role(entry: &Entry) -> &str {
     }
 }
 
-/// The beginning of what an entry says. What is hidden is hidden here too.
+/// Returns the beginning of an entry's text; empty for a hidden entry.
 fn begins(entry: &Entry, verdict: &Verdict) -> String {
-    if matches!(verdict.fate, Fate::Hidden { .. }) {
+    if matches!(verdict.outcome, Outcome::Hidden { .. }) {
         return String::new();
     }
     match &entry.kind {
@@ -134,7 +137,7 @@ fn begins(entry: &Entry, verdict: &Verdict) -> String {
     }
 }
 
-/// What a part says, or what it is.
+/// Returns the text of a part, or a description.
 fn words(part: &Part) -> Cow<'_, str> {
     match &part.kind {
         PartKind::Text(text) | PartKind::Thinking(text) => Cow::Borrowed(text),
@@ -149,13 +152,13 @@ fn words(part: &Part) -> Cow<'_, str> {
 }
 
 fn became(verdict: &Verdict, paint: &Paint) -> String {
-    let state = verdict.fate.as_str();
-    let mut text = match &verdict.fate {
-        Fate::Kept => paint.good(state),
-        // The summary that is sent stands for all of these.
-        Fate::Elided | Fate::Summarized { .. } => paint.warning(state),
-        Fate::Dropped { reason } => paint.bad(&format!("{state}: {}", reason.as_str())),
-        Fate::Hidden { reason } => paint.faint(&format!("{state}: {}", reason.as_str())),
+    let state = verdict.outcome.as_str();
+    let mut text = match &verdict.outcome {
+        Outcome::Kept => paint.good(state),
+        // The summary covers all of these.
+        Outcome::Elided | Outcome::Summarized { .. } => paint.warning(state),
+        Outcome::Dropped { reason } => paint.bad(&format!("{state}: {}", reason.as_str())),
+        Outcome::Hidden { reason } => paint.faint(&format!("{state}: {}", reason.as_str())),
         _ => state.to_owned(),
     };
     if verdict.recalled {

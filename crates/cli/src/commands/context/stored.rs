@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use tertulia_chat::of_house;
+use tertulia_chat::built_in_note;
 use tertulia_chat::terminal::grouped;
 use tertulia_context::record::PromptRecord;
 use tertulia_context::view::Stripping;
@@ -22,16 +22,16 @@ use crate::Streams;
 use crate::args::{ContextArgs, WhitespaceArg};
 use crate::commands::assemble::choose_assembler;
 use crate::commands::drawing::Paint;
-use crate::commands::sessions::{tell, write_json};
+use crate::commands::sessions::{print_note, write_json};
 use crate::error::{CliError, Result};
-use crate::store_place::StorePlace;
-use crate::team_place::{TeamPlace, agents_of};
+use crate::load_team::{LoadedTeam, agents_of};
+use crate::store_location::StoreLocation;
 
-/// How wide the column of counts is at least.
+/// Minimum width of the column of counts.
 const COUNT_COLUMNS: usize = 6;
 
-pub(super) fn of_member(args: &ContextArgs, name: &str, streams: &mut Streams<'_>) -> Result {
-    let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
+pub(super) fn for_member(args: &ContextArgs, name: &str, streams: &mut Streams<'_>) -> Result {
+    let LoadedTeam { team, folder, .. } = LoadedTeam::read(&args.team, streams)?;
     let member = team
         .named(name)
         .map_err(|error| CliError::UnknownMember { flag: "--member", error })?
@@ -40,22 +40,22 @@ pub(super) fn of_member(args: &ContextArgs, name: &str, streams: &mut Streams<'_
         let agents = agents_of(&team);
         return Err(CliError::NoPrompt { name: member.member.name, agents });
     }
-    let store = StorePlace::read(&args.store)?.need()?;
+    let store = StoreLocation::read(&args.store)?.open_required()?;
     let latest = Latest::OfFolder(&folder);
     let session = find_session_or_latest(&store, args.session.as_deref(), latest)?;
     let name = &*member.member.name;
     let Some(Preview { prompt, entries }) = preview(&store, &session, &team, &member)? else {
-        tell(streams, &format!("nothing was said yet in session {session}"));
+        print_note(streams, &format!("session {session} has no messages yet"));
         return Ok(());
     };
     if own_newest_message(&entries, name).is_some() {
         let line = format!(
             "the latest message is {name}'s own; this is the prompt {name} would get if asked to continue"
         );
-        tell(streams, &line);
+        print_note(streams, &line);
     }
-    if let Some(line) = of_house(&member) {
-        tell(streams, &line);
+    if let Some(line) = built_in_note(&member) {
+        print_note(streams, &line);
     }
     if args.json {
         let record = MemberRecord {
@@ -80,19 +80,19 @@ pub(super) fn of_member(args: &ContextArgs, name: &str, streams: &mut Streams<'_
     super::write_sent(args, prompt.system.as_deref(), &prompt.text, streams)
 }
 
-/// What an agent of a type would get: what a member here gets that has default settings and no name.
-pub(super) fn of_type(args: &ContextArgs, given: &str, streams: &mut Streams<'_>) -> Result {
-    let store = StorePlace::read(&args.store)?.need()?;
-    let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
+/// Shows the prompt for an agent type: that of a member with default settings and no name.
+pub(super) fn for_type(args: &ContextArgs, given: &str, streams: &mut Streams<'_>) -> Result {
+    let store = StoreLocation::read(&args.store)?.open_required()?;
+    let LoadedTeam { team, folder, .. } = LoadedTeam::read(&args.team, streams)?;
     let session = find_session(&store, given, Latest::OfProject(&folder))?;
     let instructions = [args.instruction.clone(), instruction_file(args, streams)?];
     let agent_type = choose_assembler(&args.agent_type, streams.notes()).agent_type().clone();
     let member = member(args, &agent_type, &folder, instructions);
     let found = preview(&store, &session, &team, &member)?;
-    // Nothing was written, and the process ends soon: closing the file would be for nobody.
+    // Nothing was written and the process ends soon, so closing the file would only take time.
     std::mem::forget(store);
     let Some(Preview { prompt, entries }) = found else {
-        tell(streams, &format!("nothing was said yet in session {session}"));
+        print_note(streams, &format!("session {session} has no messages yet"));
         return Ok(());
     };
     tell_window(args, member.window, streams);
@@ -119,7 +119,7 @@ pub(super) fn of_type(args: &ContextArgs, given: &str, streams: &mut Streams<'_>
     super::write_text(prompt.system.as_deref().map_or(0, str::len), &prompt.text, streams)
 }
 
-/// A member of this type without a name.
+/// Returns a member of this type without a name.
 fn member(
     args: &ContextArgs,
     agent_type: &AgentType,
@@ -133,7 +133,7 @@ fn member(
         Some(agent) => TeamMember::agent("", AgentSpec::new(AgentKind::Cli(agent), folder)),
         None => TeamMember { budget_bytes: DEFAULT_MAX_BYTES, ..TeamMember::person("") },
     };
-    // Only who has a name can be told about the team.
+    // A member without a name gets no description of the team.
     member.preamble = Preamble::Off;
     let instructions = instructions.into_iter().flatten();
     let instructions: Vec<String> = instructions.map(|text| text.trim().to_owned()).collect();
@@ -158,10 +158,10 @@ fn write_table(
 }
 
 fn verdict_records(verdicts: &[Verdict]) -> Vec<VerdictRecord<'_>> {
-    verdicts.iter().map(|one| VerdictRecord { id: &one.entry, fate: &one.fate }).collect()
+    verdicts.iter().map(|one| VerdictRecord { id: &one.entry, outcome: &one.outcome }).collect()
 }
 
-/// How large the parts are, what became of the messages if their entries are given, and what stands for the rest.
+/// Writes the sizes of the parts, the outcome for each message if entries are given, and the counts.
 pub(in crate::commands) fn explain(
     to: &mut Sheet<'_>,
     title: &str,
@@ -174,8 +174,8 @@ pub(in crate::commands) fn explain(
         write_messages(to, &prompt.verdicts, entries)?;
     }
     let lines = [
-        (prompt.kept, ["message", "messages"], "word for word, the newest one aside"),
-        (prompt.dropped, ["message", "messages"], "of the window left out"),
+        (prompt.kept, ["message", "messages"], "verbatim, besides the newest"),
+        (prompt.dropped, ["message", "messages"], "of the window omitted"),
         (prompt.covered, ["message", "messages"], "covered by the summary"),
         (prompt.recalled.len(), ["earlier passage", "earlier passages"], "recalled"),
     ];
@@ -187,13 +187,13 @@ fn write_messages(to: &mut Sheet<'_>, verdicts: &[Verdict], entries: &[Entry]) -
     for verdict in verdicts {
         let entry = entries.iter().rev().find(|entry| entry.id == verdict.entry);
         if let Some(message) = entry.and_then(Entry::message) {
-            table::write_row(to, (&verdict.entry, message), &verdict.fate)?;
+            table::write_row(to, (&verdict.entry, message), &verdict.outcome)?;
         }
     }
     writeln!(to.out)
 }
 
-/// Counts with what they count, right-aligned however large they are.
+/// Writes right-aligned counts with their nouns.
 fn write_counts(out: &mut dyn Write, lines: &[(usize, [&str; 2], &str)]) -> io::Result<()> {
     let columns = lines.iter().map(|(count, ..)| grouped(*count as u64).len()).max();
     let columns = columns.unwrap_or_default().max(COUNT_COLUMNS);

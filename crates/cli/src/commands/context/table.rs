@@ -1,5 +1,5 @@
-//! What `tertulia context --explain` tells: how large each section is, what became of every message, and why. As a
-//! table for people, and as JSON for programs.
+//! The output of `tertulia context --explain`: the size of each section, and the outcome for every message. A table for
+//! people, JSON for programs.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use serde::ser::{SerializeMap, Serializer};
 use tertulia_chat::terminal::{counted, excerpt, grouped};
 use tertulia_context::record::PromptRecord;
 use tertulia_context::{
-    AgentType, DropReason, Explanation, Fate, Prompt, PromptStatus, Section, SectionBytes,
+    AgentType, DropReason, Explanation, Outcome, Prompt, PromptStatus, Section, SectionBytes,
 };
 use tertulia_operations::names::short;
 use tertulia_operations::session_file::name_of;
@@ -20,7 +20,7 @@ use crate::commands::drawing::{Paint, bar, padded, share};
 const NAME_COLUMNS: usize = 16;
 const EXCERPT_COLUMNS: usize = 36;
 
-/// Where a table is written, and in which colours.
+/// The stream and colours of a table.
 pub(in crate::commands) struct Sheet<'a> {
     pub(in crate::commands) out: &'a mut dyn Write,
     pub(in crate::commands) paint: &'a Paint,
@@ -46,7 +46,7 @@ pub(super) fn shown_type(agent: &AgentType) -> &str {
     }
 }
 
-/// Writes how large all of it and each section is. `is_apart`: the system text is no part of the prompt.
+/// Writes the total size and the size of each section. `is_apart`: the system text is not part of the prompt.
 pub(super) fn write_sizes(
     Sheet { out, paint }: &mut Sheet<'_>,
     title: &str,
@@ -88,8 +88,8 @@ fn write_messages(to: &mut Sheet<'_>, explanation: &Explanation<'_>) -> io::Resu
     }
     write_titles(to)?;
     while let Some(verdict) = verdicts.next() {
-        // A conversation may be long: what lies before the window is one line.
-        if let Fate::Dropped { reason: DropReason::OutsideWindow { behind } } = verdict.fate {
+        // A conversation may be long: the messages before the window are one line.
+        if let Outcome::Dropped { reason: DropReason::OutsideWindow { behind } } = verdict.outcome {
             let first = shown_id(&verdict.entry.id, 24);
             let last = (behind > 1).then(|| verdicts.by_ref().nth(behind - 2)).flatten();
             let ids = match last {
@@ -100,7 +100,7 @@ fn write_messages(to: &mut Sheet<'_>, explanation: &Explanation<'_>) -> io::Resu
             let line = format!("{ids}  {messages} before the window");
             writeln!(to.out, "{}", to.paint.faint(&line))?;
         } else {
-            write_row(to, (&verdict.entry.id, &verdict.entry.message), &verdict.fate)?;
+            write_row(to, (&verdict.entry.id, &verdict.entry.message), &verdict.outcome)?;
         }
     }
     Ok(())
@@ -108,10 +108,10 @@ fn write_messages(to: &mut Sheet<'_>, explanation: &Explanation<'_>) -> io::Resu
 
 pub(super) fn write_titles(to: &mut Sheet<'_>) -> io::Result<()> {
     let titles = format!(
-        "{:<10} {} {} {:>12}  became",
+        "{:<10} {} {} {:>12}  outcome",
         "message",
         padded("from", NAME_COLUMNS),
-        padded("begins", EXCERPT_COLUMNS),
+        padded("text", EXCERPT_COLUMNS),
         "bytes"
     );
     writeln!(to.out, "{}", to.paint.faint(&titles))
@@ -120,31 +120,31 @@ pub(super) fn write_titles(to: &mut Sheet<'_>) -> io::Result<()> {
 pub(super) fn write_row(
     Sheet { out, paint }: &mut Sheet<'_>,
     (id, message): (&dyn Display, &Message),
-    fate: &Fate,
+    outcome: &Outcome,
 ) -> io::Result<()> {
     let from = name_of(message);
-    let (bytes, became) = match fate {
-        Fate::Kept => (None, paint.good("sent as it is")),
-        Fate::InPrompt { section: Section::Context, bytes } => {
+    let (bytes, became) = match outcome {
+        Outcome::Kept => (None, paint.good("sent as it is")),
+        Outcome::InPrompt { section: Section::Context, bytes } => {
             (Some(*bytes), paint.good("in the context"))
         }
-        Fate::InPrompt { section: Section::Message, bytes } => {
+        Outcome::InPrompt { section: Section::Message, bytes } => {
             (Some(*bytes), paint.good("the message to answer"))
         }
-        Fate::Truncated { kept_bytes, bytes } => {
+        Outcome::Truncated { kept_bytes, bytes } => {
             let left_out = grouped((bytes - kept_bytes) as u64);
             (Some(*kept_bytes), paint.bad(&format!("cut: {left_out} bytes over the budget")))
         }
-        Fate::Dropped { reason: DropReason::OverBudget { bytes } } => {
+        Outcome::Dropped { reason: DropReason::OverBudget { bytes } } => {
             (Some(*bytes), paint.warning("left out: over the budget"))
         }
-        Fate::Dropped { reason: DropReason::Duplicate { of } } => {
+        Outcome::Dropped { reason: DropReason::Duplicate { of } } => {
             (None, paint.warning(&format!("left out: same as {}", shown_id(of, 24))))
         }
-        Fate::Dropped { reason: DropReason::Empty } => {
+        Outcome::Dropped { reason: DropReason::Empty } => {
             (None, paint.warning("left out: empty without markers"))
         }
-        fate => (None, paint.faint(fate.as_str())),
+        outcome => (None, paint.faint(outcome.as_str())),
     };
     writeln!(
         out,
@@ -156,7 +156,7 @@ pub(super) fn write_row(
     )
 }
 
-/// An id in the short form that can be typed back; of one that others made, the beginning.
+/// Returns an ID in the short form that can be typed, or the beginning of a foreign ID.
 fn shown_id(id: &dyn Display, columns: usize) -> String {
     excerpt(&short(&id.to_string()), columns)
 }
@@ -172,22 +172,22 @@ pub(super) struct ContextRecord<'a> {
 
 pub(super) struct VerdictRecord<'a> {
     pub(super) id: &'a dyn Display,
-    pub(super) fate: &'a Fate,
+    pub(super) outcome: &'a Outcome,
 }
 
 impl Serialize for VerdictRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &self.id.to_string())?;
-        let fate = self.fate;
+        let outcome = self.outcome;
         // The word for a dropped message is its reason.
-        let word = match fate {
-            Fate::Dropped { reason } => reason.as_str(),
-            fate => fate.as_str(),
+        let word = match outcome {
+            Outcome::Dropped { reason } => reason.as_str(),
+            outcome => outcome.as_str(),
         };
         map.serialize_entry("verdict", word)?;
-        match fate {
-            Fate::InPrompt { section, bytes } => {
+        match outcome {
+            Outcome::InPrompt { section, bytes } => {
                 let section = match section {
                     Section::Context => "context",
                     Section::Message => "message",
@@ -195,17 +195,17 @@ impl Serialize for VerdictRecord<'_> {
                 map.serialize_entry("section", section)?;
                 map.serialize_entry("bytes", bytes)?;
             }
-            Fate::Truncated { kept_bytes, bytes } => {
+            Outcome::Truncated { kept_bytes, bytes } => {
                 map.serialize_entry("keptBytes", kept_bytes)?;
                 map.serialize_entry("bytes", bytes)?;
             }
-            Fate::Dropped { reason: DropReason::OutsideWindow { behind } } => {
+            Outcome::Dropped { reason: DropReason::OutsideWindow { behind } } => {
                 map.serialize_entry("behind", behind)?;
             }
-            Fate::Dropped { reason: DropReason::Duplicate { of } } => {
+            Outcome::Dropped { reason: DropReason::Duplicate { of } } => {
                 map.serialize_entry("of", &of.to_string())?;
             }
-            Fate::Dropped { reason: DropReason::OverBudget { bytes } } => {
+            Outcome::Dropped { reason: DropReason::OverBudget { bytes } } => {
                 map.serialize_entry("bytes", bytes)?;
             }
             _ => {}

@@ -11,10 +11,10 @@ use tertulia_team::{PromptLost, SentPrompt, sent_prompt};
 
 use crate::Streams;
 use crate::args::ContextArgs;
-use crate::commands::sessions::{tell, write_json};
+use crate::commands::sessions::{print_note, write_json};
 use crate::error::{CliError, Result};
-use crate::store_place::StorePlace;
-use crate::team_place::TeamPlace;
+use crate::load_team::LoadedTeam;
+use crate::store_location::StoreLocation;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,11 +32,11 @@ struct TurnRecord<'a> {
 }
 
 pub(super) fn run(args: &ContextArgs, turn: &str, streams: &mut Streams<'_>) -> Result {
-    let store = StorePlace::read(&args.store)?.need()?;
+    let store = StoreLocation::read(&args.store)?.open_required()?;
     let given = args.session.as_deref();
-    // A session that is named needs no folder, and none needs the team.
+    // A session given by name needs no folder, and no session needs the team.
     let folder = match given.is_none_or(is_latest) {
-        true => TeamPlace::folder(&args.team)?,
+        true => LoadedTeam::folder(&args.team)?,
         false => String::new(),
     };
     let session = find_session_or_latest(&store, given, Latest::OfFolder(&folder))?;
@@ -44,10 +44,10 @@ pub(super) fn run(args: &ContextArgs, turn: &str, streams: &mut Streams<'_>) -> 
     let SentPrompt { member, turn, system, text, hash, is_second, redacted } = &sent;
     if !redacted.is_empty() {
         let ids = redacted.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ");
-        tell(streams, &format!("Redacted since then, so the hash cannot be checked: {ids}"));
+        print_note(streams, &format!("Redacted since then, so the hash cannot be checked: {ids}"));
     }
     if *is_second {
-        tell(
+        print_note(
             streams,
             "The first prompt of this turn was too large for the model; this is the second.",
         );
@@ -68,7 +68,7 @@ pub(super) fn run(args: &ContextArgs, turn: &str, streams: &mut Streams<'_>) -> 
     super::write_sent(args, system.as_deref(), text, streams)
 }
 
-/// What was sent at a turn, on whatever branch that was.
+/// Returns what was sent at a turn, on any branch.
 fn sent(store: &SessionStore, session: &SessionId, asked: &EntryId) -> Result<SentPrompt> {
     let sent = match sent_prompt(&branch(store, session, None)?, asked) {
         Err(PromptLost::NoTurn(_) | PromptLost::NotStarted(_)) => {
@@ -80,13 +80,13 @@ fn sent(store: &SessionStore, session: &SessionId, asked: &EntryId) -> Result<Se
     sent.map_err(CliError::PromptLost)
 }
 
-/// The entries of a branch; of the current one if none is named by its end.
+/// Returns the entries of the branch that ends at `tail`, or of the current branch.
 fn branch(store: &SessionStore, session: &SessionId, tail: Option<EntryId>) -> Result<Vec<Entry>> {
     let stored = store.load(session, &Range::Branch { tail, limit: None })?;
     Ok(stored.into_iter().map(|stored| stored.entry).collect())
 }
 
-/// The end of the branch on which the turn of an entry went on. Others may begin at the same entry.
+/// Returns the end of the branch on which the turn of an entry continued. Other branches may begin at the same entry.
 fn end_behind(log: &[StoredEntry], asked: &EntryId) -> Option<EntryId> {
     let asked = log.iter().find(|stored| stored.entry.id == *asked)?;
     let about = asked.entry.turn_id().unwrap_or(&asked.entry.id);
@@ -100,7 +100,7 @@ fn end_behind(log: &[StoredEntry], asked: &EntryId) -> Option<EntryId> {
     Some(end.entry.id.clone())
 }
 
-/// All entries behind this one, on any branch.
+/// Returns all entries after this one, on any branch.
 fn followers<'l>(
     log: &'l [StoredEntry],
     first: &StoredEntry,

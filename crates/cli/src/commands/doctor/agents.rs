@@ -7,30 +7,30 @@ use std::path::Path;
 
 use tertulia_team::agents::{AGENTS, AgentDefinition};
 use tertulia_team::file::{MemberFile, TeamFile};
-use tertulia_team::{Probe, SignIn, Unusable, Whereabouts, look_for, probe};
+use tertulia_team::{AuthState, Probe, ProgramLocation, Unusable, locate_program, probe};
 
 use super::{Finding, Health};
 
-/// What was found of the agents that are known by name.
+/// The probed agents that are known by name.
 pub(super) struct Known {
-    agents: Vec<One>,
+    agents: Vec<KnownAgent>,
 }
 
-struct One {
+struct KnownAgent {
     agent: &'static AgentDefinition,
     probe: Probe,
     is_used: bool,
 }
 
 impl Known {
-    pub(super) fn look() -> Self {
+    pub(super) fn probe() -> Self {
         let one = |agent: &&'static AgentDefinition| {
-            Some(One { agent, probe: probe(agent, None)?, is_used: false })
+            Some(KnownAgent { agent, probe: probe(agent, None)?, is_used: false })
         };
         Self { agents: AGENTS.iter().filter_map(one).collect() }
     }
 
-    /// The finding about an agent that members use. `is_needed`: the default member is among them.
+    /// Returns the finding about an agent that members use. `is_needed`: the default member is among them.
     fn used(&mut self, agent: &AgentDefinition, about: String, is_needed: bool) -> Option<Finding> {
         let one = self.agents.iter_mut().find(|one| one.agent == agent)?;
         one.is_used = true;
@@ -38,9 +38,9 @@ impl Known {
         Some(Finding { blocks, ..finding(about, agent, &one.probe) })
     }
 
-    /// Those that nobody of the team uses.
+    /// Returns findings about agents that the team does not use.
     pub(super) fn unused(&self) -> impl Iterator<Item = Finding> {
-        self.agents.iter().filter(|one| !one.is_used).map(|One { agent, probe, .. }| {
+        self.agents.iter().filter(|one| !one.is_used).map(|KnownAgent { agent, probe, .. }| {
             let finding = finding(agent.to_string(), agent, probe);
             Finding { health: Health::Optional, blocks: false, ..finding }
         })
@@ -63,23 +63,23 @@ fn finding(about: String, agent: &AgentDefinition, probe: &Probe) -> Finding {
     Finding { advice, ..Finding::new(about, health, text) }
 }
 
-fn signed_in(state: &SignIn) -> String {
+fn signed_in(state: &AuthState) -> String {
     match state {
-        SignIn::Yes(how) => format!("signed in ({how})"),
-        SignIn::No(why) => format!("not signed in ({why})"),
-        SignIn::Unknown(why) => format!("sign-in unknown ({why})"),
+        AuthState::Yes(how) => format!("signed in ({how})"),
+        AuthState::No(why) => format!("not signed in ({why})"),
+        AuthState::Unknown(why) => format!("sign-in unknown ({why})"),
     }
 }
 
-/// How an advice goes on where the folders of `PATH` were left out.
+/// The text after a program's name where the folders of `PATH` were removed.
 const SHORTENED: &str = " in PATH; ";
 
-/// Whether the folders of `PATH` were left out of an advice.
+/// Returns whether the folders of `PATH` were removed from an advice.
 pub(super) fn is_shortened(advice: &str) -> bool {
     advice.contains(SHORTENED)
 }
 
-/// An advice without all the folders of `PATH`: they are shown once for all programs.
+/// Removes the folders of `PATH` from an advice; they are shown once for all programs.
 fn without_folders(advice: &str) -> String {
     let Some((before, rest)) = advice.split_once(" in PATH (") else { return advice.to_owned() };
     match rest.rsplit_once("); ") {
@@ -88,11 +88,11 @@ fn without_folders(advice: &str) -> String {
     }
 }
 
-/// What is found of every member that is an agent; `work` is where those without a `cwd` work.
+/// Checks every agent of the team; `work` is the folder of agents without a `cwd`.
 pub(super) fn check(team: &TeamFile, base: &Path, work: &Path, known: &mut Known) -> Vec<Finding> {
     let agents: Vec<&MemberFile> =
         team.members.iter().filter(|member| member.agent.is_some()).collect();
-    // Whoever gets the messages that address nobody has to be able to answer.
+    // The default member must be able to answer.
     let first = team.default.as_ref().or(agents.first().map(|member| &member.name));
     let mut findings = Vec::new();
     for agent in AGENTS {
@@ -111,12 +111,12 @@ pub(super) fn check(team: &TeamFile, base: &Path, work: &Path, known: &mut Known
     }
     for member in agents {
         let is_needed = first == Some(&member.name);
-        findings.extend(of_member(member, base, work, is_needed));
+        findings.extend(for_member(member, base, work, is_needed));
     }
     findings
 }
 
-/// The agent of a member that is started as usual: what is found of it holds for all such members.
+/// Returns the agent of a member with default settings; one finding covers all such members.
 fn usual(member: &MemberFile) -> Option<&'static AgentDefinition> {
     if !member.command.is_empty() || !member.env.is_empty() {
         return None;
@@ -124,7 +124,7 @@ fn usual(member: &MemberFile) -> Option<&'static AgentDefinition> {
     member.agent.filter(|agent| agent.cli.is_some())
 }
 
-fn of_member(member: &MemberFile, base: &Path, work: &Path, is_needed: bool) -> Vec<Finding> {
+fn for_member(member: &MemberFile, base: &Path, work: &Path, is_needed: bool) -> Vec<Finding> {
     let folder = folder(member, base);
     let program = if folder.is_none() { program(member, base, work) } else { None };
     let mut findings: Vec<Finding> = key(member).or(program).into_iter().chain(folder).collect();
@@ -159,9 +159,9 @@ fn key(member: &MemberFile) -> Option<Finding> {
         let finding = about(member, Health::Missing, format!("{variable} is not set"));
         return Some(finding.advised(format!("set {variable}")));
     }
-    let place = member.base_url.as_deref()?;
+    let url = member.base_url.as_deref()?;
     let key = variable.map_or("no key".to_owned(), |variable| format!("its key from {variable}"));
-    Some(about(member, Health::Ok, format!("endpoint {place}, {key}; not contacted")))
+    Some(about(member, Health::Ok, format!("endpoint {url}, {key}; not contacted")))
 }
 
 fn program(member: &MemberFile, base: &Path, work: &Path) -> Option<Finding> {
@@ -170,7 +170,7 @@ fn program(member: &MemberFile, base: &Path, work: &Path) -> Option<Finding> {
     }
     // What is wrong with the file is shown already.
     let spec = member.agent_spec(base, work).ok().flatten()?;
-    match look_for(&spec)? {
+    match locate_program(&spec)? {
         Err(Unusable { is_missing, reason }) => {
             let named = member.command.first().map(|name| format!(" {name}")).unwrap_or_default();
             let (health, what) = match is_missing {
@@ -180,10 +180,10 @@ fn program(member: &MemberFile, base: &Path, work: &Path) -> Option<Finding> {
             let finding = about(member, health, format!("its program{named} {what}"));
             Some(finding.advised(without_folders(&reason)))
         }
-        Ok(Whereabouts { path, sign_in }) => {
+        Ok(ProgramLocation { path, sign_in }) => {
             let state = sign_in.as_ref().map(|state| format!(", {}", signed_in(state)));
             let text = format!("its program is {}{}", path.display(), state.unwrap_or_default());
-            let is_out = matches!(sign_in, Some(SignIn::No(_)));
+            let is_out = matches!(sign_in, Some(AuthState::No(_)));
             Some(about(member, if is_out { Health::Warning } else { Health::Ok }, text))
         }
     }

@@ -1,4 +1,4 @@
-//! What happens, as JSON for programs: one object per line, each with a `type`. docs/table.md lists them.
+//! The output of `run --json`: one event per line, each with a `type`. docs/scripting.md lists them.
 
 use std::io;
 
@@ -8,10 +8,11 @@ use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
 use tertulia_store::SessionId;
 use tertulia_team::{
-    DriveError, Driver, EventSink, Pause, PermissionRequest, Question, SessionEvent, Why,
+    DriveError, Driver, EventSink, PauseReason, PermissionRequest, Question, SessionEvent,
+    StopReason,
 };
 
-use super::{Ended, Watcher};
+use super::{Ended, RunOutput};
 use crate::Streams;
 use crate::commands::sessions::write_record;
 use crate::error::{CliError, Result};
@@ -55,7 +56,7 @@ enum PauseRecord<'a> {
     Elsewhere,
     Closed,
     Interrupted,
-    // It did not come to a pause.
+    // The run did not reach a pause.
     Failed,
 }
 
@@ -87,7 +88,7 @@ impl<'a, 's> JsonLines<'a, 's> {
         Self { streams, failed: None }
     }
 
-    /// A line for every event, at once: whoever reads waits for it.
+    /// Writes and flushes a line, because the reader waits for it.
     fn write(&mut self, record: &EventRecord<'_>) {
         if self.failed.is_some() {
             return;
@@ -103,7 +104,7 @@ impl EventSink for JsonLines<'_, '_> {
     }
 }
 
-impl Watcher for JsonLines<'_, '_> {
+impl RunOutput for JsonLines<'_, '_> {
     fn remark(&mut self, _: &str) {}
 
     fn opened(&mut self, session: &SessionId, is_new: bool) {
@@ -114,7 +115,7 @@ impl Watcher for JsonLines<'_, '_> {
         self.write(&EventRecord::Note { text: text.to_owned(), entries: vec![entry] });
     }
 
-    fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError> {
+    fn drive(&mut self, driver: &mut Driver) -> Result<StopReason, DriveError> {
         driver.run(self)
     }
 
@@ -123,23 +124,23 @@ impl Watcher for JsonLines<'_, '_> {
     }
 }
 
-/// The last event: how the run ended, as the exit code and standard error tell it too.
+/// Writes the last event: the outcome, with the exit code and the error.
 pub(super) fn write_end(ended: &Result<Ended>, streams: &mut Streams<'_>) -> Result {
     let (pause, error) = match ended {
-        // There is nobody to write to.
+        // Standard output is closed.
         Err(CliError::ReaderDone | CliError::Output(_)) => return Ok(()),
         Err(error) => (PauseRecord::Failed, Some(error)),
         Ok(Ended { is_interrupted: true, outcome, .. }) => {
             (PauseRecord::Interrupted, outcome.as_ref().err())
         }
-        Ok(Ended { pause, outcome, .. }) => (PauseRecord::of(pause), outcome.as_ref().err()),
+        Ok(Ended { pause, outcome, .. }) => (PauseRecord::new(pause), outcome.as_ref().err()),
     };
     let exit_code = error.map_or(0, CliError::code);
     let error = error.map(ToString::to_string);
     write_last(EndRecord { pause, exit_code, error }, streams).map_err(CliError::output)
 }
 
-/// The only event of a run whose arguments are wrong.
+/// Writes the only event of a run with wrong arguments.
 pub(crate) fn write_wrong_usage(error: &str, streams: &mut Streams<'_>) -> io::Result<()> {
     let (pause, exit_code, error) = (PauseRecord::Failed, 2, Some(error.to_owned()));
     write_last(EndRecord { pause, exit_code, error }, streams)
@@ -159,12 +160,14 @@ impl<'a> From<&'a SessionEvent> for EventRecord<'a> {
             SessionEvent::TextEnd { turn, member } => Self::TextEnd { turn, member },
             SessionEvent::TextWithdrawn { turn, member } => Self::TextWithdrawn { turn, member },
             SessionEvent::Note(note) => Self::Note { text: note.to_string(), entries: note.ids() },
-            SessionEvent::Asked(question) => Self::Asked { question: QuestionRecord::of(question) },
+            SessionEvent::Asked(question) => {
+                Self::Asked { question: QuestionRecord::new(question) }
+            }
             SessionEvent::Refused(error) => {
                 Self::Note { text: error.to_string(), entries: Vec::new() }
             }
             SessionEvent::Permission { member, request, .. } => {
-                Self::Permission { member, request: RequestRecord::of(request) }
+                Self::Permission { member, request: RequestRecord::new(request) }
             }
             SessionEvent::Rested => Self::Rested,
         }
@@ -172,39 +175,41 @@ impl<'a> From<&'a SessionEvent> for EventRecord<'a> {
 }
 
 impl<'a> PauseRecord<'a> {
-    fn of(pause: &'a Pause) -> Self {
+    fn new(pause: &'a StopReason) -> Self {
         match pause {
-            Pause::Rested => Self::Rested,
-            Pause::Asked(question) => Self::Asked { question: QuestionRecord::of(question) },
-            Pause::PermissionNeeded { member, title } => Self::PermissionNeeded { member, title },
-            Pause::Elsewhere => Self::Elsewhere,
-            Pause::Closed => Self::Closed,
+            StopReason::Rested => Self::Rested,
+            StopReason::Asked(question) => Self::Asked { question: QuestionRecord::new(question) },
+            StopReason::PermissionNeeded { member, title } => {
+                Self::PermissionNeeded { member, title }
+            }
+            StopReason::Elsewhere => Self::Elsewhere,
+            StopReason::Closed => Self::Closed,
         }
     }
 }
 
 impl<'a> QuestionRecord<'a> {
-    fn of(question: &'a Question) -> Self {
+    fn new(question: &'a Question) -> Self {
         let Question { to, why } = question;
         let word = match why {
-            Why::Answer { .. } => "answer",
-            Why::LoopGuard { .. } => "loopGuard",
-            Why::PairLoop { .. } => "pairLoop",
-            Why::Spending { .. } => "spending",
-            Why::Unresolved { .. } => "unresolved",
-            Why::NobodyToAnswer { .. } => "nobodyToAnswer",
-            Why::WhoSpeaks { .. } => "whoSpeaks",
-            Why::Failed { .. } => "failed",
-            Why::Cancelled { .. } => "cancelled",
-            Why::Resumed { .. } => "resumed",
-            Why::Paused { .. } => "paused",
+            PauseReason::Answer { .. } => "answer",
+            PauseReason::LoopGuard { .. } => "loopGuard",
+            PauseReason::PairLoop { .. } => "pairLoop",
+            PauseReason::Spending { .. } => "spending",
+            PauseReason::Unresolved { .. } => "unresolved",
+            PauseReason::NobodyToAnswer { .. } => "nobodyToAnswer",
+            PauseReason::WhoSpeaks { .. } => "whoSpeaks",
+            PauseReason::Failed { .. } => "failed",
+            PauseReason::Cancelled { .. } => "cancelled",
+            PauseReason::Resumed { .. } => "resumed",
+            PauseReason::Paused { .. } => "paused",
         };
         Self { to: to.as_deref(), why: word, text: why.to_string(), entries: why.ids() }
     }
 }
 
 impl<'a> RequestRecord<'a> {
-    fn of(request: &'a PermissionRequest) -> Self {
+    fn new(request: &'a PermissionRequest) -> Self {
         let choices = request.choices.iter().map(|choice| ChoiceRecord {
             id: &choice.id,
             name: &choice.name,

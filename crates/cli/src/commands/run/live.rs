@@ -6,40 +6,40 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tertulia_chat::terminal::duration;
-use tertulia_chat::{Line, Look, PENDING_ROWS, Screen, Shown, Teller};
+use tertulia_chat::{DisplayNames, Line, Look, PENDING_ROWS, Presenter, Screen};
 use tertulia_session::{Entry, EntryId, TurnState};
-use tertulia_team::{DriveError, Driver, EventSink, Pause, SessionEvent};
+use tertulia_team::{DriveError, Driver, EventSink, SessionEvent, StopReason};
 
-use super::Watcher;
+use super::RunOutput;
 use crate::Streams;
 
-/// How often the status line moves.
+/// Interval of status line updates.
 const TICK: Duration = Duration::from_millis(100);
-/// How many of the members who are next are named.
+/// Number of queued members that are named.
 const NEXT_SHOWN: usize = 3;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// The terminal keeps its mode, so that Ctrl-C and the scroll bar work as everywhere.
-pub(super) struct Live<'a> {
+pub(super) struct LiveOutput<'a> {
     screen: Screen<'a>,
-    shown: &'a Shown,
-    teller: Teller,
+    names: &'a DisplayNames,
+    presenter: Presenter,
     queue: Vec<(EntryId, Box<str>)>,
     lines: Vec<Line>,
-    /// What lies below the lines.
+    /// The rows below the finished lines.
     below: Vec<Line>,
     failed: Option<io::Error>,
 }
 
-impl<'a> Live<'a> {
-    pub(super) fn new(streams: &'a mut Streams<'_>, shown: &'a Shown) -> Self {
+impl<'a> LiveOutput<'a> {
+    pub(super) fn new(streams: &'a mut Streams<'_>, names: &'a DisplayNames) -> Self {
         let screen = Screen::new(streams.stdout, streams.stdout_has_colour);
-        let teller = Teller::of_run(shown.clone(), Some(screen.size().1));
+        let presenter = Presenter::for_run(names.clone(), Some(screen.size().1));
         let (queue, lines, below) = (Vec::new(), Vec::new(), Vec::new());
-        Self { screen, shown, teller, queue, lines, below, failed: None }
+        Self { screen, names, presenter, queue, lines, below, failed: None }
     }
 
-    /// Keeps who waits.
+    /// Keeps track of the queue.
     fn follow(&mut self, entry: &Entry) {
         if let (Some(turn), Some(id)) = (entry.turn(), entry.turn_id()) {
             self.queue.retain(|(waiting, _)| waiting != id);
@@ -51,18 +51,18 @@ impl<'a> Live<'a> {
 
     fn draw(&mut self) {
         self.screen.measure();
-        self.teller.set_columns(self.screen.size().1);
-        let mut below = self.teller.pending(PENDING_ROWS);
+        self.presenter.set_columns(self.screen.size().1);
+        let mut below = self.presenter.pending(PENDING_ROWS);
         below.extend(self.status());
         self.show(below);
     }
 
-    /// Adds the lines, and draws anew what lies below them. Empty lines at the end wait until something follows.
+    /// Adds the lines, and redraws the rows below them. Empty lines at the end wait until something follows.
     fn show(&mut self, below: Vec<Line>) {
         let is_blank = |line: &Line| line.width() == 0;
         let count = self.lines.iter().rposition(|line| !is_blank(line)).map_or(0, |last| last + 1);
         if self.failed.is_some() {
-            // Nobody sees it any more.
+            // The terminal is gone.
             self.lines.clear();
             self.below.clear();
             return;
@@ -76,12 +76,12 @@ impl<'a> Live<'a> {
     }
 
     fn status(&self) -> Option<Line> {
-        let (name, is_stopping) = self.teller.running()?;
-        let time = self.teller.since()?.elapsed();
+        let (name, is_stopping) = self.presenter.running()?;
+        let time = self.presenter.since()?.elapsed();
         let picture = SPINNER.get((time.as_millis() / TICK.as_millis()) as usize % SPINNER.len());
         let mut text = format!(" · {}", duration(time));
         let next: Vec<&str> =
-            self.queue.iter().take(NEXT_SHOWN).map(|(_, member)| self.shown.name(member)).collect();
+            self.queue.iter().take(NEXT_SHOWN).map(|(_, member)| self.names.name(member)).collect();
         if is_stopping {
             text.push_str(" · stopping");
         } else if !next.is_empty() {
@@ -98,23 +98,23 @@ impl<'a> Live<'a> {
     }
 }
 
-impl EventSink for Live<'_> {
-    /// Takes in what has happened; it is shown with the next drawing.
+impl EventSink for LiveOutput<'_> {
+    /// Handles an event; the next drawing shows it.
     fn on_event(&mut self, event: SessionEvent) {
         if let SessionEvent::Stored(entry) = &event {
             self.follow(entry);
         }
-        self.lines.extend(self.teller.on_event(event, Instant::now()));
+        self.lines.extend(self.presenter.on_event(event, Instant::now()));
     }
 }
 
-impl Watcher for Live<'_> {
+impl RunOutput for LiveOutput<'_> {
     fn remark(&mut self, text: &str) {
-        self.lines.extend(self.teller.remark(text));
+        self.lines.extend(self.presenter.remark(text));
     }
 
-    /// Drives until nothing runs any more, and shows what happens meanwhile.
-    fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError> {
+    /// Runs until no turn is running, and shows the events meanwhile.
+    fn drive(&mut self, driver: &mut Driver) -> Result<StopReason, DriveError> {
         let waiting = driver.machine().waiting();
         self.queue = waiting.map(|one| (one.turn.clone(), one.member.into())).collect();
         let (mut sender, events) = mpsc::channel();
@@ -144,8 +144,8 @@ impl Watcher for Live<'_> {
     }
 }
 
-impl Drop for Live<'_> {
-    /// Also where an error ends the run: what has happened until then is shown, and the status line goes.
+impl Drop for LiveOutput<'_> {
+    /// Shows the remaining lines and removes the status line, also after an error.
     fn drop(&mut self) {
         self.finish();
     }

@@ -1,4 +1,4 @@
-//! `tertulia sessions export`: a session as a log, or its messages in a form that other programs read.
+//! `tertulia sessions export`: writes a session as a log, or its messages in another format.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,20 +16,24 @@ use tertulia_store::{Problem, Range, SessionId, SessionStore, StoreError, Stored
 use tertulia_team::is_partial;
 
 use super::show::{in_words, moment};
-use super::{counted, tell};
+use super::{counted, print_note};
 use crate::Streams;
 use crate::args::{ExportArgs, FileFormat};
 use crate::clock::LocalTime;
 use crate::error::{CliError, Result};
-use crate::store_place::StorePlace;
+use crate::store_location::StoreLocation;
 
 const DAMAGES_NAMED: u64 = 20;
-/// How much a document shows of what is no text: calls, results, thinking.
+/// Maximum width of non-text parts in a document: calls, results, thinking.
 const LINE_COLUMNS: usize = 100;
 
-pub(super) fn run(args: &ExportArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
-    let (store, session) = place.find(&args.session)?;
-    if args.output.as_ref().is_some_and(|path| place.holds(path)) {
+pub(super) fn run(
+    args: &ExportArgs,
+    location: &StoreLocation,
+    streams: &mut Streams<'_>,
+) -> Result {
+    let (store, session) = location.find(&args.session)?;
+    if args.output.as_ref().is_some_and(|path| location.holds(path)) {
         return Err(CliError::Usage("the target is the store itself; name another file"));
     }
     let local = LocalTime::new(streams.zone);
@@ -44,7 +48,7 @@ pub(super) fn run(args: &ExportArgs, place: &StorePlace, streams: &mut Streams<'
     let Export { target, notes, .. } = export;
     target.finish()?;
     for note in &notes {
-        tell(streams, note);
+        print_note(streams, note);
     }
     if damaged > 0 {
         let left_out = counted(damaged, "damaged entry was", "damaged entries were");
@@ -58,13 +62,13 @@ struct Export<'a> {
     session: &'a SessionId,
     local: LocalTime,
     target: Target<'a>,
-    /// The lines that the person sees at the end.
+    /// Notes to print at the end.
     notes: Vec<String>,
 }
 
 impl Export<'_> {
-    /// Writes all entries, page by page. One that is damaged is named and left out, so that the others can be
-    /// saved; says how many are.
+    /// Writes all entries, page by page. Skips damaged entries with a note, so that the others can be saved; returns
+    /// their number.
     fn write_log(&mut self) -> Result<u64> {
         let Self { store, session, target, notes, .. } = self;
         let last = store.info(session)?.entries;
@@ -79,15 +83,15 @@ impl Export<'_> {
                     }
                 }
                 Err(StoreError::SessionReadFailed {
-                    problem: Problem::Damaged { place, entry, reason },
+                    problem: Problem::Damaged { seq, entry, reason },
                     ..
-                }) if place > follow.seen() => {
+                }) if seq > follow.seen() => {
                     damaged += 1;
                     if damaged <= DAMAGES_NAMED {
                         let named = entry.map(|id| format!(" ({id})")).unwrap_or_default();
-                        notes.push(format!("entry {place}{named} is damaged: {reason}"));
+                        notes.push(format!("entry {seq}{named} is damaged: {reason}"));
                     }
-                    follow = store.follow(session, place)?;
+                    follow = store.follow(session, seq)?;
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -167,24 +171,27 @@ fn one_line(text: &str) -> String {
 
 fn note_left_out(branch: &Branch, elsewhere: u64, notes: &mut Vec<String>) {
     let rows = [
-        (branch.parts_left_out, "part that is no text", "parts that are no text"),
-        (branch.wordless, "message without words", "messages without words"),
+        (branch.parts_left_out, "non-text part", "non-text parts"),
+        (branch.wordless, "message without text", "messages without text"),
         (branch.hidden, "redacted entry", "redacted entries"),
-        (branch.silent, "entry that is no message", "entries that are no messages"),
+        (branch.silent, "entry that is not a message", "entries that are not messages"),
         (elsewhere, "entry of another branch", "entries of other branches"),
     ];
     let left_out = rows.into_iter().filter(|(count, ..)| *count > 0);
     let left_out = left_out.map(|(count, one, many)| counted(count, one, many));
     let left_out: Vec<String> = left_out.collect();
     if !left_out.is_empty() {
-        notes.push(format!("left out, since this form cannot hold it: {}", left_out.join(", ")));
+        notes.push(format!(
+            "omitted, because this format cannot represent it: {}",
+            left_out.join(", ")
+        ));
     }
 }
 
-/// An export under way. Dropped before its end, it leaves no file.
+/// The target of an export. If it is dropped before the end, it leaves no file.
 enum Target<'a> {
     Stream(&'a mut dyn Write),
-    /// A terminal, which nothing that an agent wrote may steer.
+    /// A terminal, where control characters are made visible.
     Terminal(&'a mut dyn Write),
     File(ExportFile),
 }

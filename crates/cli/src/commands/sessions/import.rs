@@ -1,5 +1,5 @@
-//! `tertulia sessions import`: a session from a file, entry by entry. It is seen once it is whole; if anything
-//! is wrong, nothing is left behind.
+//! `tertulia sessions import`: reads a session from a file, entry by entry. It becomes visible when it is complete; an
+//! error leaves nothing behind.
 
 use std::path::{Path, PathBuf};
 
@@ -9,26 +9,30 @@ use tertulia_operations::session_file::{Document, DocumentError, Form};
 use tertulia_operations::session_record::SessionRecord;
 use tertulia_store::{Import, NewSession, Problem, SessionId, SessionStore, StoreError};
 
-use super::{counted, tell, write_json};
+use super::{counted, print_note, write_json};
 use crate::Streams;
 use crate::args::{ImportArgs, SourceFormat};
 use crate::commands::files::{Source, name};
 use crate::error::{CliError, Result};
+use crate::load_team::project_here;
 use crate::progress::Progress;
-use crate::store_place::StorePlace;
-use crate::team_place::project_here;
+use crate::store_location::StoreLocation;
 
-pub(super) fn run(args: &ImportArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
+pub(super) fn run(
+    args: &ImportArgs,
+    location: &StoreLocation,
+    streams: &mut Streams<'_>,
+) -> Result {
     let id = args.id.as_deref().map(new_session_id).transpose()?;
     let is_watched = streams.stderr_is_terminal;
     let mut source = Source::open(&args.file, streams.stdin)?;
-    let store = place.open()?;
+    let store = location.open()?;
     if let Some(taken) = id.as_ref().filter(|id| store.has(id).unwrap_or_default()) {
         return Err(StoreError::SessionExists(taken.clone()).into());
     }
     let path = name(&args.file);
     let mut import = Import::begin(&store).map_err(|error| about_file(error.into(), &path))?;
-    // What is imported belongs to the project that it is imported in.
+    // The session belongs to the project where it is imported.
     import.set_project(Some(project_here()));
     let reading = Reading {
         path: path.clone(),
@@ -40,18 +44,20 @@ pub(super) fn run(args: &ImportArgs, place: &StorePlace, streams: &mut Streams<'
     let stored = reading.read(form(args.format), id, &store);
     let info = stored.map_err(|error| about_file(error, &path))?;
     drop(source);
-    // It is stored; only a search would have to wait.
+    // The session is stored; an error here only delays the next search.
     let mut progress = Progress::entries(is_watched, "Indexing");
     if let Err(error) = store.catch_up(|entries| progress.add(entries)) {
-        tell(streams, &format!("the search index is behind: {error}"));
+        print_note(streams, &format!("the search index is not up to date: {error}"));
     }
     drop(progress);
     if args.json {
         return write_json(streams, &SessionRecord::from(&info));
     }
     let entries = counted(info.entries, "entry", "entries");
-    let are = if info.entries == 1 { "is" } else { "are" };
-    tell(streams, &format!("{entries} of {} {are} session {}", path.display(), info.id));
+    print_note(
+        streams,
+        &format!("imported {entries} from {} as session {}", path.display(), info.id),
+    );
     writeln!(streams.stdout, "{}", info.id).map_err(CliError::output)
 }
 
@@ -64,8 +70,7 @@ fn form(format: SourceFormat) -> Option<Form> {
     }
 }
 
-/// What is wrong with an entry is wrong with the file; the session that was being made has no name yet, so
-/// where there is no room for it the file is named, too.
+/// Reports an error with an entry, or a full disk, as an error with the file: the new session has no ID yet.
 fn about_file(error: CliError, path: &Path) -> CliError {
     match error {
         CliError::Store(StoreError::SessionWriteFailed { problem, .. })
@@ -103,7 +108,7 @@ impl Reading<'_> {
         let (number, first) = self.first_line()?;
         let form = match form {
             Some(form) => Some(form),
-            None => Form::of(&first).transpose().map_err(|error| self.no_session(error))?,
+            None => Form::detect(&first).transpose().map_err(|error| self.no_session(error))?,
         };
         let id = if form == Some(Form::Log) {
             self.read_log(Line { number, text: Ok(&first) })?;
@@ -157,7 +162,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// All lines as one text. Blank lines, which were skipped, are put back: errors name the right line.
+    /// Returns all lines as one text. Skipped blank lines are restored, so that errors name the right line.
     fn whole_text(&mut self, mut number: u64, first: String) -> Result<String> {
         let mut text = "\n".repeat(usize::try_from(number - 1).unwrap_or_default().min(1 << 16));
         text.push_str(&first);
@@ -187,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_told_of_the_file_and_not_of_a_session_that_nobody_named() {
+    fn a_full_disk_is_reported_for_the_file_and_not_for_a_session_that_nobody_named() {
         let session = "importing:65cf0ede:986c".parse::<SessionId>().ok();
         let (outcome, problem) = (Outcome::NotStored, Problem::DiskFull);
         let error = StoreError::SessionWriteFailed { session, outcome, problem };

@@ -8,23 +8,23 @@ use tertulia_operations::session_record::SessionRecord;
 use tertulia_session::Timestamp;
 use tertulia_store::{ListFilter, ProjectScope, SessionInfo, SessionStore, now_millis};
 
-use super::{open_or_tell, tell, write_json};
+use super::{open_or_note, print_note, write_json};
 use crate::Streams;
 use crate::args::ListArgs;
 use crate::clock::LocalTime;
 use crate::commands::drawing::{Paint, padded};
 use crate::error::{CliError, Result};
-use crate::store_place::StorePlace;
-use crate::team_place::project_here;
+use crate::load_team::project_here;
+use crate::store_location::StoreLocation;
 
 const TITLE_COLUMNS: usize = 48;
 const CHANGED_COLUMNS: usize = 16;
 const PROJECT_COLUMNS: usize = 40;
 
-pub(super) fn list(args: &ListArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
-    let Some(store) = open_or_tell(place, streams)? else { return Ok(()) };
+pub(super) fn list(args: &ListArgs, location: &StoreLocation, streams: &mut Streams<'_>) -> Result {
+    let Some(store) = open_or_note(location, streams)? else { return Ok(()) };
     let (now, local) = (now_millis(), LocalTime::new(streams.zone));
-    // One more than is shown, to know whether there are more.
+    // One more than shown, to know whether there are more.
     let limit = Some(args.limit).filter(|limit| *limit > 0);
     let filter = ListFilter {
         id_prefix: args.prefix.clone(),
@@ -47,23 +47,23 @@ pub(super) fn list(args: &ListArgs, place: &StorePlace, streams: &mut Streams<'_
             false if store.count(&ListFilter::default())? == 0 => "there are no sessions yet",
             false => "there are no sessions of this project yet",
         };
-        tell(streams, line);
+        print_note(streams, line);
     } else {
         let paint = Paint::new(streams.stdout_has_colour);
         let written = write(streams.stdout, &sessions, args.all, (now, &local), &paint);
         written.map_err(CliError::output)?;
     }
     if is_more {
-        tell(streams, "more results available; use --limit (0 = all)");
+        print_note(streams, "more results available; use --limit (0 = all)");
     }
     tell_others(&store, &filter, streams)
 }
 
 pub(super) fn scope(all: bool) -> ProjectScope {
-    if all { ProjectScope::All } else { ProjectScope::Of(project_here()) }
+    if all { ProjectScope::All } else { ProjectScope::Project(project_here()) }
 }
 
-/// Says how many sessions of other projects a filter would show.
+/// Prints how many sessions of other projects match the filter.
 fn tell_others(store: &SessionStore, filter: &ListFilter, streams: &mut Streams<'_>) -> Result {
     if filter.project == ProjectScope::All {
         return Ok(());
@@ -72,12 +72,15 @@ fn tell_others(store: &SessionStore, filter: &ListFilter, streams: &mut Streams<
     let all = ListFilter { project: ProjectScope::All, ..own.clone() };
     let others = store.count(&all)?.saturating_sub(store.count(&own)?);
     if others > 0 {
-        tell(streams, &format!("{} more in other projects; --all shows them", grouped(others)));
+        print_note(
+            streams,
+            &format!("{} more in other projects; --all shows them", grouped(others)),
+        );
     }
     Ok(())
 }
 
-/// Writes one line per session; with the project that it belongs to where several are listed.
+/// Writes one line per session; with its project if all projects are listed.
 fn write(
     out: &mut dyn Write,
     sessions: &[SessionInfo],
@@ -88,8 +91,8 @@ fn write(
     let widest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or_default();
     let ids = widest(&mut sessions.iter().map(|info| short_session(&info.id).len()));
     let ids = ids.max("session".len());
-    let places: Vec<String> = sessions.iter().map(project_shown).collect();
-    let projects = widest(&mut places.iter().map(|place| place.chars().count()));
+    let shown: Vec<String> = sessions.iter().map(project_shown).collect();
+    let projects = widest(&mut shown.iter().map(|project| project.chars().count()));
     let projects = projects.max("project".len());
     let row = |id: &str, entries: &str, changed: &str, project: &str, title: &str| {
         let project = if all { padded(project, projects) + "  " } else { String::new() };
@@ -98,17 +101,17 @@ fn write(
     };
     let titles = row("session", "entries", "changed", "project", "title");
     writeln!(out, "{}", paint.faint(&titles))?;
-    for (info, place) in sessions.iter().zip(&places) {
+    for (info, project) in sessions.iter().zip(&shown) {
         let title = info.title.as_deref().map(|title| excerpt(title, TITLE_COLUMNS));
         let title = title.unwrap_or_else(|| paint.faint("–"));
         let changed = since(&info.updated_at, now, local);
         let (id, entries) = (short_session(&info.id), grouped(info.entries));
-        writeln!(out, "{}", row(id, &entries, &changed, place, &title))?;
+        writeln!(out, "{}", row(id, &entries, &changed, project, &title))?;
     }
     Ok(())
 }
 
-/// The project of a session; the end of a long path, which tells most.
+/// Returns the project of a session; only the end of a long path.
 fn project_shown(info: &SessionInfo) -> String {
     let project = one_line(info.project.as_deref().unwrap_or("–"));
     let length = project.chars().count();
@@ -119,7 +122,7 @@ fn project_shown(info: &SessionInfo) -> String {
     format!("…{end}")
 }
 
-/// How long ago, in words; a date once it is over a month.
+/// Returns how long ago something was, or a date after a month.
 fn since(moment: &Timestamp, now: i64, local: &LocalTime) -> String {
     let seconds = now.saturating_sub(moment.millis()) / 1000;
     let ago =
@@ -143,12 +146,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_long_ago_is_told_in_words_and_then_as_a_date() {
+    fn how_long_ago_is_reported_in_words_and_then_as_a_date() {
         let now = 1_769_860_800_000;
         let utc = LocalTime::new(crate::Zone::Utc);
-        let told = |seconds: i64| since(&Timestamp::from_millis(now - seconds * 1000), now, &utc);
+        let reported =
+            |seconds: i64| since(&Timestamp::from_millis(now - seconds * 1000), now, &utc);
         assert_eq!(
-            [-5, 0, 59, 60, 7200, 86_400, 2_592_000].map(told),
+            [-5, 0, 59, 60, 7200, 86_400, 2_592_000].map(reported),
             [
                 "in the future",
                 "just now",

@@ -1,4 +1,4 @@
-//! `tertulia sessions redact`: removes an entry's text, or a text wherever it is, and says what is left.
+//! `tertulia sessions redact`: removes an entry's text, or a text wherever it is, and reports what remains.
 
 use std::io::Read;
 
@@ -7,31 +7,35 @@ use tertulia_chat::terminal::visible;
 use tertulia_operations::names::find_stored_entry;
 use tertulia_operations::session_record::AppendedRecord;
 use tertulia_session::{Entry, EntryId, EntryKind, PartKind};
-use tertulia_store::{EntryPlace, Redacted, SessionId, SessionStore, StoredEntry};
+use tertulia_store::{EntryLocation, Redacted, SessionId, SessionStore, StoredEntry};
 
-use super::left::Left;
-use super::{counted, tell, write_json, write_line};
+use super::leftovers::Leftovers;
+use super::{counted, print_note, write_json, write_line};
 use crate::Streams;
 use crate::args::RedactArgs;
 use crate::commands::said_by;
 use crate::error::{CliError, Result};
-use crate::store_place::{StorePlace, find_here};
+use crate::store_location::{StoreLocation, find_here};
 
 const REDACTED_DIGITS_MIN: usize = 4;
-/// A shorter text is in many entries by chance.
+/// Shorter texts match many entries by chance.
 const SAME_CHARACTERS_MIN: usize = 6;
 const LISTED_MAX: usize = 10;
 const TEXT_BYTES_MAX: u64 = 1 << 20;
 
-pub(super) fn run(args: &RedactArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
+pub(super) fn run(
+    args: &RedactArgs,
+    location: &StoreLocation,
+    streams: &mut Streams<'_>,
+) -> Result {
     match (&args.text, &args.session, &args.entry) {
         (Some(text), ..) => {
             let text = wanted_text(text, args.yes, streams)?;
-            Redact { args, place, store: place.need()?, streams }.by_text(&text)
+            Redact { args, location, store: location.open_required()?, streams }.by_text(&text)
         }
         (None, Some(session), Some(entry)) => {
-            let (store, session) = place.find(session)?;
-            Redact { args, place, store, streams }.one_entry(session, entry)
+            let (store, session) = location.find(session)?;
+            Redact { args, location, store, streams }.one_entry(session, entry)
         }
         (None, ..) => Err(CliError::Usage("name a session and an entry, or use --text")),
     }
@@ -41,7 +45,7 @@ type Found = (SessionId, StoredEntry);
 
 struct Redact<'a, 's> {
     args: &'a RedactArgs,
-    place: &'a StorePlace,
+    location: &'a StoreLocation,
     store: SessionStore,
     streams: &'a mut Streams<'s>,
 }
@@ -49,7 +53,7 @@ struct Redact<'a, 's> {
 struct Done {
     session: Option<SessionId>,
     first: Redacted,
-    left: Left,
+    leftovers: Leftovers,
     /// Entries with the same text that were not redacted.
     same: Vec<Found>,
 }
@@ -57,62 +61,62 @@ struct Done {
 impl Redact<'_, '_> {
     fn one_entry(&mut self, session: SessionId, entry: &str) -> Result {
         let entry = entry_to_redact(&self.store, &session, entry)?;
-        // A damaged entry has no words that could be looked for.
+        // The text of a damaged entry cannot be searched for.
         let words = self.store.entry(&session, &entry).map(|stored| words_of(&stored.entry));
         let words = words.unwrap_or_default();
-        let target = EntryPlace { session: session.clone(), entry: entry.clone() };
-        let mut left = Left::default();
-        // First, so that whoever is interrupted can do it again: afterwards nobody knows the words any more.
-        left.forget_lines(&words);
-        left.remove_copies(&self.store)?;
-        let mut redacted = self.redact(&[target], &mut left)?;
+        let target = EntryLocation { session: session.clone(), entry: entry.clone() };
+        let mut leftovers = Leftovers::default();
+        // First, so that an interrupted redaction can be repeated: afterwards the text is gone.
+        leftovers.forget_lines(&words);
+        leftovers.remove_copies(&self.store)?;
+        let mut redacted = self.redact(&[target], &mut leftovers)?;
         let news = match redacted.appended.appended_count {
             0 => "was redacted before",
-            _ => "is redacted, and its text purged from the store",
+            _ => "is redacted; its text was removed from the store",
         };
         self.news(&format!("{entry} of {session} {news}"));
-        let others = redacted.purged.iter().filter(|place| place.entry != entry);
-        let others: Vec<EntryPlace> = others.cloned().collect();
+        let others = redacted.purged.iter().filter(|location| location.entry != entry);
+        let others: Vec<EntryLocation> = others.cloned().collect();
         if !others.is_empty() {
-            self.news(&format!("so are entries that were made from it: {}", placed(&others)));
+            self.news(&format!("entries derived from it were redacted too: {}", located(&others)));
         }
         let mut same = same_text(&self.store, &words)?;
         if !same.is_empty() && (self.args.yes || self.is_agreed(&same)?) {
-            let more = self.redact(&places(&same), &mut left)?;
-            self.news(&format!("the same text was redacted in {}", placed(&more.purged)));
+            let more = self.redact(&locations_of(&same), &mut leftovers)?;
+            self.news(&format!("the same text was redacted in {}", located(&more.purged)));
             redacted.purged.extend(more.purged);
             redacted.guessable.extend(more.guessable);
             same.clear();
         }
-        self.finish(&Done { session: Some(session), first: redacted, left, same })
+        self.finish(&Done { session: Some(session), first: redacted, leftovers, same })
     }
 
     fn by_text(&mut self, text: &str) -> Result {
         let session = self.args.session.as_deref();
         let session = session.map(|given| find_here(&self.store, given)).transpose()?;
-        // What killed imports left holds text that no search finds.
+        // Interrupted imports may have left the text where no search finds it.
         self.store.delete_left_behind()?;
         let found = self.store.entries_with_text(text, session.as_ref())?;
         if !self.args.yes && !found.is_empty() {
             self.list(&found);
             let entries = counted(found.len() as u64, "entry", "entries");
-            if !self.streams.agree(&format!("Redact {entries} for good? [y/N] "))? {
+            if !self.streams.confirm(&format!("Redact {entries} for good? [y/N] "))? {
                 return Err(CliError::Failed("nothing was redacted".to_owned()));
             }
         }
-        let mut left = Left::default();
-        left.forget_text(text);
-        left.remove_copies(&self.store)?;
-        let first = self.redact(&places(&found), &mut left)?;
+        let mut leftovers = Leftovers::default();
+        leftovers.forget_text(text);
+        leftovers.remove_copies(&self.store)?;
+        let first = self.redact(&locations_of(&found), &mut leftovers)?;
         if found.is_empty() {
             self.news("no entry holds this text");
         } else {
             let entries = counted(first.purged.len() as u64, "entry", "entries");
             let its = if first.purged.len() == 1 { "its" } else { "their" };
-            self.news(&format!("{entries} redacted, and {its} text purged from the store"));
+            self.news(&format!("{entries} redacted; {its} text was removed from the store"));
         }
         if !self.args.json {
-            // An id is no entry, and cannot be redacted.
+            // An ID is not an entry and cannot be redacted.
             for id in self.store.ids()?.iter().filter(|id| id.as_str().contains(text)) {
                 self.news(&format!(
                     "still in the ID of session {id}; delete the session to remove it"
@@ -123,19 +127,19 @@ impl Redact<'_, '_> {
             Some(_) => self.store.entries_with_text(text, None)?,
             None => Vec::new(),
         };
-        self.finish(&Done { session, first, left, same })
+        self.finish(&Done { session, first, leftovers, same })
     }
 
-    fn redact(&self, places: &[EntryPlace], left: &mut Left) -> Result<Redacted> {
-        let redacted = self.store.redact_all(places, self.args.reason.as_deref())?;
-        left.remains.clone_from(&redacted.remains);
+    fn redact(&self, locations: &[EntryLocation], leftovers: &mut Leftovers) -> Result<Redacted> {
+        let redacted = self.store.redact_all(locations, self.args.reason.as_deref())?;
+        leftovers.remains.clone_from(&redacted.remains);
         Ok(redacted)
     }
 
-    /// Tells the person what was done; programs are told at the end.
+    /// Prints a note, unless `--json` prints a record at the end.
     fn news(&mut self, line: &str) {
         if !self.args.json {
-            tell(self.streams, line);
+            print_note(self.streams, line);
         }
     }
 
@@ -143,7 +147,7 @@ impl Redact<'_, '_> {
         let appended = AppendedRecord::new(done.session.as_ref(), &done.first.appended);
         let last = appended.last_appended_entry_id.unwrap_or_default();
         if self.args.json {
-            let mut record = done.left.to_json(self.place);
+            let mut record = done.leftovers.to_json(self.location);
             let last_appended_entry_id = Some(last);
             let appended = AppendedRecord { last_appended_entry_id, ..appended };
             if done.session.is_some()
@@ -153,7 +157,7 @@ impl Redact<'_, '_> {
             }
             record.insert("purged".to_owned(), listed(&done.first.purged));
             record.insert("guessable".to_owned(), listed(&done.first.guessable));
-            record.insert("sameText".to_owned(), listed(&places(&done.same)));
+            record.insert("sameText".to_owned(), listed(&locations_of(&done.same)));
             return write_json(self.streams, &record);
         }
         if !done.first.guessable.is_empty() {
@@ -169,11 +173,11 @@ impl Redact<'_, '_> {
             }
             self.tell_more(done.same.len());
         }
-        done.left.tell(self.place, self.streams);
+        done.leftovers.print(self.location, self.streams);
         if last.is_empty() { Ok(()) } else { write_line(self.streams, last) }
     }
 
-    /// Asks whether entries with the same text are to be redacted too; `false` where nobody can be asked.
+    /// Asks whether to redact entries with the same text too; `false` without a terminal.
     fn is_agreed(&mut self, same: &[Found]) -> Result<bool> {
         if self.args.json || !self.streams.stdin_is_terminal {
             return Ok(false);
@@ -181,46 +185,47 @@ impl Redact<'_, '_> {
         self.list(same);
         let entries = counted(same.len() as u64, "other entry", "other entries");
         let question = format!("The same text is in {entries}. Redact it there too? [y/N] ");
-        self.streams.agree(&question)
+        self.streams.confirm(&question)
     }
 
-    /// Where entries are and who said them, without their text.
+    /// Lists entries with their speakers, without their text.
     fn list(&mut self, found: &[Found]) {
         for (session, stored) in found.iter().take(LISTED_MAX) {
             let who = said_by(&stored.entry).map(|who| format!(" by {who}")).unwrap_or_default();
             let kind = stored.entry.kind.type_name();
-            tell(self.streams, &format!("{session} {}: {kind}{who}", stored.entry.id));
+            print_note(self.streams, &format!("{session} {}: {kind}{who}", stored.entry.id));
         }
         self.tell_more(found.len());
     }
 
     fn tell_more(&mut self, count: usize) {
         if count > LISTED_MAX {
-            tell(self.streams, &format!("and {} more", count - LISTED_MAX));
+            print_note(self.streams, &format!("and {} more", count - LISTED_MAX));
         }
     }
 }
 
-fn listed(places: &[EntryPlace]) -> Value {
-    let one = |place: &EntryPlace| json!({ "sessionId": place.session.as_str(), "entryId": place.entry.as_str() });
-    places.iter().map(one).collect()
+fn listed(locations: &[EntryLocation]) -> Value {
+    let one = |location: &EntryLocation| json!({ "sessionId": location.session.as_str(), "entryId": location.entry.as_str() });
+    locations.iter().map(one).collect()
 }
 
-fn named(places: &[EntryPlace]) -> String {
-    let names = places.iter().take(LISTED_MAX).map(|place| place.entry.as_str());
+fn named(locations: &[EntryLocation]) -> String {
+    let names = locations.iter().take(LISTED_MAX).map(|location| location.entry.as_str());
     let names = names.collect::<Vec<_>>().join(", ");
-    match places.len().saturating_sub(LISTED_MAX) {
+    match locations.len().saturating_sub(LISTED_MAX) {
         0 => names,
         more => format!("{names} and {more} more"),
     }
 }
 
-/// The entries with their sessions, which may be of other projects.
-fn placed(places: &[EntryPlace]) -> String {
-    let one = |place: &EntryPlace| format!("{} of {}", place.entry.as_str(), place.session);
-    let mut names: Vec<String> = places.iter().take(LISTED_MAX).map(one).collect();
-    if places.len() > LISTED_MAX {
-        names.push(format!("{} more", places.len() - LISTED_MAX));
+/// Formats entries with their sessions, which may belong to other projects.
+fn located(locations: &[EntryLocation]) -> String {
+    let one =
+        |location: &EntryLocation| format!("{} of {}", location.entry.as_str(), location.session);
+    let mut names: Vec<String> = locations.iter().take(LISTED_MAX).map(one).collect();
+    if locations.len() > LISTED_MAX {
+        names.push(format!("{} more", locations.len() - LISTED_MAX));
     }
     names.join(", ")
 }
@@ -238,12 +243,12 @@ fn same_text(store: &SessionStore, words: &[String]) -> Result<Vec<Found>> {
     Ok(same)
 }
 
-fn places(found: &[Found]) -> Vec<EntryPlace> {
-    let place = |(session, stored): &Found| {
+fn locations_of(found: &[Found]) -> Vec<EntryLocation> {
+    let location = |(session, stored): &Found| {
         let (session, entry) = (session.clone(), stored.entry.id.clone());
-        EntryPlace { session, entry }
+        EntryLocation { session, entry }
     };
-    found.iter().map(place).collect()
+    found.iter().map(location).collect()
 }
 
 fn words_of(entry: &Entry) -> Vec<String> {
@@ -289,7 +294,7 @@ fn wanted_text(given: &str, yes: bool, streams: &mut Streams<'_>) -> Result<Stri
     }
 }
 
-/// The entry that is meant. What is purged never comes back, so a digit or two that fit by chance do not do.
+/// Finds the entry. Redaction cannot be undone, so a very short prefix is refused.
 fn entry_to_redact(store: &SessionStore, session: &SessionId, given: &str) -> Result<EntryId> {
     let entry = find_stored_entry(store, session, given)?;
     let digits = given.strip_prefix("e-").unwrap_or(given).chars().count();

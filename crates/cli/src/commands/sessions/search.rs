@@ -1,4 +1,4 @@
-//! `tertulia sessions search`: what was said, best first, and with `--explain` why.
+//! `tertulia sessions search`: finds entries, best match first; `--explain` shows the scores.
 
 use std::io::{self, Write};
 
@@ -8,26 +8,30 @@ use tertulia_operations::session_record::{HitRecord, term_kind_word};
 use tertulia_store::{Hit, ProjectScope, SearchQuery, SessionStore, Snippet, now_millis};
 
 use super::list::{one_line, scope};
-use super::{open_or_tell, tell, write_json};
+use super::{open_or_note, print_note, write_json};
 use crate::Streams;
 use crate::args::SearchArgs;
 use crate::clock::LocalTime;
 use crate::commands::drawing::{Paint, padded};
 use crate::error::{CliError, Result};
 use crate::progress::Progress;
-use crate::store_place::{StorePlace, find_here};
+use crate::store_location::{StoreLocation, find_here};
 
-/// How much of a word is shown.
+/// Maximum width of a word.
 const WORD_COLUMNS: usize = 32;
 
-pub(super) fn search(args: &SearchArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
-    let Some(store) = open_or_tell(place, streams)? else { return Ok(()) };
+pub(super) fn search(
+    args: &SearchArgs,
+    location: &StoreLocation,
+    streams: &mut Streams<'_>,
+) -> Result {
+    let Some(store) = open_or_note(location, streams)? else { return Ok(()) };
     let (now, local) = (now_millis(), LocalTime::new(streams.zone));
     let session = args.session.as_deref();
     let session = session.map(|given| find_here(&store, given)).transpose()?;
     let query = SearchQuery {
         text: args.query.clone(),
-        // Whoever names a session means it, whatever project it belongs to.
+        // A session given by name is searched whatever project it belongs to.
         project: scope(args.all || session.is_some()),
         session,
         speaker: args.speaker.clone(),
@@ -41,7 +45,7 @@ pub(super) fn search(args: &SearchArgs, place: &StorePlace, streams: &mut Stream
         return Err(CliError::Usage("the query has no word to look for; write letters or digits"));
     }
     let mut progress = Progress::entries(streams.stderr_is_terminal, "Indexing");
-    // An error that matters is one of the search too, which catches up by itself.
+    // The search catches up itself and reports the same error.
     let _ = store.catch_up(|entries| progress.add(entries));
     drop(progress);
     let result = store.search(&query)?;
@@ -56,7 +60,7 @@ pub(super) fn search(args: &SearchArgs, place: &StorePlace, streams: &mut Stream
     } else {
         let paint = Paint::new(streams.stdout_has_colour);
         for hit in &result.hits {
-            // An empty piece of the head is left out.
+            // An empty piece of the heading is left out.
             let project = if args.all { project_of(&store, hit) } else { String::new() };
             write_hit(streams.stdout, hit, project, &local, &paint).map_err(CliError::output)?;
             if args.explain {
@@ -65,32 +69,35 @@ pub(super) fn search(args: &SearchArgs, place: &StorePlace, streams: &mut Stream
         }
     }
     if result.is_partial {
-        tell(streams, "no entry has all words; these have the most telling ones");
+        print_note(streams, "no entry has all words; showing the best partial matches");
     }
     if args.explain && !result.ignored.is_empty() {
         let words = one_line(&result.ignored.join(", "));
-        tell(streams, &format!("common words that count for nothing: {words}"));
+        print_note(streams, &format!("ignored common words: {words}"));
     }
     let has_others = query.project != ProjectScope::All && has_others(&store, &query)?;
     if result.hits.is_empty() {
-        tell(streams, "no matches; use word* for prefixes");
+        print_note(streams, "no matches; use word* for prefixes");
     }
     if has_others {
-        tell(streams, "there are matches in other projects; --all shows them");
+        print_note(streams, "there are matches in other projects; --all shows them");
     }
     if result.more {
-        tell(streams, "only the newest of very many were compared; say more to find others");
+        print_note(
+            streams,
+            "too many matches, so only the newest were compared; use more words to narrow the search",
+        );
     }
     Ok(())
 }
 
-/// Whether the same query finds something in sessions of other projects, or of none.
+/// Returns whether the query also matches sessions of other projects, or of none.
 fn has_others(store: &SessionStore, query: &SearchQuery) -> Result<bool> {
     let query =
         SearchQuery { project: ProjectScope::All, limit: Some(usize::MAX), ..query.clone() };
     let scope = scope(false);
     for hit in store.search(&query)?.hits {
-        if !scope.takes(store.project(&hit.session)?.as_deref()) {
+        if !scope.matches(store.project(&hit.session)?.as_deref()) {
             return Ok(true);
         }
     }
@@ -119,7 +126,7 @@ fn write_hit(
     writeln!(out, "  {}", marked(&hit.snippet, paint))
 }
 
-/// The score of a hit and the words that brought it, one line each.
+/// Writes the score of a hit and its matching words, one line each.
 fn write_matches(out: &mut dyn Write, hit: &Hit) -> io::Result<()> {
     writeln!(out, "  score {}", grouped(hit.score))?;
     let words = hit.matches.iter().map(|one| match one.asked == one.found {
@@ -161,7 +168,7 @@ fn marked(snippet: &Snippet, paint: &Paint) -> String {
     let mut shown = String::from(if snippet.cut_before { "…" } else { "" });
     let mut at = 0;
     for mark in &snippet.marks {
-        // Marks come in order and between characters; one that does not is passed over.
+        // Marks are in order and on character boundaries; others are skipped.
         let (Some(before), Some(found)) = (text.get(at..mark.start), text.get(mark.clone())) else {
             continue;
         };

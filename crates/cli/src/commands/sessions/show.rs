@@ -1,4 +1,4 @@
-//! `tertulia sessions show`: what was said, as a transcript or as records, and what is said from now on.
+//! `tertulia sessions show`: prints a session as a transcript or as records, and follows it.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -17,33 +17,33 @@ use tertulia_session::{
 use tertulia_store::{Range, Seq, SessionId, SessionStore, StoredEntry};
 use tertulia_team::is_partial;
 
-use super::{tell, write_json};
+use super::{print_note, write_json};
 use crate::Streams;
 use crate::args::ShowArgs;
 use crate::clock::LocalTime;
 use crate::commands::drawing::Paint;
 use crate::error::{CliError, Result};
-use crate::store_place::StorePlace;
-use crate::team_place::project_here;
+use crate::load_team::project_here;
+use crate::store_location::StoreLocation;
 
 const WAIT: Duration = Duration::from_secs(60);
-/// How many entries are read first for each one that is to be shown.
+/// Number of entries read at first for each one to show.
 const GROWTH: usize = 4;
 const NAME_COLUMNS: usize = 40;
 const ID_COLUMNS: usize = 80;
-/// How much is shown of what is no text: calls, results, thinking, settings.
+/// Maximum width of non-text content: calls, results, thinking, settings.
 const LINE_COLUMNS: usize = 88;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum View {
     Messages,
-    /// What happened, without the bookkeeping.
-    Talk,
+    /// Everything but bookkeeping.
+    Conversation,
     All,
 }
 
-pub(super) fn run(args: &ShowArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
-    let store = place.need()?;
+pub(super) fn run(args: &ShowArgs, location: &StoreLocation, streams: &mut Streams<'_>) -> Result {
+    let store = location.open_required()?;
     let project = project_here();
     let latest = Latest::OfProject(&project);
     let session = find_session_or_latest(&store, args.session.as_deref(), latest)?;
@@ -52,31 +52,31 @@ pub(super) fn run(args: &ShowArgs, place: &StorePlace, streams: &mut Streams<'_>
     let branch = args.branch.as_ref().map(entry).transpose()?;
     let info = store.info(&session)?;
     if let Some(line) = elsewhere(&store, &session, &project)? {
-        tell(streams, &line);
+        print_note(streams, &line);
     }
     if args.session.is_none() {
         let title = info.title.as_deref().map(|title| format!(" · {title}"));
-        tell(streams, &format!("session {session}{}", title.unwrap_or_default()));
+        print_note(streams, &format!("session {session}{}", title.unwrap_or_default()));
     }
     let paint = Paint::new(streams.stdout_has_colour);
     let local = LocalTime::new(streams.zone);
     let transcript = Transcript { paint, local, day: String::new() };
-    let (store, session, view) = (&store, &session, View::of(args));
+    let (store, session, view) = (&store, &session, View::new(args));
     let mut shown =
-        Shown { args, store, session, from, branch, view, transcript, streams, count: 0 };
+        EntryPrinter { args, store, session, from, branch, view, transcript, streams, count: 0 };
     let seen = shown.write_stored()?.max(info.entries);
     if shown.count == 0 && !args.json && !args.follow {
-        tell(shown.streams, "nothing to show; --all also shows the bookkeeping");
+        print_note(shown.streams, "nothing to show; --all also shows the bookkeeping");
     }
     if args.follow { shown.follow(seen) } else { Ok(()) }
 }
 
 impl View {
-    fn of(args: &ShowArgs) -> Self {
+    fn new(args: &ShowArgs) -> Self {
         match (args.messages, args.all || args.json) {
             (true, _) => Self::Messages,
             (false, true) => Self::All,
-            (false, false) => Self::Talk,
+            (false, false) => Self::Conversation,
         }
     }
 
@@ -84,12 +84,12 @@ impl View {
         match self {
             Self::All => true,
             Self::Messages => entry.message().is_some(),
-            Self::Talk => !is_bookkeeping(entry),
+            Self::Conversation => !is_bookkeeping(entry),
         }
     }
 }
 
-/// What only says how a turn came about, what it cost, or how the session was set up.
+/// Returns whether an entry only records a turn's state, its cost, or the session's setup.
 fn is_bookkeeping(entry: &Entry) -> bool {
     match &entry.kind {
         EntryKind::SessionHeader(_)
@@ -108,7 +108,7 @@ fn is_bookkeeping(entry: &Entry) -> bool {
     }
 }
 
-struct Shown<'a, 's> {
+struct EntryPrinter<'a, 's> {
     args: &'a ShowArgs,
     store: &'a SessionStore,
     session: &'a SessionId,
@@ -120,8 +120,8 @@ struct Shown<'a, 's> {
     count: usize,
 }
 
-impl Shown<'_, '_> {
-    /// The newest entries of what is wanted, at most so many.
+impl EntryPrinter<'_, '_> {
+    /// Returns the range of the newest entries to read.
     fn range(&self, limit: Option<usize>) -> Range {
         match (&self.branch, &self.from, limit) {
             (Some(branch), _, limit) => Range::Branch { tail: Some(branch.clone()), limit },
@@ -131,7 +131,7 @@ impl Shown<'_, '_> {
         }
     }
 
-    /// Writes what is stored; says how far it came.
+    /// Writes the stored entries; returns the last position.
     fn write_stored(&mut self) -> Result<Seq> {
         let mut seen = 0;
         if let (Some(count), true) = (self.args.tail, self.view != View::All) {
@@ -149,7 +149,7 @@ impl Shown<'_, '_> {
         Ok(seen)
     }
 
-    /// The newest entries that are shown, at most so many. Read in growing steps from the end.
+    /// Returns the newest entries to show. Reads from the end in growing steps.
     fn newest(&self, count: usize) -> Result<Vec<StoredEntry>> {
         let mut limit = count.saturating_mul(GROWTH);
         loop {
@@ -165,7 +165,7 @@ impl Shown<'_, '_> {
         }
     }
 
-    /// Writes what is appended from now on. Ends when the reader has enough, or the session is gone.
+    /// Writes new entries as they arrive. Ends when the reader closes the pipe, or the session is deleted.
     fn follow(&mut self, seen: Seq) -> Result {
         let mut follow = self.store.follow(self.session, seen)?;
         loop {
@@ -229,7 +229,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// What an entry that is no message says, on one line.
+    /// Describes an entry that is not a message, on one line.
     fn said(&self, entry: &Entry) -> String {
         let said = match &entry.kind {
             EntryKind::Purged(purged) => {
@@ -254,7 +254,7 @@ impl Transcript {
             EntryKind::Turn(turn) => format!("· turn of {}: {}", turn.member, turn.state.as_str()),
             EntryKind::Usage(usage) => usage_in_words(usage),
             EntryKind::TurnEvent(event) => match &event.activity {
-                // That is no failure of the agent's.
+                // The agent did not fail.
                 TurnActivity::Failed { class, .. } if **class == *"cancelled" => {
                     format!("· {}: ended, since its turn was cancelled", event.member)
                 }
@@ -284,17 +284,17 @@ fn recall_in_words(recall: &Recall) -> String {
 fn usage_in_words(usage: &Usage) -> String {
     let mut figures = Figures::default();
     figures.add(usage);
-    let told = figures.told().unwrap_or_else(|| "no tokens reported".to_owned());
-    format!("· usage of {}: {told}", usage.member)
+    let reported = figures.describe().unwrap_or_else(|| "no tokens reported".to_owned());
+    format!("· usage of {}: {reported}", usage.member)
 }
 
-/// When it happened, or where nobody said, when it was stored.
+/// Returns when it happened, or if unknown, when it was stored.
 pub(super) fn moment(stored: &StoredEntry) -> &Timestamp {
     let said = || stored.entry.message()?.timestamp.as_ref();
     stored.entry.timestamp.as_ref().or_else(said).unwrap_or(&stored.stored_at)
 }
 
-/// A part that is no text.
+/// Describes a non-text part.
 pub(super) fn in_words(part: &Part) -> String {
     match &part.kind {
         PartKind::Text(text) => text.clone(),
@@ -304,7 +304,7 @@ pub(super) fn in_words(part: &Part) -> String {
             let words = json::words(result.content.raw());
             if result.is_error { format!("← failed: {words}") } else { format!("← {words}") }
         }
-        PartKind::Image(image) => format!("[picture {}]", image.mime_type),
+        PartKind::Image(image) => format!("[image {}]", image.mime_type),
         PartKind::FileRef(file) => format!("[file {}]", file.path),
         PartKind::Other(other) => format!("[{}]", other.kind),
     }

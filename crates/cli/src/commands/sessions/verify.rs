@@ -1,30 +1,34 @@
-//! `tertulia sessions verify`: whether what is stored is what was written.
+//! `tertulia sessions verify`: checks stored sessions against their hashes.
 
 use tertulia_chat::terminal::visible;
 use tertulia_operations::session_record::VerifiedRecord;
 use tertulia_store::{ListFilter, SessionId, SessionStore, Verified};
 
-use super::{counted, open_or_tell, write_json, write_line};
+use super::{counted, open_or_note, write_json, write_line};
 use crate::Streams;
 use crate::args::VerifyArgs;
 use crate::commands::drawing::Paint;
 use crate::error::{CliError, Result};
 use crate::progress::Progress;
-use crate::store_place::StorePlace;
+use crate::store_location::StoreLocation;
 
-pub(super) fn run(args: &VerifyArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
+pub(super) fn run(
+    args: &VerifyArgs,
+    location: &StoreLocation,
+    streams: &mut Streams<'_>,
+) -> Result {
     if let Some(given) = &args.session {
-        let (store, session) = place.find(given)?;
+        let (store, session) = location.find(given)?;
         let damaged = u64::from(!check(&store, &session, args, streams)?);
         return outcome(damaged, 0);
     }
-    let Some(store) = open_or_tell(place, streams)? else { return Ok(()) };
+    let Some(store) = open_or_note(location, streams)? else { return Ok(()) };
     let problems = store.check()?;
     for problem in &problems {
         if args.json {
             write_json(streams, &serde_json::json!({ "problem": problem }))?;
         } else {
-            write_line(streams, &format!("{}: {problem}", store.place()))?;
+            write_line(streams, &format!("{}: {problem}", store.location()))?;
         }
     }
     let mut progress = Progress::entries(streams.stderr_is_terminal, "Checking");
@@ -36,7 +40,7 @@ pub(super) fn run(args: &VerifyArgs, place: &StorePlace, streams: &mut Streams<'
     outcome(damaged, problems.len())
 }
 
-/// Checks one session and tells what was found; whether it is whole.
+/// Checks one session and prints the result; returns whether it is valid.
 fn check(
     store: &SessionStore,
     session: &SessionId,
@@ -62,28 +66,31 @@ fn line(session: &SessionId, verified: &Verified, paint: &Paint) -> String {
     };
     match &verified.damage {
         None => {
-            let whole = paint.good("whole");
-            format!("{session}  {whole}  {entries}{purged}  head {}", verified.head)
+            let ok = paint.good("ok");
+            format!("{session}  {ok}  {entries}{purged}  hash {}", verified.chain_hash)
         }
         Some(damage) => {
             let named = damage.entry.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
-            let found = format!("entry {}{named}: {}", damage.place, damage.reason);
+            let found = format!("entry {}{named}: {}", damage.seq, damage.reason);
             let found = paint.bad(&visible(&found));
-            format!("{session}  {found}; {entries} before it fit  head {}", verified.head)
+            format!(
+                "{session}  {found}; {entries} before it are valid  hash {}",
+                verified.chain_hash
+            )
         }
     }
 }
 
 fn outcome(damaged: u64, problems: usize) -> Result {
     let sessions = counted(damaged, "session is damaged", "sessions are damaged");
-    let many = "things are wrong with the database";
-    let things = counted(problems as u64, "thing is wrong with the database", many);
+    let many = "problems in the database";
+    let things = counted(problems as u64, "problem in the database", many);
     let found = match (damaged, problems) {
         (0, 0) => return Ok(()),
         (_, 0) => sessions,
         (0, _) => things,
         _ => format!("{sessions}, {things}"),
     };
-    let cure = "restore a backup, or export what can still be read";
-    Err(CliError::Failed(format!("{found}; {cure}")))
+    let advice = "restore a backup, or export the entries that can still be read";
+    Err(CliError::Failed(format!("{found}; {advice}")))
 }

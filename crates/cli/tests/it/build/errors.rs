@@ -1,4 +1,4 @@
-//! What is wrong is told with its place, its field and its cure, and exit code 1.
+//! What is wrong is reported with its place, its field and its cure, and exit code 1.
 
 use serde_json::{Value, json};
 
@@ -7,9 +7,9 @@ use crate::harness::tertulia;
 
 /// Each input is refused with this text.
 #[track_caller]
-fn check(input: &Value, told: &str) {
-    let told = format!("tertulia: ContextInvalidInput: {told}\n");
-    assert_eq!(refused(&[], &input.to_string()), told, "{input}");
+fn check(input: &Value, reported: &str) {
+    let reported = format!("tertulia: ContextInvalidInput: {reported}\n");
+    assert_eq!(refused(&[], &input.to_string()), reported, "{input}");
 }
 
 fn with(field: &str, value: Value) -> Value {
@@ -85,10 +85,10 @@ fn shares_and_words_out_of_their_range_are_named() {
 
 #[test]
 fn a_budget_that_nobody_named_is_asked_for() {
-    let told = "config.maxInputTokens is missing; give a number of tokens, or a model whose window \
+    let reported = "config.maxInputTokens is missing; give a number of tokens, or a model whose window \
                 is known";
-    check(&json!({}), told);
-    check(&json!({"model": "gpt-9"}), told);
+    check(&json!({}), reported);
+    check(&json!({"model": "gpt-9"}), reported);
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn a_log_that_does_not_hang_together_is_refused() {
         "Entry s: payload.firstKeptEntryId names nowhere, which is not in the log; name one that is",
     );
     let orphan = json!({"id": "a", "parentId": "b", "type": "custom"});
-    let told = refused(&[], &with("sessionEntries", json!([orphan])).to_string());
-    assert!(told.contains("ContextInvalidInput: Entry a: parentId"), "{told}");
+    let reported = refused(&[], &with("sessionEntries", json!([orphan])).to_string());
+    assert!(reported.contains("ContextInvalidInput: Entry a: parentId"), "{reported}");
 }
 
 #[test]
@@ -165,21 +165,24 @@ fn messages_tools_and_the_rest_are_named_by_their_place() {
 
 #[test]
 fn what_must_be_sent_and_does_not_fit_is_named_with_its_size() {
-    let told = refused(&["--budget", "10"], &talk().to_string());
-    assert!(told.starts_with("tertulia: ContextOverflow: at least "), "{told}");
+    let reported = refused(&["--budget", "10"], &talk().to_string());
     assert!(
-        told.contains(
-            "10 may be; shorten what is largest or raise maxInputTokens: system prompt 6, entry e-"
+        reported.starts_with("tertulia: ContextOverflow: the request needs at least "),
+        "{reported}"
+    );
+    assert!(
+        reported.contains(
+            "the limit is 10; shorten the largest parts or raise maxInputTokens: system prompt 6, entry e-"
         ),
-        "{told}"
+        "{reported}"
     );
 }
 
 #[test]
-fn files_that_are_no_input_are_told() {
-    let told = refused(&[], "{\"config\":");
+fn files_that_are_no_input_are_reported() {
+    let reported = refused(&[], "{\"config\":");
     assert_eq!(
-        told,
+        reported,
         "tertulia: standard input: not JSON at line 1, column 10: EOF while parsing a value\n"
     );
     assert_eq!(
@@ -195,12 +198,12 @@ fn unknown_fields_are_passed_over_with_a_word() {
     input["config"]["maxTokens"] = json!(5);
     let outcome = tertulia(&["build"], &input.to_string());
     assert!(outcome.exits_with(0));
-    let told = "tertulia: unknown fields ignored: colour, config.maxTokens\n";
-    assert_eq!(outcome.stderr, told);
+    let reported = "tertulia: unknown fields ignored: colour, config.maxTokens\n";
+    assert_eq!(outcome.stderr, reported);
 }
 
 #[test]
-fn an_unknown_model_is_estimated_and_told() {
+fn an_unknown_model_is_estimated_and_reported() {
     let outcome = tertulia(&["build", "--model", "nobody-9"], &talk().to_string());
     assert_eq!(outcome.stderr, "tertulia: unknown model \"nobody-9\"; using an estimate\n");
 }
@@ -217,6 +220,6 @@ fn wrong_usage_is_exit_code_2() {
     ] {
         assert!(tertulia(&[&["build"], flags].concat(), "{}").exits_with(2), "{flags:?}");
     }
-    let told = tertulia(&["build", "--format", "grok"], "").stderr;
-    assert!(told.contains("must be openai, responses, anthropic or gemini"), "{told}");
+    let reported = tertulia(&["build", "--format", "grok"], "").stderr;
+    assert!(reported.contains("must be openai, responses, anthropic or gemini"), "{reported}");
 }

@@ -103,7 +103,7 @@ fn the_table_shows_zones_and_verdicts() {
     volatile   hints                     6    9 %  ██▎
     reply      prefix                    3    5 %  █▏
 
-    entry        role           begins                                  tokens  became
+    entry        role           text                                    tokens  outcome
     e-1          user           Which colour?                                7  kept
     e-2          assistant      Blue.                                        5  kept
     e-82b3ed2e   user           Why blue?                                    6  kept
@@ -111,7 +111,7 @@ fn the_table_shows_zones_and_verdicts() {
 }
 
 #[test]
-fn the_table_tells_what_a_cut_did_and_shows_nothing_that_is_hidden() {
+fn the_table_shows_the_effect_of_a_cut_and_nothing_that_is_hidden() {
     let said = |id: &str, parent: &str| {
         let payload = json!({"role": "user", "content": "the \u{1b}[31mpassword"});
         json!({"id": id, "type": "message", "parentId": parent, "payload": payload})
@@ -139,7 +139,7 @@ fn the_table_tells_what_a_cut_did_and_shows_nothing_that_is_hidden() {
     history    messages                183   98 %  ███████████████████████▋
     reply      prefix                    3    2 %  ▌
 
-    entry        role           begins                                  tokens  became
+    entry        role           text                                    tokens  outcome
     e-0          user           The login fails with E4711 in src/l…        16  dropped: cut
     e-other      user                                                        –  hidden: other_branch
     e-1          assistant      read {"path":"src/part0.rs"}                13  dropped: cut

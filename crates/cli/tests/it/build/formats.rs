@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{built, refused, talk};
 use crate::harness::tertulia;
 
-/// A talk with a tool call in it.
+/// Returns a talk with a tool call in it.
 fn called() -> Value {
     let mut input = talk();
     let call = json!({"toolCallId": "c1", "toolName": "paint", "arguments": {"colour": "blue"}});
@@ -160,12 +160,15 @@ fn one_api_goes_in_and_another_comes_out() {
 }
 
 #[test]
-fn a_request_that_is_wrong_is_told_with_its_place() {
+fn a_request_that_is_wrong_is_reported_with_its_place() {
     let wrong = json!({"messages": [{"role": "user", "content": 5}]});
-    let told = refused(&["--from", "openai", "--budget", "9"], &wrong.to_string());
-    assert!(told.contains("ContextInvalidInput: messages[0].content"), "{told}");
+    let reported = refused(&["--from", "openai", "--budget", "9"], &wrong.to_string());
+    assert!(reported.contains("ContextInvalidInput: messages[0].content"), "{reported}");
     let inside =
         json!({"config": {"maxInputTokens": 9}, "inputFormat": "openai", "inputMessages": wrong});
-    let told = refused(&[], &inside.to_string());
-    assert!(told.contains("ContextInvalidInput: inputMessages.messages[0].content"), "{told}");
+    let reported = refused(&[], &inside.to_string());
+    assert!(
+        reported.contains("ContextInvalidInput: inputMessages.messages[0].content"),
+        "{reported}"
+    );
 }

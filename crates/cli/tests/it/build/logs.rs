@@ -67,14 +67,17 @@ fn a_log_wins_over_the_entries_of_an_input() {
 }
 
 #[test]
-fn a_line_that_is_no_entry_is_told_with_its_number() {
-    let told = refused(
+fn a_line_that_is_no_entry_is_reported_with_its_number() {
+    let reported = refused(
         &["--log", "-", "--budget", "10"],
         "{\"id\":\"a\",\"type\":\"custom\"}\n\n{\"id\":\"b\"}\n",
     );
-    assert_eq!(told, "tertulia: standard input: line 3: Entry b: type is missing; give a string\n");
-    let told = refused(&["--log", "-", "--budget", "10"], "{\"id\":");
-    assert!(told.contains("line 1, column 6: invalid JSON"), "{told}");
+    assert_eq!(
+        reported,
+        "tertulia: standard input: line 3: Entry b: type is missing; give a string\n"
+    );
+    let reported = refused(&["--log", "-", "--budget", "10"], "{\"id\":");
+    assert!(reported.contains("line 1, column 6: invalid JSON"), "{reported}");
 }
 
 #[test]
@@ -105,7 +108,7 @@ fn a_tool_output_of_ten_megabytes_becomes_a_stub() {
 fn bytes_that_are_no_text_are_refused_with_their_place() {
     let outcome = tertulia_chunked(&["build"], b"{\"a\":\"\xff\"}", 4);
     assert!(outcome.exits_with(1));
-    assert!(outcome.stderr.contains("standard input is not UTF-8: byte 7 begins no character"));
+    assert!(outcome.stderr.contains("standard input is not UTF-8: byte 7 is invalid"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Commands that would do nothing say so, and none of them gives advice for the command line.
 
-use super::Parlour;
+use super::ChatWorkspace;
 use super::plain::talk;
 
 const TEAM: &str = r#"
@@ -26,44 +26,44 @@ command = ["sh", "-c", "echo all good"]
 cwd = "src"
 "#;
 
-fn parlour() -> Parlour {
-    let parlour = Parlour::with(TEAM, &[]);
-    std::fs::create_dir(parlour.path().join("src")).unwrap();
-    parlour
+fn workspace() -> ChatWorkspace {
+    let workspace = ChatWorkspace::with(TEAM, &[]);
+    std::fs::create_dir(workspace.path().join("src")).unwrap();
+    workspace
 }
 
-/// What is shown between the greeting and the end.
+/// Returns what is shown between the greeting and the end.
 #[track_caller]
 fn shown(input: &str) -> String {
-    let shown = talk(&parlour(), &["--new", "talk"], input);
+    let shown = talk(&workspace(), &["--new", "talk"], input);
     shown.split_once('\n').map_or("", |(_, rest)| rest).trim_end().to_owned()
 }
 
 #[test]
-fn a_command_with_nothing_to_do_says_so_and_says_nothing_to_the_table() {
+fn a_command_with_nothing_to_do_says_so_and_sends_nothing() {
     for (command, answer) in [
         ("/resume", "no turns are queued"),
-        ("/cancel", "nobody speaks, so there is nothing to stop"),
-        ("/drop max", "no turn of max waits; /queue shows who does"),
-        ("/drop all", "nobody waits; Esc or /cancel stops the turn that runs"),
+        ("/cancel", "no turn is running"),
+        ("/drop max", "max has no queued turn; /queue shows who has"),
+        ("/drop all", "no turns are queued; Esc or /cancel stops the running turn"),
         (
             "/drop mex",
             "'mex' is not in the team (did you mean max?); there are: ann, max, eva, tests",
         ),
         ("/task", "the team has no task; /task TEXT sets one"),
-        ("/compact", "Nothing to summarise yet: the newest 2 messages always stay word for word."),
-        ("/resume max", "max had no turn yet; /next max lets it speak"),
-        ("/drop ,", "say whose turns: /drop NAME, or /drop all"),
+        ("/compact", "Nothing to summarise yet: the newest 2 messages always stay verbatim."),
+        ("/resume max", "max has had no turn yet; /next max gives it one"),
+        ("/drop ,", "usage: /drop NAME…, or /drop all"),
         ("/cost", "no agent has reported costs"),
-        ("/why", "nothing was said yet"),
-        ("/fork", "nothing was said yet; there is nothing to fork"),
+        ("/why", "the session has no messages yet"),
+        ("/fork", "nothing to fork: the session has no messages yet"),
     ] {
         assert_eq!(shown(&format!("{command}\n")), answer, "{command}");
     }
 }
 
 #[test]
-fn a_task_that_is_taken_away_is_told_once_more() {
+fn a_task_that_is_taken_away_is_reported_once_more() {
     let shown = shown("/task Build it\n/task\n/task\n");
     let expected = "the task was: Build it\nann: [TEAM_TASK: ]\nteam task cleared\n\
                     the team has no task; /task TEXT sets one";
@@ -71,7 +71,7 @@ fn a_task_that_is_taken_away_is_told_once_more() {
 }
 
 #[test]
-fn next_takes_names_apart_by_commas_or_blanks_with_a_sign_or_without() {
+fn next_takes_names_apart_by_commas_or_spaces_with_a_sign_or_without() {
     for given in ["max,eva", "max eva", "@max, @eva", "@Max @Eva", "max,eva: go", "max eva go on"] {
         let shown = shown(&format!("/next {given}\n"));
         assert!(shown.contains("[NEXT: max, eva]"), "{given}: {shown}");
@@ -90,28 +90,31 @@ fn next_with_an_unknown_name_offers_the_nearest_and_says_nothing() {
         (
             "max, evva",
             format!(
-                "'evva' is not in the team (did you mean eva?); {there}; before words put a colon: \
+                "'evva' is not in the team (did you mean eva?); {there}; to add a message, put a colon before it: \
                  /next max: …"
             ),
         ),
-        ("", "say who: /next NAME… [TEXT]; /members shows who is there".to_owned()),
+        ("", "usage: /next NAME… [TEXT]; /members lists the team".to_owned()),
     ] {
         assert_eq!(shown(&format!("/next {given}\n")), expected, "{given}");
     }
 }
 
 #[test]
-fn a_slip_in_a_mention_is_told_with_the_name_that_is_near() {
+fn a_typo_in_a_mention_is_reported_with_the_nearest_name() {
     let asked = shown("@evva please look\n@eva I mean you\n");
     assert!(asked.contains("nobody is called 'evva' (did you mean eva?)"), "{asked}");
     assert!(!asked.contains("Max here."), "nobody else answers: {asked}");
-    let told = shown("Please ask @evva.\n");
-    assert!(told.contains("names 'evva', but nobody is called that; did you mean eva?"), "{told}");
-    assert!(told.ends_with("Max here."), "{told}");
+    let reported = shown("Please ask @evva.\n");
+    assert!(
+        reported.contains("names 'evva', but nobody is called that; did you mean eva?"),
+        "{reported}"
+    );
+    assert!(reported.ends_with("Max here."), "{reported}");
 }
 
 #[test]
-fn why_tells_the_story_of_the_turn_that_answered() {
+fn why_explains_the_turn_that_answered() {
     let shown = shown("hello\n/why\n");
     let turns: Vec<&str> = shown.lines().filter(|line| line.starts_with("max's turn ")).collect();
     assert_eq!(turns.len(), 3, "{shown}");
@@ -121,7 +124,7 @@ fn why_tells_the_story_of_the_turn_that_answered() {
 }
 
 #[test]
-fn members_are_told_as_what_they_are() {
+fn members_are_reported_as_what_they_are() {
     let expected = "@ann  a person\n\
                     @max  script, window 20\n\
                     @eva \"Eva\"  script, window 20\n\
@@ -132,7 +135,7 @@ fn members_are_told_as_what_they_are() {
 #[test]
 fn a_context_is_for_agents_and_says_when_the_newest_message_is_their_own() {
     assert_eq!(shown("/context ann\n"), "ann is a person and gets no prompt");
-    assert_eq!(shown("/context max\n"), "nothing was said yet");
+    assert_eq!(shown("/context max\n"), "the session has no messages yet");
     let wrong = shown("/context mex\n");
     assert!(wrong.starts_with("'mex' is not in the team (did you mean max?)"), "{wrong}");
     let own = shown("hello\n/context max\n");
@@ -155,7 +158,7 @@ fn no_command_advises_what_only_the_command_line_has() {
         "{shown}"
     );
     assert!(
-        shown.contains("there is no entry zzz in this session; /why and /queue show some"),
+        shown.contains("there is no entry zzz in this session; /why and /queue show entry IDs"),
         "{shown}"
     );
     for word in ["--", "`tertulia", "tertulia "] {
@@ -171,13 +174,13 @@ fn compact_makes_the_next_prompt_shorter_or_says_why_it_cannot() {
     assert!(before.contains("think about the gateway"), "{before}");
     assert!(after.starts_with("prompts are "), "{after}");
     assert!(after.contains(" summary      of 2 earlier messages"), "{after}");
-    let again = "Nothing to summarise yet: the newest 2 messages always stay word for word.";
+    let again = "Nothing to summarise yet: the newest 2 messages always stay verbatim.";
     assert!(after.ends_with(again), "{after}");
 }
 
 #[test]
 fn compact_says_that_a_summary_would_not_be_shorter() {
     let shown = shown("Hi.\nagain\n/compact\n");
-    let told = "a summary of 2 messages would not be shorter than they are.";
-    assert!(shown.ends_with(&format!("Nothing to summarise yet: {told}")), "{shown}");
+    let reported = "a summary of 2 messages would not be shorter than they are.";
+    assert!(shown.ends_with(&format!("Nothing to summarise yet: {reported}")), "{shown}");
 }

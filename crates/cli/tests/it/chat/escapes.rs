@@ -78,7 +78,7 @@ pub(super) fn corpus() -> Vec<String> {
     all
 }
 
-/// What remains of what was written when everything is taken away that a chat itself writes: colours,
+/// Returns what remains of what was written when everything is taken away that a chat itself writes: colours,
 /// moving up and right, erasing below, pastes on and off.
 pub(super) fn foreign(written: &str) -> String {
     let mut rest = written;
@@ -101,7 +101,7 @@ fn is_foreign(c: char) -> bool {
         || matches!(c, '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The length of a sequence of ours at the beginning.
+/// Returns the length of a sequence of ours at the beginning.
 fn own_sequence(text: &str) -> usize {
     let Some(body) = text.strip_prefix("\x1b[") else { return 0 };
     for own in ["?2004h", "?2004l", "J"] {

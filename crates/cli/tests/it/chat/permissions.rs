@@ -1,7 +1,7 @@
 //! An agent that asks to be allowed something, as a person at a terminal sees it: a numbered question,
 //! answered by typing, or ended with Esc. The agent is a shell that speaks the Agent Client Protocol.
 
-use super::Parlour;
+use super::ChatWorkspace;
 use super::terminal::Terminal;
 
 const TEAM: &str = r#"
@@ -27,7 +27,7 @@ hear
 chunk 'I will tidy up.'
 say '{"jsonrpc":"2.0","id":"p-1","method":"session/request_permission","params":{"sessionId":"s-1","toolCall":{"toolCallId":"c-1","title":"rm -r build","kind":"execute","rawInput":{"command":"rm -r build"}},"options":[{"optionId":"always","name":"Always allow","kind":"allow_always"},{"optionId":"once","name":"Allow once","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}'
 hear
-echo "$line" >>told
+echo "$line" >>reported
 case "$line" in
   *'"optionId":"no"'*) chunk ' So it stays.' ;;
   *'"optionId"'*) chunk ' It is gone.' ;;
@@ -48,29 +48,29 @@ I will tidy up.
   1  Always allow  [allows always]
   2  Allow once  [allows once]
   3  Reject  [rejects once]
-  type a number; 0 says no, Esc ends the turn
+  type a number; 0 = no, Esc ends the turn
 ";
 
-const REMINDER: &str = "asker asks… 1 to 3, 0 says no, Esc ends the turn";
+const REMINDER: &str = "asker asks for permission: 1 to 3, 0 = no, Esc ends the turn";
 
-/// A chat in which the agent has asked.
-fn asked() -> (Parlour, Terminal) {
-    let parlour = Parlour::with(TEAM, &[("asker.sh", ASKER)]);
-    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
+/// Returns a chat in which the agent has asked.
+fn asked() -> (ChatWorkspace, Terminal) {
+    let workspace = ChatWorkspace::with(TEAM, &[("asker.sh", ASKER)]);
+    let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("please tidy up\r");
     let screen = terminal.until("the question", |screen| is_at_rest(screen, REMINDER));
-    assert_eq!(told(&screen), format!("{ASKED}{REMINDER}\n>"));
-    (parlour, terminal)
+    assert_eq!(reported(&screen), format!("{ASKED}{REMINDER}\n>"));
+    (workspace, terminal)
 }
 
-/// Whether this stands above an empty line to type.
+/// Returns whether this stands above an empty line to type.
 fn is_at_rest(screen: &str, above: &str) -> bool {
     screen.trim_end().ends_with(&format!("{above}\n>"))
 }
 
-/// The screen without the line about the team file, and without times.
-fn told(screen: &str) -> String {
+/// Returns the screen without the line about the team file, and without times.
+fn reported(screen: &str) -> String {
     let lines = screen.lines().map(str::trim_end).filter(|line| !line.ends_with("as it is now"));
     let timeless = lines.map(|line| match line.strip_suffix(" s") {
         Some(time) if time.ends_with(|c: char| c.is_ascii_digit()) => {
@@ -82,23 +82,23 @@ fn told(screen: &str) -> String {
     timeless.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-/// What the agent was answered.
-fn answered(parlour: &Parlour) -> String {
-    std::fs::read_to_string(parlour.path().join("told")).unwrap()
+/// Returns what the agent was answered.
+fn answered(workspace: &ChatWorkspace) -> String {
+    std::fs::read_to_string(workspace.path().join("reported")).unwrap()
 }
 
 /// Types, waits for the end of the turn, and compares what stands below the question.
 #[track_caller]
 fn check(keys: &str, is_over: &str, below: &str, outcome: &str) {
-    let (parlour, mut terminal) = asked();
+    let (workspace, mut terminal) = asked();
     terminal.types(keys);
     let screen = terminal.until("the end of the turn", |screen| {
         screen.contains(is_over) && screen.trim_end().ends_with(" s\n\n>")
     });
-    assert_eq!(told(&screen), format!("{ASKED}{below}\n\n>"));
-    assert!(answered(&parlour).contains(outcome), "{}", answered(&parlour));
+    assert_eq!(reported(&screen), format!("{ASKED}{below}\n\n>"));
+    assert!(answered(&workspace).contains(outcome), "{}", answered(&workspace));
     terminal.types("/queue\r");
-    terminal.shows("nobody speaks, and nobody waits");
+    terminal.shows("no turn is running or queued");
     terminal.types("/quit\r");
     assert_eq!(terminal.ends().0, 0);
 }
@@ -112,7 +112,7 @@ fn a_typed_number_allows_it() {
 fn the_name_of_a_choice_may_refuse_it_and_never_allows_it() {
     let below = "(Reject)\nasker:\n✗ execute was not allowed: not permitted\n So it stays.\nTIME";
     check("reject\r", "So it stays.", below, r#""optionId":"no""#);
-    let below = "always allow? type a number from 0 to 3; 0 says no\n(Allow once)\nasker:\n It is gone.\nTIME";
+    let below = "'always allow' is unclear; type a number from 0 to 3 (0 = no)\n(Allow once)\nasker:\n It is gone.\nTIME";
     check("always allow\r2\r", "It is gone.", below, r#""optionId":"once""#);
 }
 
@@ -131,15 +131,15 @@ fn esc_ends_the_turn_that_asks() {
 
 #[test]
 fn a_yes_that_may_mean_two_things_and_a_wrong_number_are_no_answers_and_not_said() {
-    let (parlour, mut terminal) = asked();
+    let (workspace, mut terminal) = asked();
     terminal.types("yes\r");
-    terminal.shows("yes? type a number from 0 to 3; 0 says no");
+    terminal.shows("'yes' is unclear; type a number from 0 to 3 (0 = no)");
     terminal.types("4\r");
-    let screen = terminal.shows("4? type a number from 0 to 3; 0 says no");
+    let screen = terminal.shows("'4' is unclear; type a number from 0 to 3 (0 = no)");
     assert!(!screen.contains("ann: yes") && screen.contains(REMINDER), "{screen}");
     terminal.types("/queue\r");
-    terminal.shows("asker speaks  e-");
-    assert!(!parlour.path().join("told").exists(), "the agent waits");
+    terminal.shows("asker is answering  e-");
+    assert!(!workspace.path().join("reported").exists(), "the agent waits");
     terminal.types("no\r");
     terminal.shows("So it stays.");
     terminal.types("/quit\r");
@@ -148,7 +148,7 @@ fn a_yes_that_may_mean_two_things_and_a_wrong_number_are_no_answers_and_not_said
 
 #[test]
 fn words_are_said_meanwhile_and_the_agent_still_waits() {
-    let (_parlour, mut terminal) = asked();
+    let (_chat, mut terminal) = asked();
     terminal.types("tell me why first\r");
     terminal.until("the words and the reminder", |screen| {
         screen.contains("ann: tell me why first") && is_at_rest(screen, REMINDER)

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, NativePtySystem, PtySize, PtySystem};
 
-use super::Parlour;
-use crate::room::wait_until;
+use super::ChatWorkspace;
+use crate::workspace::wait_until;
 
 /// Longer than anything takes, even on a machine that does much else.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -61,35 +61,39 @@ fn number(value: u16) -> NonZeroU16 {
 
 impl Terminal {
     /// Starts a chat on a terminal of 24 by 80.
-    pub(super) fn chat(parlour: &Parlour, more: &[&str]) -> Self {
-        Self::chat_with(parlour, more, &[("TERM", "xterm-256color")])
+    pub(super) fn chat(workspace: &ChatWorkspace, more: &[&str]) -> Self {
+        Self::chat_with(workspace, more, &[("TERM", "xterm-256color")])
     }
 
     /// The same with these variables.
-    pub(super) fn chat_with(parlour: &Parlour, more: &[&str], env: &[(&str, &str)]) -> Self {
+    pub(super) fn chat_with(
+        workspace: &ChatWorkspace,
+        more: &[&str],
+        env: &[(&str, &str)],
+    ) -> Self {
         let program = std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap();
         let mut command = CommandBuilder::new(program);
-        command.args(parlour.arguments(more));
-        Self::start(parlour, command, env)
+        command.args(workspace.arguments(more));
+        Self::start(workspace, command, env)
     }
 
     /// Starts a chat in a shell that knows jobs. When the chat stops, the shell says so, waits for a line,
     /// and lets it go on.
-    pub(super) fn chat_in_shell(parlour: &Parlour, more: &[&str]) -> Self {
+    pub(super) fn chat_in_shell(workspace: &ChatWorkspace, more: &[&str]) -> Self {
         let program = std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap();
         let mut command = CommandBuilder::new("sh");
         let script = "\"$@\"; stty -a | grep -o '[-]*icanon'; echo it stopped; read line; fg";
         command.args(["-m", "-c", script, "sh"]);
         command.arg(program);
-        command.args(parlour.arguments(more));
-        Self::start(parlour, command, &[("TERM", "xterm-256color")])
+        command.args(workspace.arguments(more));
+        Self::start(workspace, command, &[("TERM", "xterm-256color")])
     }
 
-    fn start(parlour: &Parlour, mut command: CommandBuilder, env: &[(&str, &str)]) -> Self {
+    fn start(workspace: &ChatWorkspace, mut command: CommandBuilder, env: &[(&str, &str)]) -> Self {
         let pair = NativePtySystem::default().openpty(size(24, 80)).unwrap();
-        command.cwd(parlour.path());
+        command.cwd(workspace.path());
         command.env_remove("NO_COLOR");
-        for (name, value) in parlour.variables() {
+        for (name, value) in workspace.variables() {
             command.env(name, value);
         }
         for (name, value) in env {
@@ -189,7 +193,7 @@ impl Terminal {
         self.until_screen(text, |screen| {
             let (row, column) = screen.cursor_position();
             let line = screen.rows(0, screen.size().1.get()).nth(usize::from(row));
-            // Blanks at the end of a row are not there for the emulator.
+            // Spaces at the end of a row are not there for the emulator.
             usize::from(column) == text.chars().count()
                 && line.is_some_and(|line| line.trim_end().starts_with(text.trim_end()))
         });
@@ -211,7 +215,7 @@ impl Terminal {
         status.unwrap().exit_code()
     }
 
-    /// The process, for signals.
+    /// Returns the process, for signals.
     pub(super) fn process(&self) -> u32 {
         self.child.process_id().unwrap()
     }

@@ -1,29 +1,29 @@
 //! The chat as a person sees it.
 
-use super::Parlour;
+use super::ChatWorkspace;
 use super::escapes::{corpus, foreign};
 use super::terminal::Terminal;
-use crate::room::{is_alive, pid_in, signal, wait_until};
+use crate::workspace::{is_alive, pid_in, signal, wait_until};
 
 const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
 const ESC: &str = "\x1b";
 const TAB: &str = "\t";
 
-/// The screen without what differs from run to run.
+/// Returns the screen without what differs from run to run.
 fn masked(screen: &str) -> String {
     let line = |line: &str| match line.strip_suffix(" s").map(str::parse::<f64>) {
         Some(Ok(_)) => "TIME s".to_owned(),
         _ => line.trim_end().to_owned(),
     };
-    let told = |line: &&str| !line.ends_with("is trusted as it is now");
-    screen.lines().filter(told).map(line).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+    let reported = |line: &&str| !line.ends_with("is trusted as it is now");
+    screen.lines().filter(reported).map(line).collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
 #[test]
 fn ctrl_z_stops_the_program_and_it_goes_on_where_it_was() {
-    let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat_in_shell(&parlour, &["--new", "talk"]);
+    let workspace = ChatWorkspace::new(&["One."]);
+    let mut terminal = Terminal::chat_in_shell(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("half a li");
     terminal.has_typed("> half a li");
@@ -42,8 +42,8 @@ fn ctrl_z_stops_the_program_and_it_goes_on_where_it_was() {
 
 #[test]
 fn ctrl_z_without_a_shell_above_is_no_end() {
-    let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &[]);
+    let workspace = ChatWorkspace::new(&["One."]);
+    let mut terminal = Terminal::chat(&workspace, &[]);
     terminal.shows("> ");
     terminal.types("\x1a");
     terminal.has_taken_the_keyboard(2);
@@ -56,8 +56,8 @@ fn ctrl_z_without_a_shell_above_is_no_end() {
 #[test]
 fn a_quiet_chat_ends_without_a_word() {
     for (quiet, is_said) in [(&["--quiet"][..], true), (&["--quiet"], false), (&[], true)] {
-        let parlour = Parlour::new(&["One."]);
-        let mut terminal = Terminal::chat(&parlour, quiet);
+        let workspace = ChatWorkspace::new(&["One."]);
+        let mut terminal = Terminal::chat(&workspace, quiet);
         terminal.shows("> ");
         if is_said {
             terminal.types("hello\r");
@@ -72,8 +72,8 @@ fn a_quiet_chat_ends_without_a_word() {
 
 #[test]
 fn what_is_typed_right_after_a_fork_goes_to_the_fork() {
-    let parlour = Parlour::new(&["One.", "Two.", "Three."]);
-    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
+    let workspace = ChatWorkspace::new(&["One.", "Two.", "Three."]);
+    let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("first\r");
     terminal.has_answered("One.");
@@ -84,16 +84,16 @@ fn what_is_typed_right_after_a_fork_goes_to_the_fork() {
     terminal.types("/quit\r");
     let (code, screen, _) = terminal.ends();
     assert_eq!(code, 0, "{screen}");
-    let first = super::plain::talk(&parlour, &["--session", "talk"], "");
+    let first = super::plain::talk(&workspace, &["--session", "talk"], "");
     assert!(first.contains("ann: first") && !first.contains("line"), "{first}");
-    let fork = super::plain::talk(&parlour, &["--continue"], "");
+    let fork = super::plain::talk(&workspace, &["--continue"], "");
     assert!(fork.contains("ann: secondline") && fork.contains("ann: thirdline"), "{fork}");
 }
 
 #[test]
 fn leaving_at_once_says_that_no_session_was_stored() {
-    let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &[]);
+    let workspace = ChatWorkspace::new(&["One."]);
+    let mut terminal = Terminal::chat(&workspace, &[]);
     terminal.shows("> ");
     terminal.types(CTRL_D);
     let (code, screen, _) = terminal.ends();
@@ -104,8 +104,8 @@ fn leaving_at_once_says_that_no_session_was_stored() {
 
 #[test]
 fn leaving_right_after_a_fork_leaves_the_fork() {
-    let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
+    let workspace = ChatWorkspace::new(&["One."]);
+    let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("first\r");
     terminal.has_answered("One.");
@@ -116,9 +116,9 @@ fn leaving_right_after_a_fork_leaves_the_fork() {
 }
 
 #[test]
-fn a_paste_that_never_ends_does_not_keep_ctrl_c_from_being_heard() {
-    let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &[]);
+fn ctrl_c_works_in_a_paste_that_never_ends() {
+    let workspace = ChatWorkspace::new(&["One."]);
+    let mut terminal = Terminal::chat(&workspace, &[]);
     terminal.shows("> ");
     terminal.types("@slow count\r");
     terminal.shows("count 2 of many");
@@ -135,9 +135,10 @@ fn a_paste_that_never_ends_does_not_keep_ctrl_c_from_being_heard() {
 
 #[test]
 fn a_typed_line_is_answered_above_the_next_one() {
-    let parlour =
-        Parlour::new(&["# Plan\n\n- **one** of `two`\n- three\n\n```rust\n    let a = 1;\n```"]);
-    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
+    let workspace = ChatWorkspace::new(&[
+        "# Plan\n\n- **one** of `two`\n- three\n\n```rust\n    let a = 1;\n```",
+    ]);
+    let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("helo\x1b[Dl");
     terminal.shows("> hello");
@@ -156,8 +157,8 @@ fn a_typed_line_is_answered_above_the_next_one() {
 
 #[test]
 fn members_files_and_commands_are_completed() {
-    let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &[]);
+    let workspace = ChatWorkspace::new(&["One."]);
+    let mut terminal = Terminal::chat(&workspace, &[]);
     terminal.shows("> ");
     terminal.types(&format!("@m{TAB}"));
     terminal.has_typed("> @max ");
@@ -172,7 +173,7 @@ fn members_files_and_commands_are_completed() {
     terminal.types("\x1b[A");
     terminal.shows("\n> /memebrs");
     terminal.types("\x15exit\r");
-    let screen = terminal.shows("'exit' was not said; did you mean /quit?");
+    let screen = terminal.shows("'exit' was not sent; did you mean /quit?");
     assert!(!screen.contains("ann: exit"), "{screen}");
     terminal.types("/exi");
     terminal.types("t\r");
@@ -181,12 +182,12 @@ fn members_files_and_commands_are_completed() {
 
 /// Stops an answer in the middle; what was typed meanwhile stays.
 fn stops_with(key: &str) {
-    let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
+    let workspace = ChatWorkspace::new(&["One."]);
+    let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("@slow count\r");
     terminal.shows("count 3 of many");
-    terminal.shows("slow answers… Esc stops");
+    terminal.shows("slow is answering… Esc to stop");
     terminal.types("next thought");
     terminal.shows("> next thought");
     terminal.types(key);
@@ -211,8 +212,8 @@ fn esc_stops_an_answer_in_the_middle() {
 
 #[test]
 fn what_is_said_meanwhile_waits_and_goes_on_when_the_person_wants_it() {
-    let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &[]);
+    let workspace = ChatWorkspace::new(&["One."]);
+    let mut terminal = Terminal::chat(&workspace, &[]);
     terminal.shows("> ");
     terminal.types("@slow count\r");
     terminal.shows("count 2 of many");
@@ -238,19 +239,19 @@ fn what_is_said_meanwhile_waits_and_goes_on_when_the_person_wants_it() {
 
 #[test]
 fn ctrl_c_twice_leaves_and_what_was_said_is_there_again() {
-    let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
+    let workspace = ChatWorkspace::new(&["One."]);
+    let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("first word\r");
     terminal.has_answered("One.");
     terminal.types("half a line");
     terminal.shows("> half a line");
     terminal.types(CTRL_C);
-    terminal.shows("Ctrl-C once more leaves\n>");
+    terminal.shows("Press Ctrl-C again to leave\n>");
     terminal.types(CTRL_C);
     assert_eq!(terminal.ends().0, 0);
 
-    let mut again = Terminal::chat(&parlour, &["--continue"]);
+    let mut again = Terminal::chat(&workspace, &["--continue"]);
     let screen = again.shows("One.");
     assert!(screen.contains("session talk") && screen.contains("ann: first word"), "{screen}");
     again.types("\x1b[A");
@@ -261,8 +262,8 @@ fn ctrl_c_twice_leaves_and_what_was_said_is_there_again() {
 
 #[test]
 fn leaving_in_the_middle_of_an_answer_keeps_what_came() {
-    let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
+    let workspace = ChatWorkspace::new(&["One."]);
+    let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("@slow count\r");
     terminal.shows("count 3 of many");
@@ -271,15 +272,15 @@ fn leaving_in_the_middle_of_an_answer_keeps_what_came() {
     let (code, screen, raw) = terminal.ends();
     assert_eq!(code, 0, "{screen}");
     assert!(String::from_utf8_lossy(&raw).contains("\x1b[?2004l"), "the terminal is given back");
-    let again = Terminal::chat(&parlour, &["--continue"]);
+    let again = Terminal::chat(&workspace, &["--continue"]);
     let screen = again.shows("(cut off here)");
     assert!(screen.contains("count 2 of many"), "{screen}");
 }
 
 #[test]
 fn the_screen_may_change_its_size_while_an_answer_streams_in() {
-    let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &[]);
+    let workspace = ChatWorkspace::new(&["One."]);
+    let mut terminal = Terminal::chat(&workspace, &[]);
     terminal.shows("> ");
     terminal.types("@slow count\r");
     terminal.shows("count 2 of many");
@@ -305,8 +306,8 @@ fn no_escape_sequence_of_an_answer_reaches_the_terminal() {
     let prose = sequences.iter().map(|one| format!("a{one}b")).collect::<Vec<_>>().join("\n");
     let code = format!("```sh{}\n{prose}\n```\n# {prose}\n[x]({prose})", sequences[0]);
     let answer = format!("{prose}\n{code}\nthe end");
-    let parlour = Parlour::new(&[&answer]);
-    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
+    let workspace = ChatWorkspace::new(&[&answer]);
+    let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("hello\r");
     terminal.has_answered("the end");
@@ -319,16 +320,16 @@ fn no_escape_sequence_of_an_answer_reaches_the_terminal() {
     assert_eq!(code, 0);
     assert_eq!(foreign(&String::from_utf8(raw).unwrap()), "");
 
-    let again = Terminal::chat(&parlour, &["--continue"]);
+    let again = Terminal::chat(&workspace, &["--continue"]);
     again.shows("more bytes; /export FILE has all of it)");
     again.until("the line to type", |screen| screen.trim_end().ends_with('>'));
 }
 
 #[test]
 fn with_no_color_there_are_no_colours_and_a_dumb_terminal_gets_plain_lines() {
-    let parlour = Parlour::new(&["**One.**"]);
+    let workspace = ChatWorkspace::new(&["**One.**"]);
     let env = [("TERM", "xterm-256color"), ("NO_COLOR", "1")];
-    let mut terminal = Terminal::chat_with(&parlour, &[], &env);
+    let mut terminal = Terminal::chat_with(&workspace, &[], &env);
     terminal.shows("> ");
     terminal.types("hello\r");
     terminal.has_answered("One.");
@@ -341,7 +342,7 @@ fn with_no_color_there_are_no_colours_and_a_dumb_terminal_gets_plain_lines() {
         .any(|code| code.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('m'));
     assert!(!coded, "{raw:?}");
 
-    let mut dumb = Terminal::chat_with(&parlour, &[], &[("TERM", "dumb")]);
+    let mut dumb = Terminal::chat_with(&workspace, &[], &[("TERM", "dumb")]);
     dumb.shows("> ");
     dumb.types("hello\r");
     dumb.shows("One.");
@@ -357,15 +358,15 @@ fn a_chat_whose_terminal_takes_nothing_any_more_ends_with_its_agent_all_the_same
     // Much more than a terminal takes that nobody reads.
     let loud = "cat >/dev/null\necho $$ > pid\necho ready\nuntil test -e go; do sleep 0.05; done\n\
                 yes some words | head -c 300000\ntouch said\nsleep 600\n";
-    let parlour = Parlour::with(team, &[("loud.sh", loud)]);
-    let mut terminal = Terminal::chat(&parlour, &[]);
+    let workspace = ChatWorkspace::with(team, &[("loud.sh", loud)]);
+    let mut terminal = Terminal::chat(&workspace, &[]);
     terminal.shows("> ");
     terminal.types("go\r");
     terminal.shows("ready");
     terminal.stalls();
-    let pid = pid_in(&parlour.path().join("pid"));
-    std::fs::write(parlour.path().join("go"), "").unwrap();
-    wait_until("all that was said", || parlour.path().join("said").exists());
+    let pid = pid_in(&workspace.path().join("pid"));
+    std::fs::write(workspace.path().join("go"), "").unwrap();
+    wait_until("all that was said", || workspace.path().join("said").exists());
     signal("-TERM", terminal.process());
     assert_eq!(terminal.dies(), 130);
     wait_until("the agent's end", || !is_alive(&pid));

@@ -1,6 +1,6 @@
-//! Whose turn it is, as a person at a terminal sees it: what the table waits for stands above the line.
+//! Whose turn it is, as a person at a terminal sees it: a line above the input says what the team waits for.
 
-use super::Parlour;
+use super::ChatWorkspace;
 use super::terminal::Terminal;
 
 const TEAM: &str = r#"
@@ -27,9 +27,9 @@ fn ends_with(screen: &str, end: &str) -> bool {
 }
 
 #[test]
-fn a_person_is_told_who_waits_for_them_and_how_to_go_on() {
-    let parlour = Parlour::with(TEAM, &[]);
-    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
+fn the_status_line_shows_who_waits_and_how_to_continue() {
+    let workspace = ChatWorkspace::with(TEAM, &[]);
+    let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("hello\r");
     let hint = "Waiting for ann. Reply, or /resume to skip.\n>";
@@ -54,15 +54,15 @@ fn a_person_is_told_who_waits_for_them_and_how_to_go_on() {
 
 #[test]
 fn a_session_that_is_opened_again_says_who_waits() {
-    let parlour = Parlour::with(TEAM, &[]);
-    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
+    let workspace = ChatWorkspace::with(TEAM, &[]);
+    let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("hello\r");
     terminal.shows("? ann: max waits for your answer");
     terminal.types("\x04");
     assert_eq!(terminal.ends().0, 0);
 
-    let mut again = Terminal::chat(&parlour, &["--continue"]);
+    let mut again = Terminal::chat(&workspace, &["--continue"]);
     again.until("the question and the hint", |screen| {
         screen.contains("max:\n@ann which one?\n\n? ann: max waits for your answer")
             && ends_with(screen, "Waiting for ann. Reply, or /resume to skip.\n>")
@@ -73,14 +73,14 @@ fn a_session_that_is_opened_again_says_who_waits() {
 
 #[test]
 fn our_own_sentences_are_not_broken_inside_a_word() {
-    let parlour = Parlour::with(TEAM, &[]);
-    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
+    let workspace = ChatWorkspace::with(TEAM, &[]);
+    let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("/fork with a name that nobody knows and that goes on");
     terminal.resize(40, 44);
     terminal.until("the narrow line", |screen| screen.contains("\n  hat goes on"));
     terminal.types("\r");
-    let screen = terminal.shows("show some");
+    let screen = terminal.shows("show entry IDs");
     assert!(screen.contains("there is no entry with a name that nobody\nknows"), "{screen}");
     terminal.types("/quit\r");
     assert_eq!(terminal.ends().0, 0);

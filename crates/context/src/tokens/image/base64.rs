@@ -1,5 +1,5 @@
-//! The beginning of a base64 text as bytes, one after the other, so that only what is asked for is
-//! decoded. Takes both alphabets and skips line breaks; ends where the text is no base64 any more.
+//! Decodes the beginning of a base64 text byte by byte, only as far as needed. Accepts both alphabets and skips line
+//! breaks; ends at the first character that is not base64.
 
 /// The bytes that this base64 stands for. An address such as `data:image/png;base64,…` may stand before them.
 pub(super) fn bytes(text: &str) -> impl Iterator<Item = u8> {

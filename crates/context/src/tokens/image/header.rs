@@ -1,5 +1,5 @@
-//! The size of a picture from its first bytes: PNG, JPEG, GIF, WebP, told apart by how they begin and
-//! not by what the sender calls them. Reads no further than the size.
+//! Reads the size of a picture from its first bytes: PNG, JPEG, GIF or WebP, recognised by how they begin and not by
+//! the declared type. Reads no further than the size.
 
 use super::Dimensions;
 
@@ -64,7 +64,7 @@ fn jpeg(bytes: &mut impl Iterator<Item = u8>) -> Option<Dimensions> {
     }
 }
 
-/// The next marker: a byte behind one or more of 0xFF.
+/// Returns the next marker: a byte behind one or more of 0xFF.
 fn marker(bytes: &mut impl Iterator<Item = u8>) -> Option<u8> {
     if bytes.next()? != 0xFF {
         return None;
@@ -84,7 +84,7 @@ fn big_u16(bytes: &mut impl Iterator<Item = u8>) -> Option<u32> {
     Some(u32::from(bytes.next()?) << 8 | u32::from(bytes.next()?))
 }
 
-/// A number of this many bytes, the lowest first.
+/// Returns a number of this many bytes, the lowest first.
 fn little(header: &[u8], at: usize, length: usize) -> Option<u32> {
     let bytes = header.get(at..at + length)?;
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte)))

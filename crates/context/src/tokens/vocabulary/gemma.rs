@@ -1,6 +1,6 @@
 //! Gemma's vocabulary, and the cuts that make counting with it linear. Called by [`super`] alone.
 //!
-//! The encoder merges a text without blanks as a whole, through lists that are many times as long as the
+//! The encoder merges a text without spaces as a whole, through lists that are many times as long as the
 //! text: `n log n` steps over memory that no cache holds. So it is never given more than a window. The
 //! windows overlap in one token, and that makes the sum exact:
 //!
@@ -66,7 +66,7 @@ impl Gemma {
         Some(Self { encoder, remembered_bytes: AtomicUsize::new(0) })
     }
 
-    /// The tokens of this text: in windows of this size, or in larger ones if they do not fit together.
+    /// Returns the tokens of this text: in windows of this size, or in larger ones if they do not fit together.
     fn count(&self, text: &str, window_bytes: usize) -> Option<u64> {
         let mut bytes = window_bytes;
         while bytes < text.len() {
@@ -175,7 +175,7 @@ mod tests {
     /// One that no other test counts with.
     static ALONE: LazyLock<Gemma> = LazyLock::new(|| Gemma::load().unwrap());
 
-    /// What the encoder gives for the text as a whole.
+    /// Returns what the encoder gives for the text as a whole.
     fn whole(text: &str) -> Option<u64> {
         ALONE.encode(text).map(|tokens| tokens.len() as u64)
     }

@@ -3,7 +3,6 @@
 
 use proptest::prelude::*;
 use tertulia_context::builder::{ContextBuilder, ContextConfig, Strategy as Way};
-use tertulia_context::compact::Compactor;
 use tertulia_context::tokens::{MessageCounter, Tokenizer};
 use tertulia_session::json::Json;
 
@@ -42,8 +41,8 @@ impl Setting {
             .unwrap()
             .with_counter(MessageCounter::new(tokenizer));
         match self.has_compactor {
-            true => builder.with_compactor(Compactor::Extractive),
-            false => builder,
+            true => builder,
+            false => builder.without_compactor(),
         }
     }
 }
@@ -53,7 +52,7 @@ fn word() -> impl Strategy<Value = String> {
     size.prop_map(|size| format!("q$q{size}"))
 }
 
-/// A turn of a usual conversation.
+/// Returns a turn of a usual conversation.
 fn sound_turn() -> impl Strategy<Value = Vec<String>> {
     let ask = word().prop_map(|word| vec![format!("u {word}")]);
     let answer = word().prop_map(|word| vec![format!("a {word}")]);
@@ -163,7 +162,7 @@ pub(super) fn setting() -> impl Strategy<Value = Setting> {
         let mut config = ContextConfig::new(max);
         config.max_history_messages = messages;
         config.reserve_tokens = max * reserve / 20;
-        config.recall_tokens = max * recall / 10;
+        config.recall_tokens = Some(max * recall / 10);
         config.target_permille = target;
         config.strategies = strategies;
         config.summary_tokens = cap;

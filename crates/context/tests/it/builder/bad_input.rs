@@ -55,7 +55,7 @@ fn two_entries_of_one_id_are_one_if_they_are_the_same_and_an_error_if_not() {
     let other = [entry("a", None, "u hi"), entry("a", None, "u ho")];
     check_log(
         &other,
-        "Entry a: id stands for two entries with different content, at places 0 and 1 of the log; \
+        "Entry a: id is used by two entries with different content, at positions 0 and 1 of the log; \
          give each its own",
     );
 }
@@ -105,7 +105,7 @@ fn a_redaction_of_nothing_is_named() {
 }
 
 #[test]
-fn a_result_before_its_call_is_left_out_and_told() {
+fn a_result_before_its_call_is_left_out_and_reported() {
     let log = log(&["u go", "t =1", "a +1", "u well"]);
     let result = build(&builder(ContextConfig::new(1_000)), &of_log(&log));
     assert_eq!(sent(&result.model_messages), ["u go", "a +1", "t !1", "u well"]);
@@ -120,7 +120,7 @@ fn a_result_before_its_call_is_left_out_and_told() {
 }
 
 #[test]
-fn messages_without_anything_in_them_are_left_out_and_told() {
+fn messages_without_anything_in_them_are_left_out_and_reported() {
     let log = log(&["u go", "t ", "a ~hm", "u _", "a ok"]);
     let result = build(&builder(ContextConfig::new(1_000)), &of_log(&log));
     assert_eq!(sent(&result.model_messages), ["u go", "a ok"]);
@@ -162,7 +162,7 @@ fn five_megabytes_from_a_user_are_an_overflow_that_names_them() {
     assert_eq!(
         error.to_string(),
         format!(
-            "at least {floor} tokens have to be sent and 1000 may be; shorten what is largest or \
+            "the request needs at least {floor} tokens, and the limit is 1000; shorten the largest parts or \
              raise maxInputTokens: entry e1 {tokens}"
         )
     );
@@ -200,9 +200,9 @@ fn a_bad_configuration_is_refused_with_its_field() {
     let reserve = "reserveTokens must be less than maxInputTokens, 100; got 100";
     check(&|config| config.reserve_tokens = 100, reserve);
     let recall = "recallTokens must be less than maxInputTokens, 100; got 18446744073709551615";
-    check(&|config| config.recall_tokens = u64::MAX, recall);
+    check(&|config| config.recall_tokens = Some(u64::MAX), recall);
     let both = "reserveTokens and recallTokens must be less than maxInputTokens, 100; got 100";
-    check(&|config| (config.reserve_tokens, config.recall_tokens) = (60, 40), both);
+    check(&|config| (config.reserve_tokens, config.recall_tokens) = (60, Some(40)), both);
     let cap = "summaryTokens must be at least 1; leave it out for the usual cap; got 0";
     check(&|config| config.summary_tokens = Some(0), cap);
     let none = "strategies must name at least one of elide, summarize, drop";

@@ -6,7 +6,7 @@ use tertulia_context::builder::{
 };
 use tertulia_context::compact::Compactor;
 use tertulia_context::tokens::{MessageCounter, Tokenizer};
-use tertulia_context::{Fate, Verdict};
+use tertulia_context::{Outcome, Verdict};
 use tertulia_session::{CutStrategy, Entry, EntryId, EntryKind};
 
 use super::notation::shown;
@@ -18,9 +18,11 @@ pub(super) fn builder(config: ContextConfig) -> ContextBuilder {
 
 /// The same without a compactor.
 pub(super) fn dropping(mut config: ContextConfig) -> ContextBuilder {
-    // These tests are about cuts: a summary has the same share of every budget.
+    // These tests are about cuts: a summary has the same share of every budget, and recall is off unless it is set.
+    config.recall_tokens = config.recall_tokens.or(Some(0));
     config.summary_tokens = config.summary_tokens.or(Some((config.max_input_tokens / 8).max(1)));
-    ContextBuilder::new(config).unwrap().with_counter(MessageCounter::new(Tokenizer::Bytes))
+    let counter = MessageCounter::new(Tokenizer::Bytes);
+    ContextBuilder::new(config).unwrap().with_counter(counter).without_compactor()
 }
 
 pub(super) fn of_log(log: &[Entry]) -> ContextBuildInput<'_> {
@@ -75,7 +77,7 @@ fn short_ids<'i>(ids: impl IntoIterator<Item = &'i EntryId>) -> String {
     ids.into_iter().map(short_id).collect::<Vec<_>>().join(",")
 }
 
-/// The entries to append as lines.
+/// Returns the entries to append as lines.
 pub(super) fn appended(entries: &[Entry]) -> Vec<String> {
     entries.iter().map(appended_line).collect()
 }
@@ -101,21 +103,21 @@ fn appended_line(entry: &Entry) -> String {
     }
 }
 
-/// The verdicts as words, in the order of the log.
+/// Returns the verdicts as words, in the order of the log.
 pub(super) fn judged(verdicts: &[Verdict]) -> String {
     verdicts.iter().map(judged_word).collect::<Vec<_>>().join(" ")
 }
 
 fn judged_word(verdict: &Verdict) -> String {
     let recalled = if verdict.recalled { "+recalled" } else { "" };
-    match &verdict.fate {
-        Fate::Dropped { reason } => format!("{}{recalled}", reason.as_str()),
-        Fate::Hidden { reason } => format!("{}{recalled}", reason.as_str()),
-        fate => format!("{}{recalled}", fate.as_str()),
+    match &verdict.outcome {
+        Outcome::Dropped { reason } => format!("{}{recalled}", reason.as_str()),
+        Outcome::Hidden { reason } => format!("{}{recalled}", reason.as_str()),
+        outcome => format!("{}{recalled}", outcome.as_str()),
     }
 }
 
-/// The log with what a build gave back.
+/// Returns the log with what a build gave back.
 pub(super) fn with_entries(log: &[Entry], entries: &[Entry]) -> Vec<Entry> {
     log.iter().chain(entries).cloned().collect()
 }

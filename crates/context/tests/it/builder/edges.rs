@@ -12,7 +12,7 @@ use super::notation::{log, messages};
 /// A config whose recall is on.
 fn recalling(max_input_tokens: u64, recall_tokens: u64) -> ContextConfig {
     let mut config = ContextConfig::new(max_input_tokens);
-    config.recall_tokens = recall_tokens;
+    config.recall_tokens = Some(recall_tokens);
     config
 }
 

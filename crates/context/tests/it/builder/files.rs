@@ -76,7 +76,7 @@ fn owned(built: &ContextBuildResult<'_>) -> Vec<(Source, Message)> {
 
 fn recalling(max_input_tokens: u64) -> ContextBuilder {
     let mut config = ContextConfig::new(max_input_tokens);
-    config.recall_tokens = max_input_tokens / 8;
+    config.recall_tokens = Some(max_input_tokens / 8);
     builder(config)
 }
 
@@ -84,7 +84,7 @@ fn numbered_file(name: &str) -> Vec<String> {
     (1..=20).map(|line| format!("{name} line {line} of the file")).collect()
 }
 
-/// The texts of the messages that show files.
+/// Returns the texts of the messages that show files.
 fn shown(messages: &[(Source, Message)]) -> Vec<String> {
     let texts = messages.iter().map(|(_, message)| message.text().into_owned());
     texts.filter(|text| text.starts_with("[Files as they are now")).collect()

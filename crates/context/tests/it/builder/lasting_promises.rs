@@ -2,7 +2,7 @@
 //! order never changes, and a model that refuses again and again is answered in the end.
 
 use proptest::prelude::*;
-use tertulia_context::Fate;
+use tertulia_context::Outcome;
 use tertulia_context::builder::{ContextConfig, ContextError, ContextIndex, Source};
 use tertulia_session::{Entry, EntryId, EntryKind, Message};
 
@@ -15,7 +15,7 @@ use super::world::{Branch, Checked, Turn, play};
 fn nothing_between_is_lost(turn: &Turn<'_>) -> Checked {
     let Ok(result) = turn.result else { return Ok(()) };
     let log = with_entries(turn.log, &result.entries_to_append);
-    let (before, after) = (Branch::of(turn.log), Branch::of(&log));
+    let (before, after) = (Branch::new(turn.log), Branch::new(&log));
     for entry in &result.entries_to_append {
         let EntryKind::CompactionSummary(summary) = &entry.kind else { continue };
         let expected = match before.newest_summary() {
@@ -33,8 +33,8 @@ fn nothing_between_is_lost(turn: &Turn<'_>) -> Checked {
     let kept_from = after.first_kept();
     for verdict in &result.verdicts {
         let at = after.position(&verdict.entry);
-        match (&verdict.fate, at) {
-            (Fate::Summarized { by }, Some(at)) => {
+        match (&verdict.outcome, at) {
+            (Outcome::Summarized { by }, Some(at)) => {
                 prop_assert_eq!(Some(by), after.newest_summary().map(|(entry, _)| &entry.id));
                 let is_summary = matches!(
                     after.entries[at].1.map(|entry| &entry.kind),
@@ -42,7 +42,7 @@ fn nothing_between_is_lost(turn: &Turn<'_>) -> Checked {
                 );
                 prop_assert!(at < summarised || is_summary);
             }
-            (Fate::Dropped { reason }, Some(at)) => {
+            (Outcome::Dropped { reason }, Some(at)) => {
                 let is_cut = reason.as_str() == "cut";
                 prop_assert!(!is_cut || (summarised..kept_from).contains(&at), "{:?}", verdict);
             }
@@ -75,7 +75,7 @@ fn hidden_is_hidden(turn: &Turn<'_>) -> Checked {
 fn order_never_changes(turn: &Turn<'_>) -> Checked {
     let Ok(result) = turn.result else { return Ok(()) };
     let log = with_entries(turn.log, &result.entries_to_append);
-    let branch = Branch::of(&log);
+    let branch = Branch::new(&log);
     let places: Vec<_> = result
         .model_messages
         .iter()
@@ -94,7 +94,7 @@ fn order_never_changes(turn: &Turn<'_>) -> Checked {
 
 fn new_entries_are_a_chain(turn: &Turn<'_>) -> Checked {
     let Ok(result) = turn.result else { return Ok(()) };
-    let branch = Branch::of(turn.log);
+    let branch = Branch::new(turn.log);
     let mut parent: Option<EntryId> = branch.entries.last().map(|(id, _)| (*id).clone());
     for entry in &result.entries_to_append {
         prop_assert_eq!(&entry.parent_id, &parent);
@@ -102,7 +102,7 @@ fn new_entries_are_a_chain(turn: &Turn<'_>) -> Checked {
         parent = Some(entry.id.clone());
     }
     let log = with_entries(turn.log, &result.entries_to_append);
-    let length = Branch::of(&log).entries.len();
+    let length = Branch::new(&log).entries.len();
     prop_assert_eq!(length, branch.entries.len() + result.entries_to_append.len());
     let summary = &result.compaction_summary_entry;
     let summaries = result

@@ -18,7 +18,7 @@ pub(super) fn json(text: &str) -> Json {
     Json::parse(text).unwrap()
 }
 
-/// The log of these lines; the entry of line 3 is `e3`.
+/// Returns the log of these lines; the entry of line 3 is `e3`.
 pub(super) fn log(lines: &[&str]) -> Vec<Entry> {
     let mut entries = Vec::new();
     for line in lines {
@@ -147,7 +147,7 @@ fn cut(log: &[Entry], word: &str, line: &str) -> ContextCut {
     }
 }
 
-/// A message such as `u hi`; `a text` with a word `usage=700` brings a report of its provider.
+/// Returns a message such as `u hi`; `a text` with a word `usage=700` brings a report of its provider.
 pub(super) fn message(line: &str) -> Message {
     let (role, words) = line.split_once(' ').unwrap_or((line, ""));
     let role = match role {
@@ -158,7 +158,7 @@ pub(super) fn message(line: &str) -> Message {
     };
     let (reports, words): (Vec<&str>, Vec<&str>) =
         words.split_whitespace().partition(|word| word.starts_with("usage="));
-    let mut message = Message::of_role(role, words.into_iter().map(part).collect());
+    let mut message = Message::with_role(role, words.into_iter().map(part).collect());
     let report = reports.first().map(|word| &word["usage=".len()..]);
     message.meta = report.map(|number| json(&format!(r#"{{"usage":{{"inputTokens":{number}}}}}"#)));
     message
@@ -168,7 +168,7 @@ pub(super) fn messages(lines: &[&str]) -> Vec<Message> {
     lines.iter().map(|line| message(line)).collect()
 }
 
-/// The word, made so long: many different names that begin with it.
+/// Returns the word, made so long: many different names that begin with it.
 pub(super) fn text(word: &str) -> String {
     let Some((word, length)) = word.split_once('*') else { return word.to_owned() };
     let length: usize = length.parse().unwrap();
@@ -221,7 +221,7 @@ fn part(word: &str) -> Part {
     Part::new(kind)
 }
 
-/// A message as its line; long texts as their first word and length, stubs as `%1`, results that were
+/// Returns a message as its line; long texts as their first word and length, stubs as `%1`, results that were
 /// made up as `!1`.
 pub(super) fn shown(message: &Message) -> String {
     let role = match message.effective_role() {

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use tertulia_context::Fate;
+use tertulia_context::Outcome;
 use tertulia_context::builder::{
     ContextError, ContextIndex, Item, LogIndex, MessageRef, Source, repair,
 };
@@ -42,7 +42,7 @@ fn every_entry_is_in_one_state(turn: &Turn<'_>) -> Checked {
         let kind = turn.log.iter().find(|entry| entry.id == verdict.entry).map(|entry| &entry.kind);
         let is_told =
             !matches!(kind, Some(EntryKind::SystemPromptOverride(_) | EntryKind::RuntimeInit(_)));
-        let is_sent = matches!(verdict.fate, Fate::Kept | Fate::Elided);
+        let is_sent = matches!(verdict.outcome, Outcome::Kept | Outcome::Elided);
         let is_stale_summary = matches!(kind, Some(EntryKind::CompactionSummary(_)))
             && result.compaction_summary_entry.is_some();
         if is_told && !is_stale_summary {
@@ -99,7 +99,7 @@ fn rightly_refused(turn: &Turn<'_>, error: &ContextError, counter: &MessageCount
                 .sum::<u64>()
                 + counter.count_reply().tokens;
             let summary =
-                Branch::of(turn.log).newest_summary().map_or(0, |(entry, _)| match &entry.kind {
+                Branch::new(turn.log).newest_summary().map_or(0, |(entry, _)| match &entry.kind {
                     EntryKind::CompactionSummary(summary) => {
                         counter.tokenizer.count(&summary.summary).tokens + 20
                     }
@@ -119,7 +119,7 @@ fn rightly_refused(turn: &Turn<'_>, error: &ContextError, counter: &MessageCount
     Ok(())
 }
 
-/// Whether an answer calls with the id of an earlier call that has no result yet, or whose result may be cut.
+/// Returns whether an answer calls with the id of an earlier call that has no result yet, or whose result may be cut.
 fn uses_open_id_again(log: &[Entry]) -> bool {
     let is_mark = |entry: &Entry| {
         matches!(entry.kind, EntryKind::CompactionSummary(_) | EntryKind::ContextCut(_))
@@ -140,7 +140,7 @@ fn uses_open_id_again(log: &[Entry]) -> bool {
     })
 }
 
-/// The system message and the hints, which say the same at every build of a log.
+/// Returns the system message and the hints, which say the same at every build of a log.
 fn frozen_messages(turn: &Turn<'_>) -> Vec<Message> {
     let mut large = turn.story.setting.clone();
     large.config = tertulia_context::builder::ContextConfig::new(1 << 50);
@@ -180,7 +180,7 @@ fn old_messages_are_a_prefix(turn: &Turn<'_>) -> Checked {
     Ok(())
 }
 
-/// The places on the branch of what no provider takes as it is.
+/// Returns the places on the branch of what no provider takes as it is.
 fn mended(turn: &Turn<'_>, branch: &Branch<'_>) -> HashSet<usize> {
     let messages = (0..branch.entries.len()).filter_map(|at| Some((at, branch.message(at)?)));
     let arrived = (branch.entries.len()..).zip(turn.input.input_messages);
@@ -192,7 +192,7 @@ fn mended(turn: &Turn<'_>, branch: &Branch<'_>) -> HashSet<usize> {
 
 fn musts_are_sent_verbatim(turn: &Turn<'_>) -> Checked {
     let Ok(result) = turn.result else { return Ok(()) };
-    let branch = Branch::of(turn.log);
+    let branch = Branch::new(turn.log);
     let is_sent = |message: &Message| {
         result
             .model_messages

@@ -15,8 +15,9 @@ use tertulia_session::{
 
 use super::world::{Branch, Turn, asks};
 
-/// What a provider would refuse: a call without its result right behind it, a result without its
-/// call, a part in the wrong role, a message that says nothing, a system message inside.
+/// Returns what a provider would refuse: a call without its result right behind it, a result
+/// without its call, a part in the wrong role, a message that says nothing, a system message
+/// inside.
 pub(super) fn broken_rule(sent: &[ModelMessage<'_>]) -> Option<String> {
     let mut open: HashSet<&str> = HashSet::new();
     for (place, one) in sent.iter().enumerate() {
@@ -51,15 +52,16 @@ fn says(part: &Part) -> bool {
     }
 }
 
-/// The least that could be sent for this turn but for what is sent besides the history: pinned
-/// entries, the newest request and the newest unit, with stubs where those are allowed and smaller.
+/// Returns the least that could be sent for this turn but for what is sent besides the history:
+/// pinned entries, the newest request and the newest unit, with stubs where those are allowed and
+/// smaller.
 pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
     let counter = MessageCounter::new(match turn.story.setting.is_claude {
         true => tertulia_context::tokens::Tokenizer::Claude,
         false => tertulia_context::tokens::Tokenizer::Bytes,
     });
     let config = &turn.story.setting.config;
-    let branch = Branch::of(turn.log);
+    let branch = Branch::new(turn.log);
     let mut items: Vec<Item<'_>> = Vec::new();
     let mut ids: Vec<Option<&EntryId>> = Vec::new();
     for (at, (id, entry)) in branch.entries.iter().enumerate() {
@@ -70,7 +72,7 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
             }
             Some(EntryKind::BranchSummary(BranchSummary { summary: Some(text), .. })) => {
                 let parts = std::iter::once(Part::text(&**text)).collect();
-                let made = MessageRef::made(Message::of_role(Role::User, parts));
+                let made = MessageRef::made(Message::with_role(Role::User, parts));
                 items.push(Item::new(LogIndex(at), made));
             }
             _ => {}
@@ -124,7 +126,7 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
     least
 }
 
-/// What the cuts of a branch made stubs of.
+/// Returns what the cuts of a branch made stubs of.
 fn elided_in<'a>(branch: &Branch<'a>) -> Vec<&'a EntryId> {
     let cuts = branch.entries.iter().filter_map(|(_, entry)| match &(*entry)?.kind {
         EntryKind::ContextCut(cut) => cut.elided_ids.as_ref(),
@@ -133,7 +135,7 @@ fn elided_in<'a>(branch: &Branch<'a>) -> Vec<&'a EntryId> {
     cuts.flatten().collect()
 }
 
-/// The message with its outputs as stubs, written down once more.
+/// Returns the message with its outputs as stubs, written down once more.
 fn stub(message: &Message, id: &str) -> Message {
     let mut stubbed = message.clone();
     for part in &mut stubbed.parts {

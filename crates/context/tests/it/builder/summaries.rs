@@ -52,7 +52,7 @@ fn a_text_that_passes_the_gate_is_taken_with_its_author() {
 }
 
 #[test]
-fn a_text_that_is_refused_is_told_and_the_extractive_one_takes_over() {
+fn a_text_that_is_refused_is_reported_and_the_extractive_one_takes_over() {
     let log = long_log();
     let check = |author: Author, reason: &str| {
         let result = build(&custom(author), &of_log(&log));
@@ -81,7 +81,7 @@ fn what_a_summary_records_can_be_checked() {
     assert_eq!(result.stats.summarized_messages_count, 3);
 }
 
-/// A builder that asks, its log with the extractive summary, and the question.
+/// Returns a builder that asks, its log with the extractive summary, and the question.
 fn asked() -> (ContextBuilder, Vec<Entry>, SummaryRequest) {
     let mut config = ContextConfig::new(800);
     config.request_summaries = true;
@@ -106,7 +106,7 @@ fn a_summary_is_asked_for_only_where_that_is_wanted() {
 }
 
 #[test]
-fn a_models_text_stands_for_the_extractive_one_from_then_on() {
+fn a_summary_of_a_model_replaces_the_extractive_one_from_then_on() {
     let (builder, log, request) = asked();
     let mut index = ContextIndex::new();
     let text = "The user wants goal.0, then two.1.";

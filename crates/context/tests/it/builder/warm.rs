@@ -163,7 +163,7 @@ fn what_comes_late_changes_what_was_built_before() {
     // Branches from the middle and back, and a cut on one of them.
     grown(&["u a", "a b", "u c", "a d", "@1 u e", "a f", "@3 u g", "a h", "@5 u i"]);
     grown(&["u a", "a b", "u c", "a d", "drop first=2 kept=0", "u e", "@3 u f", "a g"]);
-    // Nothing but blanks, and a summary of another log.
+    // Only whitespace, and a summary of another log.
     grown(&["u a", "a _", "u b", "branch other", "a c", "u _", "a d", "u e"]);
 }
 

@@ -88,7 +88,7 @@ fn moved_results(result: &ContextBuildResult<'_>) -> HashSet<EntryId> {
     moved.map(|repair| repair.entry.clone()).collect()
 }
 
-/// What is sent but for the volatile tail.
+/// Returns what is sent but for the volatile tail.
 pub(super) fn lasting(result: &ContextBuildResult<'_>) -> Sent {
     let sent = result.model_messages.iter();
     let lasting = sent.filter(|one| !matches!(one.source, Source::Recall | Source::RuntimeHints));
@@ -127,9 +127,9 @@ fn turned(log: &[Entry], line: &str) -> Option<Option<String>> {
     })
 }
 
-/// A cut as another program could have written it, not before the cut that is there.
+/// Returns a cut that another program could have written. It is not before the existing cut.
 fn old_cut(log: &[Entry], word: &str, back: usize, says_kept: bool) -> Option<String> {
-    let branch = Branch::of(log);
+    let branch = Branch::new(log);
     let place = branch.entries.len().checked_sub(1 + back)?.max(branch.first_kept());
     let first = branch.place(log, place)?;
     let musts = branch.musts();
@@ -146,7 +146,7 @@ pub(super) struct Branch<'a> {
 }
 
 impl<'a> Branch<'a> {
-    pub(super) fn of(log: &'a [Entry]) -> Self {
+    pub(super) fn new(log: &'a [Entry]) -> Self {
         let index = EntryIndex::over(log).unwrap();
         let view = index.walk(log).unwrap().map(Result::unwrap);
         let mut entries: Vec<_> = view.map(|view| (view.id(), view.entry())).collect();
@@ -170,7 +170,7 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// Where the newest summary, and the newest cut of the kept ones, leave the branch.
+    /// Returns where the newest summary, and the newest cut of the kept ones, leave the branch.
     pub(super) fn newest_summary(&self) -> Option<(&'a Entry, usize)> {
         self.entries.iter().rev().find_map(|(_, entry)| match &(*entry)?.kind {
             EntryKind::CompactionSummary(summary) => {
@@ -180,7 +180,7 @@ impl<'a> Branch<'a> {
         })
     }
 
-    /// What the newest summary or drop keeps on from.
+    /// Returns what the newest summary or drop keeps on from.
     pub(super) fn first_kept(&self) -> usize {
         let first = self.entries.iter().rev().find_map(|(_, entry)| match &(*entry)?.kind {
             EntryKind::CompactionSummary(summary) => self.position(&summary.first_kept_entry_id),
@@ -197,7 +197,7 @@ impl<'a> Branch<'a> {
         entry.is_some_and(|entry| entry.meta.is_some()) && self.message(at).is_some()
     }
 
-    /// The newest message of a user that says something.
+    /// Returns the newest message of a user that says something.
     pub(super) fn newest_request(&self) -> Option<usize> {
         (0..self.entries.len()).rev().find(|at| self.message(*at).is_some_and(asks))
     }
@@ -221,7 +221,7 @@ impl<'a> Branch<'a> {
     }
 }
 
-/// Whether a user asks something with it.
+/// Returns whether a user asks something with it.
 pub(super) fn asks(message: &Message) -> bool {
     message.effective_role() == Role::User
         && message.parts.iter().any(|part| match &part.kind {

@@ -10,7 +10,7 @@ use super::parser::{BREAKS, Label, margins, parse};
 
 const FRAMES: usize = 500;
 
-/// The lines that a format writes itself, for a forger to copy.
+/// Returns the lines that a format writes itself, for a forger to copy.
 fn structure(format: &Assembler) -> Vec<String> {
     let speakers = ["ann", "eva", "you", "system"];
     let headers =
@@ -61,7 +61,7 @@ fn frames(format: &Assembler) -> Vec<String> {
 /// Where a frame is put: each place of a prompt that others fill.
 const PLACES: usize = 5;
 
-/// A prompt with a frame in one of its places, and how many lines of it are the program's.
+/// Returns a prompt with a frame in one of its places, and how many lines of it are the program's.
 fn prompt(format: &Assembler, frame: &str, place: usize) -> (String, usize) {
     let at = |number: usize, usual: &'static str| if place == number { frame } else { usual };
     let to = [Addressee::named(at(3, "eva"))];
@@ -91,7 +91,7 @@ fn prompt(format: &Assembler, frame: &str, place: usize) -> (String, usize) {
     (format.assemble(&input).prompt, 5)
 }
 
-/// How many frames a reader takes for lines of the program.
+/// Returns how many frames a reader takes for lines of the program.
 fn accepted(format: &Assembler, frames: &[String], places: &[usize]) -> usize {
     let is_accepted = |(number, frame): &(usize, &String)| {
         let (text, expected) = prompt(format, frame, places[number % places.len()]);

@@ -113,7 +113,7 @@ fn message<'a>((from, content, kind): &'a (String, String, Kind)) -> ContextMess
     ContextMessage { from: from.into(), to: to.map(Into::into), content: content.into(), kind }
 }
 
-/// What is to be read of an item.
+/// Returns what is to be read of an item.
 fn item((from, content, kind): &(String, String, Kind), has_addressees: bool) -> Item {
     let speech =
         |note, to| Label::Speech { from: from.clone(), note, to: has_addressees.then_some(to) };
@@ -214,7 +214,7 @@ proptest! {
     }
 }
 
-/// The bytes of a text below a header.
+/// Returns the bytes of a text below a header.
 fn written(text: &str) -> usize {
     tertulia_context::indented(text, tertulia_context::LineStart::Margin).len()
 }

@@ -38,7 +38,7 @@ pub(super) enum Label {
 pub(super) const BREAKS: [char; 10] =
     ['\n', '\u{b}', '\u{c}', '\r', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// Where lines begin that are neither empty nor indented.
+/// Returns where lines begin that are neither empty nor indented.
 pub(super) fn margins(text: &str) -> Vec<usize> {
     let after = text.char_indices().filter(|(_, letter)| BREAKS.contains(letter));
     let starts = [0].into_iter().chain(after.map(|(at, letter)| at + letter.len_utf8()));
@@ -96,7 +96,7 @@ fn take(parsed: &mut Parsed, chunk: &str) -> Option<()> {
     Some(())
 }
 
-/// A text without the indents that were added to it.
+/// Returns a text without the indents that were added to it.
 fn unindented(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -108,7 +108,7 @@ fn unindented(text: &str) -> String {
     plain + rest
 }
 
-/// The label of an item, and its content.
+/// Returns the label of an item, and its content.
 fn label(item: &str) -> Option<(Label, &str)> {
     if let Some(rest) = item.strip_prefix("[summary of ") {
         let (count, rest) = rest.split_once(' ')?;

@@ -2,7 +2,7 @@
 
 use tertulia_context::{Markers, Strip, parse_markers, strip_markers};
 
-/// The markers in one line, such as `next ivo!P1 lena!P2; drop ann; from ann; task tea`.
+/// Returns the markers in one line, such as `next ivo!P1 lena!P2; drop ann; from ann; task tea`.
 fn shown(markers: &Markers) -> String {
     let mut said = Vec::new();
     if !markers.next.is_empty() {
@@ -32,7 +32,7 @@ fn next_names_members_in_order_of_appearance() {
 }
 
 #[test]
-fn an_intent_stands_behind_a_name() {
+fn an_intent_follows_a_name() {
     check("[NEXT: a!P1, b!p2, c !P3, d]", "next a!P1 b!P2 c!P3 d!P2");
     check("[NEXT: a \t!p1 ]", "next a!P1");
 }
@@ -248,7 +248,7 @@ fn a_marker_that_is_a_link_says_nothing() {
 }
 
 #[test]
-fn what_commonmark_does_not_show_as_text_routes_nobody_and_is_told() {
+fn what_commonmark_does_not_show_as_text_routes_nobody_and_is_reported() {
     for text in [
         "Done <!X [NEXT: max]> now",
         "Done <![CDATA[ a [NEXT: max]> ]]> now",
@@ -264,14 +264,14 @@ fn what_commonmark_does_not_show_as_text_routes_nobody_and_is_told() {
 }
 
 #[test]
-fn line_breaks_and_blanks_of_any_kind_end_a_fence() {
+fn line_breaks_and_whitespace_of_any_kind_end_a_fence() {
     check("```\r[NEXT: a]\r```\r[NEXT: b]", "next b!P2");
     check("```\n[NEXT: a]\n```\t\n[NEXT: b]", "next b!P2");
     check("```\n```\t\n\n```\n[NEXT: a]", "");
 }
 
 #[test]
-fn text_that_costs_too_much_to_read_routes_nobody_and_is_told() {
+fn text_that_costs_too_much_to_read_routes_nobody_and_is_reported() {
     let deep = ["> ".repeat(101), "- ".repeat(101), format!("{}- ", " ".repeat(300))];
     for begin in deep {
         assert_eq!(heard(&format!("{begin}a\n\n[NEXT: eva]")), (Vec::new(), 1), "{begin}");
@@ -285,7 +285,7 @@ fn text_that_costs_too_much_to_read_routes_nobody_and_is_told() {
 }
 
 #[test]
-fn a_marker_at_the_end_of_an_answer_is_heard_whatever_stands_before_it() {
+fn a_marker_at_the_end_of_an_answer_counts_whatever_is_before_it() {
     for answer in [
         "Done.",
         "# Done\n",
@@ -306,7 +306,7 @@ fn a_marker_at_the_end_of_an_answer_is_heard_whatever_stands_before_it() {
 }
 
 #[test]
-fn what_may_have_been_meant_is_told() {
+fn what_may_have_been_meant_is_reported() {
     let unheard = |text: &str| parse_markers(text).unheard;
     assert_eq!(unheard("> a\n[NEXT: b]"), ["[NEXT: b]"]);
     assert_eq!(
@@ -341,7 +341,7 @@ fn the_clean_text_lacks_what_was_read_and_nothing_else() {
     }
 }
 
-/// The names that a text routes to, and how many markers are told as unheard.
+/// Returns the names that a text routes to, and the number of markers that are reported as ignored.
 fn heard(text: &str) -> (Vec<String>, usize) {
     let markers = parse_markers(text);
     let names = markers.next.iter().map(|next| next.name.to_string()).collect();

@@ -1,4 +1,4 @@
-//! Stripping for prompts that carry code: markers go with the blanks that they leave, everything else
+//! Stripping for prompts that carry code: markers go with the spaces that they leave, everything else
 //! stays byte for byte.
 
 use std::borrow::Cow;
@@ -37,7 +37,7 @@ fn blank_lines_around_it_stay() {
 }
 
 #[test]
-fn elsewhere_a_marker_goes_with_the_blanks_before_it() {
+fn elsewhere_a_marker_goes_with_the_spaces_before_it() {
     check("Tea? [NEXT: b]", "Tea?");
     check("a [NEXT: b] c", "a c");
     check("a \t [NEXT: b] c", "a c");
@@ -48,7 +48,7 @@ fn elsewhere_a_marker_goes_with_the_blanks_before_it() {
 }
 
 #[test]
-fn at_the_start_of_a_line_it_goes_with_the_blanks_behind_it() {
+fn at_the_start_of_a_line_it_goes_with_the_spaces_behind_it() {
     check("[NEXT: b] c", "c");
     check("[NEXT: b]\t  c", "c");
     check("[NEXT: b]c", "c");

@@ -8,7 +8,7 @@ use tertulia_context::{Assembler, AssemblerInput, ContextKind, ContextMessage};
 use tertulia_session::json::Json;
 use tertulia_session::{Message, Speaker, SpeakerType, Timestamp};
 
-/// Pieces of prose that make markers, halves of markers, and blanks of every kind.
+/// Pieces of prose that make markers, halves of markers, and whitespace of every kind.
 const PROSE: [&str; 35] = [
     "[FROM:",
     "[NEXT:",
@@ -68,7 +68,7 @@ pub(crate) fn prose_and_code() -> impl Strategy<Value = String> {
     vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
-/// Short texts with blanks at their edges and characters of every width.
+/// Short texts with whitespace at their edges and characters of every width.
 fn words() -> impl Strategy<Value = String> {
     let piece =
         select(vec!["a", "tea", " ", "\n", "é", "中", "😀", "[x]", "\u{feff}", ": ", "-> "]);
@@ -126,7 +126,7 @@ pub(crate) fn speaker() -> impl Strategy<Value = Speaker> {
     ])
 }
 
-/// A message with some of everything that a snapshot must keep.
+/// Returns a message with some of everything that a snapshot must keep.
 pub(crate) fn message() -> impl Strategy<Value = Message> {
     let unknown = option::of(select(vec!["1.10", "1e400", "[{}]", "\"\\ud800\""]));
     (

@@ -10,7 +10,7 @@ fn flag_bytes(output: &AssemblerOutput) -> usize {
     output.system_flag.as_deref().map_or(0, str::len)
 }
 
-/// The input with only the newest messages of its context.
+/// Returns the input with only the newest messages of its context.
 fn with_newest<'a>(input: &AssemblerInput<'a>, kept: usize) -> AssemblerInput<'a> {
     let from = input.context_messages.len() - kept;
     AssemblerInput {

@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn a_marker_behind_a_blank_line_is_heard_where_nothing_is_open(before in prose()) {
+    fn a_marker_after_a_blank_line_counts_where_nothing_is_open(before in prose()) {
         let text = format!("{before}]\n\nAnd now: [NEXT: somebody-else]");
         let markers = parse_markers(&text);
         prop_assert!(markers.next.iter().any(|next| next.name == "somebody-else"), "{:?}", text);

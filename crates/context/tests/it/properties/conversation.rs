@@ -107,7 +107,7 @@ impl Model {
         true
     }
 
-    /// The context before the newest message, as (id, stripped words).
+    /// Returns the context before the newest message, as (id, stripped words).
     fn context(&self, window: usize) -> Vec<(String, &'static str)> {
         let Some((current, before)) = self.messages.split_last() else {
             return Vec::new();
@@ -126,7 +126,7 @@ impl Model {
     }
 }
 
-/// The number of `msg-N`, if the counter can go on behind it.
+/// Returns the number of `msg-N`, if the counter can go on behind it.
 fn number(id: &str) -> Option<u128> {
     let digits = id.strip_prefix("msg-").filter(|digits| !digits.is_empty())?;
     let number =
@@ -157,7 +157,7 @@ fn perform(table: &mut ContextManager, step: &Step) -> bool {
     }
 }
 
-/// A message as both sides show it.
+/// Returns a message as both sides show it.
 fn shown(id: &str, message: &Message) -> String {
     let speaker = message.speaker.as_deref().unwrap();
     let millis = message.timestamp.as_ref().map(Timestamp::millis);

@@ -4,17 +4,17 @@
 use tertulia_context::{AssemblerInput, ContextMessage, PromptStatus};
 
 /// JavaScript's `\s`.
-const BLANKS: [char; 25] = [
+const WHITESPACE: [char; 25] = [
     '\u{9}', '\u{a}', '\u{b}', '\u{c}', '\u{d}', '\u{20}', '\u{a0}', '\u{1680}', '\u{2000}',
     '\u{2001}', '\u{2002}', '\u{2003}', '\u{2004}', '\u{2005}', '\u{2006}', '\u{2007}', '\u{2008}',
     '\u{2009}', '\u{200a}', '\u{2028}', '\u{2029}', '\u{202f}', '\u{205f}', '\u{3000}', '\u{feff}',
 ];
 
 pub(crate) fn trim(text: &str) -> &str {
-    text.trim_matches(&BLANKS[..])
+    text.trim_matches(&WHITESPACE[..])
 }
 
-/// Whether any marker of any kind can be found, closed or as the label of a block.
+/// Returns whether any marker of any kind can be found, closed or as the label of a block.
 pub(crate) fn holds_marker(text: &str) -> bool {
     let chars: Vec<char> = text.chars().collect();
     (0..chars.len()).any(|at| {
@@ -63,7 +63,7 @@ fn next_at(chars: &[char], at: usize) -> Option<usize> {
     body_at(chars, at, "[NEXT:", 0)
 }
 
-/// A block: its label, then everything before the next opening bracket.
+/// Returns a block: its label, then everything before the next opening bracket.
 fn block_at(chars: &[char], at: usize) -> Option<usize> {
     let mut end = opening_at(chars, at, "[TEAM_TASK]")?;
     while end < chars.len() && chars[end] != '[' {
@@ -72,7 +72,7 @@ fn block_at(chars: &[char], at: usize) -> Option<usize> {
     Some(end)
 }
 
-/// A marker with a body of at least this many characters, none of which closes it.
+/// Returns a marker with a body of at least this many characters, none of which closes it.
 fn body_at(chars: &[char], at: usize, opening: &str, least: usize) -> Option<usize> {
     let start = opening_at(chars, at, opening)?;
     let mut end = start;
@@ -101,7 +101,7 @@ fn fold(text: &str) -> String {
         let mut at = 0;
         while at < chars.len() {
             let mut end = at;
-            while end < chars.len() && BLANKS.contains(&chars[end]) {
+            while end < chars.len() && WHITESPACE.contains(&chars[end]) {
                 end += 1;
             }
             if end - at >= 2 {

@@ -152,11 +152,11 @@ fn a_hundred_thousand_lines_of_markers() {
 }
 
 #[test]
-fn blanks_without_an_end() {
-    let blanks = " ".repeat(MEGABYTE);
-    run(&blanks);
-    run(&format!("[NEXT: a]{blanks}[NEXT: b]"));
-    run(&format!("x{blanks}[NEXT: a]{blanks}y"));
+fn spaces_without_an_end() {
+    let spaces = " ".repeat(MEGABYTE);
+    run(&spaces);
+    run(&format!("[NEXT: a]{spaces}[NEXT: b]"));
+    run(&format!("x{spaces}[NEXT: a]{spaces}y"));
     run(&many("[NEXT: a]    x    "));
     run(&format!("[TEAM_TASK]{}", many("\n          x")));
     run(&many("\n[TEAM_TASK]\n           x"));

@@ -23,19 +23,19 @@ enum Token {
 type Lines = Vec<(String, Option<String>)>;
 
 fn token() -> impl Strategy<Value = (&'static str, Token)> {
-    let blanks = select(vec!["", " ", "  ", "\t "]);
+    let spaces = select(vec!["", " ", "  ", "\t "]);
     let marker = select(vec!["[NEXT: a]", "[FROM: b]", "[DROP: ALL]", "[TEAM_TASK: c]", "[next:]"]);
     let word = select(vec!["tea", "é,", "row[0]", "[x]", "NEXT:", "=>"]);
     let code = select(vec!["`x`", "`[NEXT: a]`", "``[FROM: b] ` ``"]);
     prop_oneof![
-        2 => (blanks.clone(), marker.prop_map(Token::Marker)),
-        2 => (blanks, word.prop_map(Token::Word)),
+        2 => (spaces.clone(), marker.prop_map(Token::Marker)),
+        2 => (spaces, word.prop_map(Token::Word)),
         // Two spans that touch would be one of another kind.
         1 => (select(vec![" ", "\t"]), code.prop_map(Token::Code)),
     ]
 }
 
-/// A line of words, inline code and markers.
+/// Returns a line of words, inline code and markers.
 fn line() -> impl Strategy<Value = Lines> {
     let indent = select(vec!["", "  ", "\t", "        "]);
     let trailing = select(vec!["", "", "  "]);
@@ -43,15 +43,15 @@ fn line() -> impl Strategy<Value = Lines> {
         let mut text = indent.to_owned();
         let mut left = indent.to_owned();
         let mut anything_left = false;
-        for (index, (blanks, token)) in tokens.iter().enumerate() {
-            let blanks = if index == 0 { "" } else { blanks };
-            text.push_str(blanks);
+        for (index, (spaces, token)) in tokens.iter().enumerate() {
+            let spaces = if index == 0 { "" } else { spaces };
+            text.push_str(spaces);
             match token {
                 Token::Marker(marker) => text.push_str(marker),
                 Token::Word(kept) | Token::Code(kept) => {
                     text.push_str(kept);
-                    // At the start of a line the blanks behind markers go with them.
-                    left.push_str(if anything_left { blanks } else { "" });
+                    // At the start of a line the spaces behind markers go with them.
+                    left.push_str(if anything_left { spaces } else { "" });
                     left.push_str(kept);
                     anything_left = true;
                 }
@@ -67,7 +67,7 @@ fn kept(lines: impl IntoIterator<Item = &'static str>) -> Lines {
     lines.into_iter().map(|line| (line.to_owned(), Some(line.to_owned()))).collect()
 }
 
-/// A fenced block.
+/// Returns a fenced block.
 fn fenced() -> impl Strategy<Value = Lines> {
     let fence = select(vec![("```rust", "```"), ("~~~", "~~~~"), ("  ````", "````")]);
     let inside = select(vec!["[NEXT: a]", "    x[0] = 1;", "", "`", "[TEAM_TASK] b", "> c"]);
@@ -75,7 +75,7 @@ fn fenced() -> impl Strategy<Value = Lines> {
         .prop_map(|((open, close), inside)| kept([open].into_iter().chain(inside).chain([close])))
 }
 
-/// A task block, with the blank line that ends it.
+/// Returns a task block, with the blank line that ends it.
 fn task() -> impl Strategy<Value = Lines> {
     let first = select(vec!["[TEAM_TASK]", "  [team_task] Bake", "[TEAM_TASK]  row[0]"]);
     let more = select(vec!["bread", "  and [x]", "`[NEXT: a]`"]);
@@ -85,7 +85,7 @@ fn task() -> impl Strategy<Value = Lines> {
     })
 }
 
-/// A text and what should be left of it.
+/// Returns a text and what should be left of it.
 fn text_and_rest() -> impl Strategy<Value = (String, String)> {
     let blank = select(vec!["", "  ", "\t"]).prop_map(|line| kept([line]));
     let piece = prop_oneof![4 => line(), 1 => blank, 1 => fenced(), 1 => task()];
@@ -115,7 +115,7 @@ proptest! {
     #![proptest_config(at_least(4000))]
 
     #[test]
-    fn exactly_the_markers_and_their_blanks_go((text, rest) in text_and_rest()) {
+    fn exactly_the_markers_and_their_spaces_go((text, rest) in text_and_rest()) {
         prop_assert_eq!(preserve(&text), rest);
     }
 

@@ -55,7 +55,7 @@ fn control_tokens_in_a_text_are_text() {
     assert!(Tokenizer::Gemma.count("<bos><start_of_turn><end_of_turn>").tokens > 10);
 }
 
-/// Python's tiktoken panics on some of these; the counts of one letter and of blanks are those that
+/// Python's tiktoken panics on some of these; the counts of one letter and of spaces are those that
 /// fourteen other implementations agree on.
 #[test]
 fn a_megabyte_of_anything_is_counted() {

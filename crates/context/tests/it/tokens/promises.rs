@@ -22,10 +22,10 @@ fn texts() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
-/// How much the sum over lines may differ from the whole, for each cut.
+/// Returns how much the sum over lines may differ from the whole, for each cut.
 ///
 /// Gemma has no token across a cut behind a run of line breaks, and one at most within a run. OpenAI's
-/// tokens join line breaks with marks and blanks around them. Estimates are rounded up line by line.
+/// tokens join line breaks with marks and spaces around them. Estimates are rounded up line by line.
 fn cut_bound(tokenizer: &Tokenizer) -> u64 {
     match tokenizer {
         Tokenizer::O200k | Tokenizer::Cl100k => 2,

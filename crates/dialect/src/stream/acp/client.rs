@@ -1,42 +1,42 @@
-//! Our side of the Agent Client Protocol for one turn, without its pipes: bytes of the agent in, events and
-//! lines to be written out. Called by the `agent` room.
+//! Our side of the Agent Client Protocol for one turn, without its pipes: bytes of the agent in,
+//! events and lines to write out. Called by the `agent` crate.
 
 use tertulia_session::json::Json;
 
 use super::Acp;
 use super::tool::Call;
-use crate::stream::class::TurnError;
+use crate::stream::error_class::TurnError;
 use crate::stream::event::{StreamEvent, ViolationKind};
+use crate::stream::fields::{Refusal, Value};
 use crate::stream::outcome::{Exit, TurnOutput};
-use crate::stream::pick::{Refusal, Value};
 use crate::stream::turn::Turn;
-use crate::stream::{Fate, Limits, Reader, Reading, StreamParser};
+use crate::stream::{Limits, LineKind, Reader, Reading, StreamParser};
 
-/// Speaks with one agent for one turn.
+/// Talks to one agent for one turn.
 #[derive(Debug)]
 pub struct AcpClient {
     parser: StreamParser,
 }
 
-/// What an agent is given.
+/// Input of an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct AcpPrompt<'a> {
-    /// Where it works; an absolute path.
+    /// Absolute path of its working folder.
     pub cwd: &'a str,
     pub model: Option<&'a str>,
     pub prompt: &'a str,
 }
 
-/// What is to be done for the agent before more is read.
+/// An action to take for the agent before more is read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AcpAsk {
-    /// This line is to be written, as it is.
+    /// Write this line unchanged.
     Send(String),
-    /// A person is to be asked; [`AcpClient::answer`] makes the line.
+    /// Ask a person; [`AcpClient::answer`] returns the line to write.
     Permit(AcpPermission),
 }
 
-/// The agent asks whether it may do something.
+/// A permission request of the agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcpPermission {
     id: Box<str>,
@@ -44,7 +44,7 @@ pub struct AcpPermission {
     pub request: PermissionRequest,
 }
 
-/// What an agent asks to be allowed, in its words.
+/// What an agent asks permission for, in its own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionRequest {
     pub title: Box<str>,
@@ -59,12 +59,12 @@ pub struct PermissionChoice {
     pub id: Box<str>,
     pub name: Box<str>,
     pub allows: bool,
-    /// Whether it holds from now on, and not for this call alone.
+    /// Whether it applies from now on, and not only to this call.
     pub is_lasting: bool,
 }
 
 impl AcpClient {
-    /// A client for one turn.
+    /// Creates a client for one turn.
     pub fn new(prompt: &AcpPrompt<'_>, limits: Limits) -> Self {
         let acp = Acp {
             is_live: true,
@@ -73,10 +73,10 @@ impl AcpClient {
             model: prompt.model.map(str::to_owned),
             ..Acp::default()
         };
-        Self { parser: StreamParser::of_reader(Reader::Acp(Box::new(acp)), limits) }
+        Self { parser: StreamParser::with_reader(Reader::Acp(Box::new(acp)), limits) }
     }
 
-    /// The line that begins the talk. We offer nothing: no files, no terminal.
+    /// Returns the first line of the protocol. We offer no capabilities: no files, no terminal.
     pub fn hello() -> String {
         request(
             1,
@@ -85,7 +85,7 @@ impl AcpClient {
         )
     }
 
-    /// Reads the next bytes of the agent's stdout. `asks` is to be done in its order.
+    /// Parses the next bytes of the agent's stdout. The `asks` have to be done in order.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>, asks: &mut Vec<AcpAsk>) {
         self.parser.push(bytes, out);
         if let Reader::Acp(acp) = &mut self.parser.reader {
@@ -93,7 +93,8 @@ impl AcpClient {
         }
     }
 
-    /// The line that answers a permission request with a choice of this id, or with a denial.
+    /// Returns the line that answers a permission request with the choice of this id, or with a
+    /// denial.
     pub fn answer(
         &mut self,
         permission: &AcpPermission,
@@ -109,7 +110,7 @@ impl AcpClient {
         chosen(&permission.id, known.map(|known| &*known.id))
     }
 
-    /// The line that answers a permission request when the turn is to end.
+    /// Returns the line that answers a permission request when the turn is ending.
     pub fn dismiss(&mut self, permission: &AcpPermission, out: &mut Vec<StreamEvent>) -> String {
         self.deny(permission, out);
         chosen(&permission.id, None)
@@ -120,15 +121,15 @@ impl AcpClient {
         let name = tool.as_ref().unwrap_or(title);
         let deny =
             |turn: &mut Turn| turn.tool_denied(&permission.call, name, Some("not permitted"));
-        self.parser.turn.telling(out, deny);
+        self.parser.turn.collecting_events(out, deny);
     }
 
-    /// Whether the prompt is on its way, so that what comes is output.
+    /// Returns whether the prompt was sent, so that what arrives is output.
     pub fn is_prompted(&self) -> bool {
         matches!(&self.parser.reader, Reader::Acp(acp) if !acp.is_before_prompt())
     }
 
-    /// The line that asks the agent to stop; `None` where nothing runs.
+    /// Returns the line that asks the agent to stop; `None` if nothing runs.
     pub fn cancel(&self) -> Option<String> {
         let session = self.parser.turn.output.native_session_id.as_deref()?;
         let params = format!(r#"{{"sessionId":{}}}"#, text(session));
@@ -137,25 +138,26 @@ impl AcpClient {
         (!self.is_ended()).then_some(line)
     }
 
-    /// Whether the agent said that the turn is over.
+    /// Returns whether the agent has ended the turn.
     pub fn is_ended(&self) -> bool {
         self.parser.is_ended()
     }
 
-    /// Judges the turn. Where the agent said how the turn ended, the way its process ended says nothing: we end it.
+    /// Judges the turn. If the agent reported how the turn ended, its exit does not matter: we end
+    /// the process.
     pub fn finish(self, exit: Exit, stderr_tail: &str, out: &mut Vec<StreamEvent>) -> TurnOutput {
         let exit = if self.is_ended() { Exit::Code(0) } else { exit };
         self.parser.finish(exit, stderr_tail, out)
     }
 
-    /// Judges a turn that was ended from here, for this reason.
+    /// Judges a turn that we ended, for this reason.
     pub fn failed(self, error: TurnError) -> TurnOutput {
         self.parser.failed(error)
     }
 }
 
 impl Acp {
-    /// Reads a permission request. The agent waits for an answer, so there is one whatever it says.
+    /// Reads a permission request. The agent waits for an answer, so it gets one in any case.
     pub(super) fn read_permission(
         &mut self,
         id: &str,
@@ -165,7 +167,7 @@ impl Acp {
         match self.permission(id, params, turn) {
             Ok(permission) => {
                 self.ask(AcpAsk::Permit(permission));
-                Ok(Fate::Known)
+                Ok(LineKind::Known)
             }
             Err(refusal) => {
                 self.ask(AcpAsk::Send(match refusal {
@@ -188,7 +190,7 @@ impl Acp {
         }
         let [session, call, options] = params.fields(&["sessionId", "toolCall", "options"])?;
         turn.admit(session.text().as_deref())?;
-        let call = Call::of(call)?;
+        let call = Call::parse(call)?;
         let mut choices = Vec::new();
         options.each(|option| {
             let [id, name, kind] = option.fields(&["optionId", "name", "kind"])?;
@@ -212,12 +214,12 @@ impl Acp {
     }
 }
 
-/// One JSON-RPC message, with its line feed.
+/// Returns one JSON-RPC message with its line feed.
 pub(super) fn request(id: u64, method: &str, params: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}\n")
 }
 
-/// The answer to a permission request: this choice, or none.
+/// Returns the answer to a permission request: this choice, or none.
 fn chosen(id: &str, choice: Option<&str>) -> String {
     let outcome = match choice {
         Some(choice) => format!(r#"{{"outcome":"selected","optionId":{}}}"#, text(choice)),
@@ -230,7 +232,7 @@ pub(super) fn refused(id: &str, code: i32, message: &str) -> String {
     reply(id, &format!(r#""error":{{"code":{code},"message":{}}}"#, text(message)))
 }
 
-/// An id that the agent chose may be spelled over several lines.
+/// The agent's id may contain line breaks.
 fn reply(id: &str, field: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{field}}}\n", id.replace(['\n', '\r'], " "))
 }

@@ -1,16 +1,16 @@
-//! Tools at work: `tool_call`, `tool_call_update`, and the calls that permission is asked for. Called by
-//! [`super::Acp`]. Agents tell a call in pieces: one that comes without its input waits for it.
+//! Tool calls: `tool_call`, `tool_call_update`, and the calls that need a permission. Called by
+//! [`super::Acp`]. Agents report a call in several messages: a call without its input waits for it.
 
 use std::collections::BTreeMap;
 
 use tertulia_session::json::Json;
 
-use crate::stream::pick::{Refusal, Value};
+use crate::stream::fields::{Refusal, Value};
 use crate::stream::turn::Turn;
 
-/// How many calls wait, and how many outputs are gathered, at one time.
+/// Limit on calls that wait and on outputs that are collected at a time.
 const WAITING_MAX: usize = 256;
-/// How much output of running commands is gathered, all of them together.
+/// Limit on the collected output of all running commands.
 const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct Call<'a> {
     pub(super) id: Box<str>,
     pub(super) name: Option<Box<str>>,
     pub(super) title: Option<Box<str>>,
-    /// Missing where it is an empty object.
+    /// Missing if it is an empty object.
     pub(super) input: Value<'a>,
     status: Value<'a>,
     content: Value<'a>,
@@ -33,7 +33,7 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn of(call: Value<'a>) -> Result<Self, Refusal> {
+    pub(super) fn parse(call: Value<'a>) -> Result<Self, Refusal> {
         #[rustfmt::skip]
         const NAMES: [&str; 9] = [
             "toolCallId", "name", "kind", "title", "rawInput", "status", "content", "rawOutput",
@@ -41,13 +41,17 @@ impl<'a> Call<'a> {
         ];
         let [id, name, kind, title, input, status, content, output, meta] = call.fields(&NAMES)?;
         let claude = meta.at(&["claudeCode", "toolName"]);
-        let is_blank =
+        let is_empty_object =
             |input: &str| input.strip_prefix('{').is_some_and(|rest| rest.trim_start() == "}");
         Ok(Self {
             id: id.need_word()?,
             name: claude.word().or_else(|| name.word()).or_else(|| kind.word()),
             title: title.word(),
-            input: if input.source().is_some_and(is_blank) { Value::default() } else { input },
+            input: if input.source().is_some_and(is_empty_object) {
+                Value::default()
+            } else {
+                input
+            },
             status,
             content,
             output,
@@ -62,10 +66,10 @@ impl<'a> Call<'a> {
 
 impl Tools {
     pub(super) fn read(&mut self, update: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
-        let call = Call::of(update)?;
+        let call = Call::parse(update)?;
         let is_open = turn.is_tool_open(&call.id);
-        let is_told = call.input.is_some() || call.is_over() || call.status.is("in_progress");
-        if !is_open && (is_told || !self.wait(&call, turn)) {
+        let is_ready = call.input.is_some() || call.is_over() || call.status.is("in_progress");
+        if !is_open && (is_ready || !self.wait(&call, turn)) {
             self.start(&call, turn);
         }
         self.gather(&call);
@@ -85,14 +89,14 @@ impl Tools {
         Ok(())
     }
 
-    /// The call starts, as far as it is known.
+    /// Reports the start of the call with what is known.
     pub(super) fn start(&mut self, call: &Call<'_>, turn: &mut Turn) {
         if turn.is_tool_open(&call.id) {
             return;
         }
         let waiting = self.waiting.remove(&call.id);
         let name = call.name.clone().or(waiting).or_else(|| call.title.clone());
-        // Where there is no input, the title says what is about to be done.
+        // Without an input, the title describes the call.
         let input = match &call.title {
             Some(title) if !call.input.is_some() => Json::text(title),
             _ => call.input.json(),
@@ -100,14 +104,14 @@ impl Tools {
         turn.tool_started(call.id.clone(), name.unwrap_or_default(), input, None);
     }
 
-    /// Calls that never got an input are told as they are.
+    /// Reports calls that never got an input.
     pub(super) fn flush(&mut self, turn: &mut Turn) {
         for (id, name) in std::mem::take(&mut self.waiting) {
             turn.tool_started(id, name, Value::default().json(), None);
         }
     }
 
-    /// Lets a call wait for its input; not where too many do. Text that follows is another one.
+    /// Lets a call wait for its input, unless too many do. Text that follows begins a new text.
     fn wait(&mut self, call: &Call<'_>, turn: &mut Turn) -> bool {
         if self.waiting.contains_key(&call.id) {
             return true;
@@ -121,7 +125,7 @@ impl Tools {
         true
     }
 
-    /// Codex tells what a command prints piece by piece.
+    /// Codex reports the output of a command in chunks.
     fn gather(&mut self, call: &Call<'_>) {
         let piece = call.meta.at(&["terminal_output_delta", "data"]).text();
         let Some(piece) = piece else { return };

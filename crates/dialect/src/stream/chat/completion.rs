@@ -1,12 +1,12 @@
-//! One choice of a chunk or of a whole completion, and what was used. Called by [`super::Chat`]; it knows
+//! One choice of a chunk or of a whole completion, and its usage. Called by [`super::Chat`]; knows
 //! the fields, not the stream.
 
-use crate::stream::class::{ErrorClass, TurnError};
+use crate::stream::error_class::{ErrorClass, TurnError};
 use crate::stream::event::{Usage, ViolationKind};
-use crate::stream::pick::{Field, Refusal, Value, pick_line, shaped, values};
+use crate::stream::fields::{Field, Refusal, Value, read_fields, read_shape, values};
 use crate::stream::turn::Turn;
 
-use super::{Chat, complaint};
+use super::{Chat, endpoint_error};
 
 const REFUSAL_BYTES_MAX: usize = 8 * 1024;
 
@@ -16,7 +16,7 @@ pub(super) enum Finish {
     Failed(TurnError),
 }
 
-/// A chunk that holds a piece of the one answer, as nearly all of them do.
+/// Shape of a chunk with a piece of the only answer, as nearly all of them are.
 const PIECE: [Field<'_>; 5] = [
     Field::Value("object", 0),
     Field::Value("model", 1),
@@ -42,27 +42,27 @@ pub(super) struct Chunk<'a> {
     pub(super) choices: Choices<'a>,
 }
 
-/// What a chunk holds of answers.
+/// The choices of a chunk.
 pub(super) enum Choices<'a> {
-    /// One choice, read already.
+    /// One choice, already parsed.
     One(Choice<'a>),
     Raw(Value<'a>),
 }
 
 impl<'a> Chunk<'a> {
-    pub(super) fn of(json: &'a str) -> Result<Self, Refusal> {
-        if let Some(chunk) = Self::of_piece(json) {
+    pub(super) fn parse(json: &'a str) -> Result<Self, Refusal> {
+        if let Some(chunk) = Self::parse_piece(json) {
             return Ok(chunk);
         }
         const NAMES: [&str; 5] = ["object", "model", "choices", "usage", "error"];
-        let [object, model, choices, usage, error] = pick_line(json, &NAMES)?;
+        let [object, model, choices, usage, error] = read_fields(json, &NAMES)?;
         Ok(Self { object, model, usage, error, choices: Choices::Raw(choices) })
     }
 
-    /// In one pass: what a chunk says is not read again for every level.
-    fn of_piece(json: &'a str) -> Option<Self> {
+    /// Parses in one pass, so that a chunk is not read again for every level.
+    fn parse_piece(json: &'a str) -> Option<Self> {
         let [object, model, usage, error, index, finish_reason, wrong, message, said @ ..] =
-            shaped::<13>(json, &PIECE)?;
+            read_shape::<13>(json, &PIECE)?;
         if message.is_some() || !said.iter().any(|said| said.is_some()) {
             return None;
         }
@@ -73,14 +73,14 @@ impl<'a> Chunk<'a> {
 
 pub(super) struct Choice<'a> {
     index: Value<'a>,
-    /// The fields of [`SAID`], of a piece or of the whole message.
+    /// The fields of [`SAID`], of a delta or of the whole message.
     said: [Value<'a>; 5],
     finish_reason: Value<'a>,
     error: Value<'a>,
 }
 
 impl<'a> Choice<'a> {
-    pub(super) fn of(choice: Value<'a>) -> Result<Self, Refusal> {
+    pub(super) fn parse(choice: Value<'a>) -> Result<Self, Refusal> {
         const NAMES: [&str; 5] = ["index", "delta", "message", "finish_reason", "error"];
         let [index, delta, message, finish_reason, error] = choice.fields(&NAMES)?;
         let said = delta.or(message);
@@ -89,8 +89,8 @@ impl<'a> Choice<'a> {
         Ok(Self { index, said, finish_reason, error })
     }
 
-    /// Tells what the choice says. One answer was asked for; others are not read.
-    pub(super) fn tell(self, chat: &mut Chat, turn: &mut Turn) -> Result<(), Refusal> {
+    /// Reports the content of the choice. One answer was requested; others are ignored.
+    pub(super) fn report(self, chat: &mut Chat, turn: &mut Turn) -> Result<(), Refusal> {
         if is_other(self.index) {
             return Ok(());
         }
@@ -117,19 +117,19 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// One answer was asked for; this is another.
+/// Returns whether this is another answer than the requested one.
 fn is_other(index: Value<'_>) -> bool {
     index.count().unwrap_or(0) > 0
 }
 
 fn read_content(content: Value<'_>, chat: &Chat, turn: &mut Turn) -> Result<(), Refusal> {
     if let Some(piece) = content.text() {
-        return tell_piece(piece, chat, turn);
+        return report_piece(piece, chat, turn);
     }
     content.each(|part| {
         let [kind, words, thinking] = part.fields(&["type", "text", "thinking"])?;
         match kind.plain() {
-            Some("text") => tell_piece(words.text_or_empty(), chat, turn),
+            Some("text") => report_piece(words.text_or_empty(), chat, turn),
             Some("thinking") if thinking.is_some() && thinking.text().is_none() => {
                 thinking.each(|piece| {
                     let [words] = piece.fields(&["text"])?;
@@ -146,7 +146,7 @@ fn read_content(content: Value<'_>, chat: &Chat, turn: &mut Turn) -> Result<(), 
     })
 }
 
-fn tell_piece(piece: String, chat: &Chat, turn: &mut Turn) -> Result<(), Refusal> {
+fn report_piece(piece: String, chat: &Chat, turn: &mut Turn) -> Result<(), Refusal> {
     if !piece.is_empty() && chat.finish.is_some() {
         return Err(ViolationKind::AfterEnd.into());
     }
@@ -154,7 +154,7 @@ fn tell_piece(piece: String, chat: &Chat, turn: &mut Turn) -> Result<(), Refusal
     Ok(())
 }
 
-/// Nobody is there to run a tool. Only the first piece of a call names it.
+/// Nobody can run a tool here. Only the first piece of a call names it.
 fn deny(call: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
     let [id, function] = call.fields(&["id", "function"])?;
     if let Some(id) = id.word()
@@ -171,7 +171,7 @@ fn finish(reason: &str, error: Value<'_>) -> Finish {
     let (class, message) = match reason {
         "stop" => return Finish::Stop,
         "error" => {
-            let said = error.source().map(|error| complaint::of_json(error, None));
+            let said = error.source().map(|error| endpoint_error::from_json(error, None));
             let unsaid = || TurnError::new(ErrorClass::Network, "the endpoint gave the answer up");
             return Finish::Failed(said.unwrap_or_else(unsaid));
         }
@@ -191,7 +191,7 @@ fn finish(reason: &str, error: Value<'_>) -> Finish {
     Finish::Failed(TurnError::new(class, message))
 }
 
-/// What was used. What was read from a cache is part of the prompt's count.
+/// Returns the usage. Cached tokens are part of the prompt's count.
 pub(super) fn usage(usage: Value<'_>) -> Option<Usage> {
     #[rustfmt::skip]
     const NAMES: [&str; 5] = [

@@ -1,11 +1,11 @@
-//! The body of a request for a streamed completion. Called by the `agent` room, which sends it; here,
-//! because only this room knows a vendor's JSON.
+//! The body of a request for a streamed completion. Called by the `agent` crate, which sends it; it
+//! is here because only this crate knows a vendor's JSON.
 
 use std::fmt::Write as _;
 
 use tertulia_session::json::{self, FieldError, Json, Object, SyntaxError};
 
-/// Fields that are ours: they decide what comes back.
+/// Fields that we set, because they decide the format of the response.
 const OURS: [&str; 2] = ["stream", "stream_options"];
 
 /// A body that cannot be sent.
@@ -14,15 +14,15 @@ const OURS: [&str; 2] = ["stream", "stream_options"];
 pub enum BodyError {
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// It is JSON, and not the fields of a request.
+    /// It is JSON, but not the fields of a request.
     #[error(transparent)]
     Shape(#[from] FieldError),
 }
 
-/// Puts together what is sent: the fields of `body` (messages and tools, as
-/// [`Dialect::OpenAiChat`](crate::Dialect::OpenAiChat) renders them), or messages made of the system text and
-/// the prompt where there is no body; the model, if one is asked for; and that the answer is to be
-/// streamed, and counted at its end. Values stay as they are spelled.
+/// Builds the body: the fields of `body` (messages and tools, as
+/// [`Dialect::OpenAiChat`](crate::Dialect::OpenAiChat) renders them), or messages from the system
+/// text and the prompt if there is no body; the model, if one is requested; and the options for
+/// streaming and for usage at the end. Values keep their spelling.
 pub fn chat_request(
     body: Option<&str>,
     model: Option<&str>,

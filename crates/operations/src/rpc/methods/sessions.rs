@@ -24,7 +24,7 @@ const LOGS_KEPT: usize = 8;
 /// The store, opened when a method needs it, and the logs of the sessions that contexts were built from, so that the
 /// next build reads only what is new.
 pub(in crate::rpc) struct Sessions {
-    /// Or why no place is known, which is told to whoever asks for a session.
+    /// Or why no store is known; calls that need a session get this error.
     url: Result<StoreUrl, String>,
     store: Option<SessionStore>,
     /// The one that was used last is the last.
@@ -58,7 +58,7 @@ impl Sessions {
         let store = self.store()?;
         // Taken out meanwhile: a log that cannot be read any more is not kept.
         let kept = self.kept.iter().position(|(id, _)| id == session);
-        let (mut log, is_new) = match kept.map(|place| self.kept.remove(place)) {
+        let (mut log, is_new) = match kept.map(|index| self.kept.remove(index)) {
             Some((_, mut log)) => {
                 log.catch_up(&store)?;
                 (log, false)
@@ -194,7 +194,7 @@ impl RpcServer {
 }
 
 fn scope(project: Option<String>) -> ProjectScope {
-    project.map_or(ProjectScope::All, ProjectScope::Of)
+    project.map_or(ProjectScope::All, ProjectScope::Project)
 }
 
 fn need_session(object: &mut Object<'_>) -> Result<SessionId, RpcError> {
@@ -250,14 +250,14 @@ fn read_entries(raw: &RawValue) -> Result<Drafts, RpcError> {
 }
 
 fn wrong_entry(index: usize, error: EntryReadError) -> RpcError {
-    let place = format!("entries[{index}]");
+    let path = format!("entries[{index}]");
     match error {
-        EntryReadError::Nameless(cause) => cause.within(&place).into(),
+        EntryReadError::Nameless(cause) => cause.within(&path).into(),
         // Read without an id: there is none to show.
         EntryReadError::Field { entry, cause } if entry.as_str().is_empty() => {
-            cause.within(&place).into()
+            cause.within(&path).into()
         }
-        other => RpcError::invalid_params(format!("{place}: {other}")),
+        other => RpcError::invalid_params(format!("{path}: {other}")),
     }
 }
 
@@ -280,7 +280,7 @@ fn read_draft(raw: &RawValue) -> Result<Draft, EntryReadError> {
 }
 
 impl Drafts {
-    /// The entries with ids and parents.
+    /// Returns the entries with ids and parents.
     ///
     /// - An entry without `id` follows the one before it: in the list, else the expected tail, else the
     ///   newest of the session. Its id follows from its content.
@@ -296,9 +296,9 @@ impl Drafts {
         session: &SessionId,
         expected: Option<&EntryId>,
     ) -> Result<(Vec<Entry>, Option<EntryId>), StoreError> {
-        let place = Place { store, session };
+        let target = Target { store, session };
         let needs_end = self.0.iter().any(|draft| draft.entry.parent_id.is_none());
-        let (end, mut names_parents) = if needs_end { place.end()? } else { (None, false) };
+        let (end, mut names_parents) = if needs_end { target.end()? } else { (None, false) };
         let tail = expected.cloned().or(end);
         let mut last = tail.clone();
         let mut counts_on = None;
@@ -306,14 +306,14 @@ impl Drafts {
         for Draft { entry, has_id } in &self.0 {
             let mut entry = entry.clone();
             if entry.parent_id.is_none() && (!has_id || names_parents) {
-                let stored = if *has_id { place.stored_parent(&entry.id)? } else { None };
+                let stored = if *has_id { target.stored_parent(&entry.id)? } else { None };
                 entry.parent_id = stored.unwrap_or_else(|| last.clone());
                 if entry.parent_id == tail {
                     counts_on = tail.clone();
                 }
             }
             if !has_id {
-                let before = if expected.is_some() { place.sent_before(&entry)? } else { None };
+                let before = if expected.is_some() { target.sent_before(&entry)? } else { None };
                 match before {
                     Some(stored) => entry = stored,
                     None => {
@@ -330,13 +330,13 @@ impl Drafts {
     }
 }
 
-struct Place<'a> {
+struct Target<'a> {
     store: &'a SessionStore,
     session: &'a SessionId,
 }
 
-impl Place<'_> {
-    /// The newest entry, and whether any entry names the one that it follows.
+impl Target<'_> {
+    /// Returns the newest entry, and whether any entry names the one that it follows.
     fn end(&self) -> Result<(Option<EntryId>, bool), StoreError> {
         let Some(last) = self.store.load(self.session, &Range::Tail(1))?.pop() else {
             return Ok((None, false));
@@ -347,8 +347,8 @@ impl Place<'_> {
         Ok((Some(last.entry.id), names_parents))
     }
 
-    /// The entry without an id that is stored already behind its parent, where the caller says in which entry the
-    /// session must end: then it is sent once more, because the answer to the first time was lost.
+    /// Returns the entry without an id that is stored already behind its parent, where the caller says in which entry
+    /// the session must end: then it is sent once more, because the answer to the first time was lost.
     fn sent_before(&self, entry: &Entry) -> Result<Option<Entry>, StoreError> {
         let Some(parent) = &entry.parent_id else { return Ok(None) };
         let mut from = match self.store.entries(self.session, &Range::From(parent.clone())) {
@@ -360,7 +360,7 @@ impl Place<'_> {
         Ok(same.repeats(&stored.entry).then_some(stored.entry))
     }
 
-    /// The parent of an entry that is stored already; `None` if it is not.
+    /// Returns the parent of an entry that is stored already; `None` if it is not.
     fn stored_parent(&self, entry: &EntryId) -> Result<Option<Option<EntryId>>, StoreError> {
         match self.store.entry(self.session, entry) {
             Ok(stored) => Ok(Some(stored.entry.parent_id)),

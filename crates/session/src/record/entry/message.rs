@@ -1,5 +1,5 @@
-//! A message as the payload of an entry: `{role?, parts, speaker?, routing?, …}`. Unlike a message on
-//! its own it needs no speaker if it has a role, and its parts say what was said.
+//! A message as the payload of an entry: `{role?, parts, speaker?, routing?, …}`. Unlike a separate
+//! message it needs no speaker if it has a role, and its text is in its parts.
 
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
@@ -40,8 +40,8 @@ impl Payload for Message {
     }
 }
 
-/// `parts` say what was said. `content` alone is one text; beside parts it is left out if it says the
-/// same words, and is somebody else's field if not.
+/// Reads `parts`. `content` alone is one text; beside parts it is dropped if it has the same text,
+/// and kept as an unknown field if not.
 fn read_body(object: &mut Object<'_>) -> Result<Parts, FieldError> {
     let content = object.take_some("content");
     if let Some(parts) = object.take_with("parts", read_parts)? {

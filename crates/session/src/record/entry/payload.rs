@@ -1,5 +1,5 @@
-//! The payload of an entry, found by its type, and those that are more than a list of fields. Turns have a file of their
-//! own.
+//! The payload of an entry, selected by its type, and payloads that are more than a list of fields.
+//! Turns have their own file.
 
 use serde::ser::SerializeMap;
 
@@ -8,7 +8,7 @@ use crate::json::{FieldError, Json, Kind, Object, text, whole_number};
 use crate::record::field::{Field, Payload, write_unknown};
 use crate::{EntryId, EntryKind, OtherEntry, RuntimeInit, SessionHeader, TeamTask};
 
-/// Takes `payload` out and reads it as this type asks; an unknown type takes anything.
+/// Takes `payload` and reads it as its type requires; an unknown type accepts anything.
 pub(super) fn read_kind(
     object: &mut Object<'_>,
     type_name: &str,
@@ -27,7 +27,7 @@ pub(super) fn read_kind(
 
 impl Payload for SessionHeader {
     fn take(object: &mut Object<'_>) -> Result<Self, FieldError> {
-        // The first form had no other before it that a missing version could stand for.
+        // No format before the first one could have had no version.
         let version = object.take_with("version", whole_number)?.unwrap_or(1);
         Ok(Self { version, unknown: std::mem::take(object).rest() })
     }
@@ -64,7 +64,7 @@ impl Payload for TeamTask {
     }
 
     fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        // A task that is taken away is `null`.
+        // A removed task is `null`.
         map.serialize_entry("task", &self.task)?;
         write_unknown(map, &self.unknown)
     }

@@ -1,5 +1,5 @@
-//! Turns, what happened during them, and settings of a session as payloads. Their cause, activity and setting have a
-//! `kind`; one that this version does not know is kept with all its fields.
+//! Turns, their events and session settings as payloads. Their cause, activity and setting have a
+//! `kind`; an unknown one is kept with all its fields.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -42,7 +42,7 @@ impl Payload for Turn {
         };
         self.member.write(map, "member")?;
         self.state.write(map, "state")?;
-        // A text of version 1 names the turn itself, if it does.
+        // A text of version 1 may name the turn itself.
         if source.is_none_or(|source| source.kind() != Kind::String) {
             self.turn_id.write(map, "turnId")?;
         }
@@ -58,7 +58,7 @@ impl Payload for Turn {
     }
 }
 
-/// The cause, and the fields of it that this version does not know.
+/// Reads the cause and its unknown fields.
 fn read_cause(raw: &RawValue) -> Result<(Cause, Fields), FieldError> {
     let mut object = Object::try_from(raw)?;
     let kind = object.need_text("kind")?;
@@ -74,7 +74,7 @@ impl Serialize for CauseRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("kind", self.0.kind())?;
-        // `all` is written only where it is true.
+        // `all` is written only if it is true.
         if *self.0 != (Cause::Cancelled { all: false }) {
             self.0.write(&mut map)?;
         }

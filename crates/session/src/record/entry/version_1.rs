@@ -1,6 +1,6 @@
-//! What version 1 of the record did in another way: the cause of a turn was a text, `word key=value …: sentence`, and
-//! what happened during a turn, settings of a session and its title were `custom` entries. All of it is read into the
-//! same entries as version 2, and written again byte for byte as it was read.
+//! What version 1 of the record did differently: the cause of a turn was a text, `word key=value …:
+//! sentence`, and events of turns, session settings and the title were `custom` entries. All of it
+//! is read into the same entries as version 2, and written again byte for byte as it was read.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::{
 
 type ReadCause = (Option<EntryId>, Cause, Option<Json>);
 
-/// Reads the text of a cause. One that no version 1 wrote is kept as it is.
+/// Reads the text of a cause. One that version 1 did not write is kept as it is.
 pub(super) fn read_cause(raw: &RawValue) -> Result<ReadCause, FieldError> {
     let text = text(raw)?;
     let source = Json::text(&text);
@@ -25,44 +25,52 @@ pub(super) fn read_cause(raw: &RawValue) -> Result<ReadCause, FieldError> {
 }
 
 fn parse_cause(text: &str) -> Option<(Option<EntryId>, Cause)> {
-    let head = Head::of(text);
-    let entry = || head.id("entry");
-    let cause = match head.word {
+    let cause_text = CauseText::parse(text);
+    let entry = || cause_text.id("entry");
+    let cause = match cause_text.word {
         "repeat" => {
-            let (turn, entry) = (head.id("turn")?, entry()?);
+            let (turn, entry) = (cause_text.id("turn")?, entry()?);
             return Some((
                 None,
-                Cause::Repeated { turn, entry, by: head.by(), intent: head.word_of("intent")? },
+                Cause::Repeated {
+                    turn,
+                    entry,
+                    by: cause_text.by(),
+                    intent: cause_text.word_of("intent")?,
+                },
             ));
         }
-        "chosen" => Cause::Chosen { rule: head.word_of::<QueueRule>("rule")? },
+        "chosen" => Cause::Chosen { rule: cause_text.word_of::<QueueRule>("rule")? },
         "answered" => Cause::Answered { entry: entry()? },
-        "failed" => Cause::Failed { class: head.get("class")?.into() },
+        "failed" => Cause::Failed { class: cause_text.get("class")?.into() },
         "cancelled" => Cause::Cancelled { all: false },
         "cancelled_all" => Cause::Cancelled { all: true },
-        "dropped" => Cause::Dropped { entry: entry()?, by: head.by() },
-        "declined" => Cause::Declined { entry: entry()?, by: head.by() },
+        "dropped" => Cause::Dropped { entry: entry()?, by: cause_text.by() },
+        "declined" => Cause::Declined { entry: entry()?, by: cause_text.by() },
         "passed_over" => Cause::PassedOver,
         "cut_off" => Cause::CutOff { entry: entry()? },
         "table_stopped" => Cause::ProgramStopped,
         word => {
             let route: RouteSource = word.parse().ok()?;
-            let intent: Intent = head.word_of("intent")?;
-            return Some((None, Cause::Asked { entry: entry()?, by: head.by(), route, intent }));
+            let intent: Intent = cause_text.word_of("intent")?;
+            return Some((
+                None,
+                Cause::Asked { entry: entry()?, by: cause_text.by(), route, intent },
+            ));
         }
     };
-    Some((Some(head.id("turn")?), cause))
+    Some((Some(cause_text.id("turn")?), cause))
 }
 
-struct Head<'t> {
+struct CauseText<'t> {
     word: &'t str,
     pairs: Vec<(&'t str, &'t str)>,
 }
 
-impl<'t> Head<'t> {
-    fn of(text: &'t str) -> Self {
-        let head = text.split_once(": ").map_or(text, |(head, _)| head);
-        let mut words = head.split(' ');
+impl<'t> CauseText<'t> {
+    fn parse(text: &'t str) -> Self {
+        let cause_text = text.split_once(": ").map_or(text, |(cause_text, _)| cause_text);
+        let mut words = cause_text.split(' ');
         let word = words.next().unwrap_or_default();
         Self { word, pairs: words.filter_map(|pair| pair.split_once('=')).collect() }
     }
@@ -93,8 +101,8 @@ impl<'t> Head<'t> {
 }
 
 impl Turn {
-    /// The same with the cause as version 1 wrote it, without the sentence. The ids of turns follow from this form in
-    /// every version, so that a log of version 1 is decided again with the ids that are in it.
+    /// Writes the cause as version 1 did, without the sentence. The ids of turns are derived from
+    /// this form in every version, so that replaying a version 1 log gives the ids that are in it.
     #[must_use]
     pub fn with_cause_of_version_1(mut self) -> Self {
         let (word, entry, by) = match &self.cause {
@@ -124,39 +132,40 @@ impl Turn {
             Cause::Failed { class } => ("class", Some(&**class)),
             _ => ("", None),
         };
-        let mut head = word.to_owned();
-        write_pair(&mut head, "turn", turn.map(EntryId::as_str));
-        write_pair(&mut head, "entry", entry.map(EntryId::as_str));
-        write_pair(&mut head, "by", by);
-        write_pair(&mut head, key, value);
-        self.cause_source = Some(Json::text(&head));
+        let mut cause_text = word.to_owned();
+        write_pair(&mut cause_text, "turn", turn.map(EntryId::as_str));
+        write_pair(&mut cause_text, "entry", entry.map(EntryId::as_str));
+        write_pair(&mut cause_text, "by", by);
+        write_pair(&mut cause_text, key, value);
+        self.cause_source = Some(Json::text(&cause_text));
         self
     }
 }
 
-/// Ids and names may hold anything: what could end a value is written as `%` and two hex digits.
-fn write_pair(head: &mut String, key: &str, value: Option<&str>) {
+/// Ids and names may contain anything: characters that could end a value are written as `%` and two
+/// hex digits.
+fn write_pair(cause_text: &mut String, key: &str, value: Option<&str>) {
     let Some(value) = value else { return };
-    head.push(' ');
-    head.push_str(key);
-    head.push('=');
+    cause_text.push(' ');
+    cause_text.push_str(key);
+    cause_text.push('=');
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_./+".contains(&byte) {
-            head.push(char::from(byte));
+            cause_text.push(char::from(byte));
         } else {
             // Writing into a string cannot fail.
-            let _ = write!(head, "%{byte:02X}");
+            let _ = write!(cause_text, "%{byte:02X}");
         }
     }
 }
 
-/// Reads a `custom` entry: what version 1 kept in one, or another program's own.
+/// Reads a `custom` entry: data of version 1, or of another program.
 pub(super) fn read_custom(id: &EntryId, payload: Option<&RawValue>) -> EntryKind {
     let source = payload.map(Json::from);
     let Some(Ok(fields)) = payload.map(Object::try_from) else { return EntryKind::Custom(source) };
-    let is_of_turn = fields.names().any(|name| name == "agent");
+    let is_turn_event = fields.names().any(|name| name == "agent");
     let (fields, unknown) = (CustomFields(fields), Fields::NONE);
-    if is_of_turn {
+    if is_turn_event {
         return match fields.turn_event() {
             Some((turn_id, member, activity)) => {
                 EntryKind::TurnEvent(TurnEvent { turn_id, member, activity, source, unknown })
@@ -170,7 +179,8 @@ pub(super) fn read_custom(id: &EntryId, payload: Option<&RawValue>) -> EntryKind
     }
 }
 
-/// The fields of a `custom` payload; one of another kind than version 1 wrote counts as not there.
+/// The fields of a `custom` payload; a field of another kind than version 1 wrote counts as
+/// missing.
 struct CustomFields<'a>(Object<'a>);
 
 impl<'a> CustomFields<'a> {

@@ -1,5 +1,6 @@
-//! Entries to JSON: borrowed views that serialise, fields in the order of docs/session-record.md. What
-//! is written here is what [`Entry::content_id`] hashes: a change of one byte changes every new id.
+//! Writes entries as JSON: borrowed views that serialize, with fields in the order of
+//! docs/session-record.md. [`Entry::content_id`] hashes these bytes: a change of one byte changes
+//! every new id.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -13,33 +14,33 @@ pub struct EntryRecord<'a> {
 }
 
 impl<'a> EntryRecord<'a> {
-    /// The whole entry.
+    /// Creates a record of the whole entry.
     pub fn new(entry: &'a Entry) -> Self {
         Self { entry, id: Some(&entry.id) }
     }
 
-    /// All but the id.
+    /// Creates a record without the id.
     pub(crate) fn without_id(entry: &'a Entry) -> Self {
         Self { entry, id: None }
     }
 
-    /// The JSON text, on one line.
+    /// Returns the JSON text on one line.
     pub fn to_json(&self) -> String {
         to_json(self)
     }
 }
 
-/// What of an entry always shows, also after its bytes were purged: id, parent, type and time.
+/// The part of an entry that is always visible, even after a purge: id, parent, type and time.
 pub struct EnvelopeRecord<'a>(pub &'a Entry);
 
 impl EnvelopeRecord<'_> {
-    /// The JSON text, on one line.
+    /// Returns the JSON text on one line.
     pub fn to_json(&self) -> String {
         to_json(self)
     }
 }
 
-/// Room that suffices for most records, so that few grow.
+/// Initial capacity that is enough for most records.
 const ROOM: usize = 1024;
 
 fn to_json(record: &impl Serialize) -> String {
@@ -49,15 +50,16 @@ fn to_json(record: &impl Serialize) -> String {
     String::from_utf8(json).unwrap_or_default()
 }
 
-/// Writing texts under text names into memory cannot fail.
+/// Writing texts with string keys into memory cannot fail.
 fn write(json: &mut Vec<u8>, record: &impl Serialize) {
     if serde_json::to_writer(&mut *json, record).is_err() {
         json.clear();
     }
 }
 
-/// The bytes of the record of an entry, and what is made of those of its envelope. The record begins with the
-/// envelope, unless the entry was purged; so nothing is written twice.
+/// Returns the bytes of the record of an entry, and the result of a function on those of its
+/// envelope. The record begins with the envelope, unless the entry was purged, so nothing is
+/// written twice.
 pub(crate) fn record_and_envelope<T>(
     entry: &Entry,
     of_envelope: impl FnOnce(&[u8]) -> T,
@@ -70,7 +72,7 @@ pub(crate) fn record_and_envelope<T>(
         write(&mut json, &EntryRecord::new(entry));
         return (json, envelope);
     }
-    // One object behind another becomes one.
+    // Merges two adjacent objects into one.
     json.pop();
     let end = json.len();
     write(&mut json, &RestRecord(entry));
@@ -82,7 +84,7 @@ pub(crate) fn record_and_envelope<T>(
     (json, envelope)
 }
 
-/// What an entry has besides its envelope.
+/// The fields of an entry besides its envelope.
 struct RestRecord<'a>(&'a Entry);
 
 impl Serialize for EnvelopeRecord<'_> {
@@ -126,8 +128,8 @@ fn write_entry_rest<M: SerializeMap>(map: &mut M, entry: &Entry) -> Result<(), M
     entry.run_id.write(map, "runId")?;
     write_payload_field(map, &entry.kind)?;
     entry.meta.write(map, "meta")?;
-    // Behind the fields of the first programs: these take it for one that they do not know, and so
-    // write the same bytes.
+    // After the fields of the first programs, which treat it as an unknown field and so write the
+    // same bytes.
     write_some(map, "salt", entry.salt.map(|salt| salt.to_string()).as_ref())?;
     let written = [
         ("timestamp", entry.timestamp.is_some()),

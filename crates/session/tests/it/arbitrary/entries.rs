@@ -330,20 +330,20 @@ pub(crate) fn entry() -> impl Strategy<Value = Entry> {
     })
 }
 
-/// A log that is a tree: entry `eN` at place N, with the place of its parent. The second names the
+/// A log that is a tree: entry `eN` at position N, with the position of its parent. The second names the
 /// first, so that a missing parent is a root everywhere behind it.
 pub(crate) fn tree() -> impl Strategy<Value = (Vec<Entry>, Vec<Option<usize>>)> {
     vec(option::weighted(0.9, any::<prop::sample::Index>()), 0..40).prop_map(|parents| {
-        let mut places = vec![None, Some(0)];
+        let mut positions = vec![None, Some(0)];
         for parent in parents {
-            places.push(parent.map(|parent| parent.index(places.len())));
+            positions.push(parent.map(|parent| parent.index(positions.len())));
         }
-        let entries = places.iter().enumerate().map(|(place, parent)| {
+        let entries = positions.iter().enumerate().map(|(position, parent)| {
             let mut entry = NewEntry::new(EntryKind::Custom(None));
             entry.parent_id = parent.map(|parent| EntryId::from(format!("e{parent}")));
-            entry.with_id(EntryId::from(format!("e{place}")))
+            entry.with_id(EntryId::from(format!("e{position}")))
         });
-        (entries.collect(), places)
+        (entries.collect(), positions)
     })
 }
 

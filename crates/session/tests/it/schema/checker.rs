@@ -22,7 +22,7 @@ const CHECKED: [&str; 14] = [
 ];
 const NOTES: [&str; 6] = ["$schema", "$id", "$defs", "title", "description", "then"];
 
-/// Where a value does not keep to a schema, if anywhere.
+/// Returns where a value does not keep to a schema, if anywhere.
 pub(crate) fn complaint(root: &Value, schema: &Value, value: &Value) -> Option<String> {
     let rules = match schema {
         Value::Bool(true) => return None,

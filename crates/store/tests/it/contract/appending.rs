@@ -1,4 +1,4 @@
-//! Appends: all or none, once, in order, and refused for a reason.
+//! Appends: atomic, stored once, in order, and refused for a reason.
 
 use std::thread;
 
@@ -8,172 +8,172 @@ use tertulia_store::{
 };
 
 use crate::notation::{append, chain, filled, id, link, redaction, said, task};
-use crate::places::Place;
+use crate::test_stores::TestStore;
 
-super::promises! {
-    a_session_begins_with_its_header
-    an_id_is_made_where_none_is_given
+super::contract_tests! {
+    a_session_starts_with_its_header
+    an_id_is_generated_if_none_is_given
     an_id_can_be_taken_once
-    what_was_appended_is_there_for_everybody
-    an_append_of_nothing_is_none
+    appended_entries_are_visible_to_everybody
+    an_empty_append_changes_nothing
     a_repeated_append_is_stored_once
-    a_repeated_append_is_done_whatever_came_after_it
+    a_repeated_append_succeeds_whatever_followed_it
     the_same_id_with_other_content_is_refused
     the_same_id_twice_in_one_append_is_stored_once
-    a_refused_append_stores_nothing_of_it
+    a_refused_append_stores_nothing
     an_unexpected_tail_is_a_concurrent_write
-    an_unexpected_tail_is_told_before_anything_else
-    an_expected_tail_is_taken
+    an_unexpected_tail_is_reported_before_anything_else
+    an_expected_tail_is_accepted
     a_missing_parent_is_refused_and_named
     a_redaction_of_nothing_is_refused
-    a_session_that_is_not_there_is_said_so
+    a_missing_session_is_reported
     of_two_writers_with_the_same_tail_one_wins
     writers_of_one_session_get_numbers_without_gaps
-    hostile_texts_are_kept_byte_for_byte
-    large_entries_come_back_whole
-    counts_are_kept_with_the_entry
-    an_entry_without_a_proper_id_is_refused
+    hostile_texts_are_stored_byte_for_byte
+    large_entries_are_loaded_unchanged
+    token_counts_are_stored_with_the_entry
+    an_entry_without_a_valid_id_is_refused
 }
 
-fn a_session_begins_with_its_header(place: &Place) {
-    let session = place.store.create(&NewSession { id: Some(id("talk")) }).unwrap();
+fn a_session_starts_with_its_header(fixture: &TestStore) {
+    let session = fixture.store.create(&NewSession { id: Some(id("talk")) }).unwrap();
     assert_eq!((session.id.as_str(), session.entries), ("talk", 1));
-    let entries = place.again().load(&session.id, &Range::All).unwrap();
+    let entries = fixture.reopen().load(&session.id, &Range::All).unwrap();
     assert_eq!(entries[0].entry.kind.type_name(), "session_header");
     assert_eq!(session.tail, Some(entries[0].entry.id.clone()));
-    assert_eq!(session.head, entries[0].link);
+    assert_eq!(session.chain_hash, entries[0].link);
 }
 
-fn an_id_is_made_where_none_is_given(place: &Place) {
-    let one = place.store.create(&NewSession::default()).unwrap();
-    let other = place.store.create(&NewSession::default()).unwrap();
+fn an_id_is_generated_if_none_is_given(fixture: &TestStore) {
+    let one = fixture.store.create(&NewSession::default()).unwrap();
+    let other = fixture.store.create(&NewSession::default()).unwrap();
     assert_ne!(one.id, other.id);
-    assert!(place.again().has(&one.id).unwrap());
+    assert!(fixture.reopen().has(&one.id).unwrap());
 }
 
-fn an_id_can_be_taken_once(place: &Place) {
+fn an_id_can_be_taken_once(fixture: &TestStore) {
     let new = NewSession { id: Some(id("talk")) };
-    place.store.create(&new).unwrap();
-    let error = place.again().create(&new).unwrap_err();
+    fixture.store.create(&new).unwrap();
+    let error = fixture.reopen().create(&new).unwrap_err();
     assert!(matches!(error, StoreError::SessionExists(_)), "{error}");
-    assert_eq!(place.store.info(&id("talk")).unwrap().entries, 1);
+    assert_eq!(fixture.store.info(&id("talk")).unwrap().entries, 1);
 }
 
-fn what_was_appended_is_there_for_everybody(place: &Place) {
-    let session = filled(&place.store, "talk", Vec::new());
-    let appended = place.store.append(&session, Append::new(chain(3))).unwrap();
+fn appended_entries_are_visible_to_everybody(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", Vec::new());
+    let appended = fixture.store.append(&session, Append::new(chain(3))).unwrap();
     assert_eq!((appended.appended_count, appended.newest), (3, 3));
     assert_eq!(appended.last_entry_id, Some(EntryId::from("e3")));
-    let loaded = place.again().load(&session, &Range::All).unwrap();
+    let loaded = fixture.reopen().load(&session, &Range::All).unwrap();
     let entries: Vec<_> = loaded.iter().map(|stored| stored.entry.clone()).collect();
     assert_eq!(entries, chain(3));
     let numbers: Vec<_> = loaded.iter().map(|stored| (stored.seq, stored.parent)).collect();
     assert_eq!(numbers, [(1, None), (2, Some(1)), (3, Some(2))]);
 }
 
-fn an_append_of_nothing_is_none(place: &Place) {
-    let session = filled(&place.store, "talk", chain(2));
-    let appended = place.store.append(&session, Append::default()).unwrap();
+fn an_empty_append_changes_nothing(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(2));
+    let appended = fixture.store.append(&session, Append::default()).unwrap();
     assert_eq!((appended.appended_count, appended.last_entry_id), (0, None));
     assert_eq!(appended.newest, 2);
     let wrong = Append::default().expecting("e1".into());
-    assert_eq!(place.store.append(&session, wrong).unwrap_err().code(), "SessionConcurrentWrite");
+    assert_eq!(fixture.store.append(&session, wrong).unwrap_err().code(), "SessionConcurrentWrite");
 }
 
-fn a_repeated_append_is_stored_once(place: &Place) {
-    let session = filled(&place.store, "talk", chain(3));
+fn a_repeated_append_is_stored_once(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(3));
     let append = Append::new(chain(4).split_off(1));
-    let appended = place.again().append(&session, append).unwrap();
+    let appended = fixture.reopen().append(&session, append).unwrap();
     assert_eq!((appended.appended_count, appended.newest), (1, 4));
-    assert_eq!(place.store.load(&session, &Range::All).unwrap().len(), 4);
+    assert_eq!(fixture.store.load(&session, &Range::All).unwrap().len(), 4);
 }
 
-fn a_repeated_append_is_done_whatever_came_after_it(place: &Place) {
-    let session = filled(&place.store, "talk", chain(2));
+fn a_repeated_append_succeeds_whatever_followed_it(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(2));
     let batch = || Append::new([link(3, "three"), link(4, "four")]).expecting("e2".into());
-    place.store.append(&session, batch()).unwrap();
-    append(&place.store, &session, vec![link(5, "five")]);
-    let again = place.again().append(&session, batch()).unwrap();
+    fixture.store.append(&session, batch()).unwrap();
+    append(&fixture.store, &session, vec![link(5, "five")]);
+    let again = fixture.reopen().append(&session, batch()).unwrap();
     assert_eq!(again.appended_count, 0);
     assert_eq!(again.last_entry_id, Some("e4".into()));
 }
 
-fn the_same_id_with_other_content_is_refused(place: &Place) {
-    let session = filled(&place.store, "talk", chain(3));
-    let error = place.again().append(&session, Append::new([link(2, "other")])).unwrap_err();
+fn the_same_id_with_other_content_is_refused(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(3));
+    let error = fixture.reopen().append(&session, Append::new([link(2, "other")])).unwrap_err();
     let StoreError::SessionWriteFailed { problem, outcome, .. } = &error else { panic!("{error}") };
     assert_eq!(*problem, Problem::OtherContent("e2".into()));
     assert_eq!(*outcome, Outcome::NotStored);
-    assert_eq!(place.store.entry(&session, &"e2".into()).unwrap().entry, link(2, "text 2"));
+    assert_eq!(fixture.store.entry(&session, &"e2".into()).unwrap().entry, link(2, "text 2"));
 }
 
-fn the_same_id_twice_in_one_append_is_stored_once(place: &Place) {
-    let session = filled(&place.store, "talk", Vec::new());
+fn the_same_id_twice_in_one_append_is_stored_once(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", Vec::new());
     let twice = vec![link(1, "a"), link(1, "a"), link(2, "b")];
-    assert_eq!(place.store.append(&session, Append::new(twice)).unwrap().appended_count, 2);
-    let error = place.store.append(&session, Append::new([link(3, "a"), link(3, "b")]));
+    assert_eq!(fixture.store.append(&session, Append::new(twice)).unwrap().appended_count, 2);
+    let error = fixture.store.append(&session, Append::new([link(3, "a"), link(3, "b")]));
     assert!(matches!(
         error.unwrap_err(),
         StoreError::SessionWriteFailed { problem: Problem::OtherContent(_), .. }
     ));
-    assert_eq!(place.store.info(&session).unwrap().entries, 2);
+    assert_eq!(fixture.store.info(&session).unwrap().entries, 2);
 }
 
-fn a_refused_append_stores_nothing_of_it(place: &Place) {
-    let session = filled(&place.store, "talk", chain(2));
-    let before = place.store.info(&session).unwrap();
+fn a_refused_append_stores_nothing(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(2));
+    let before = fixture.store.info(&session).unwrap();
     let batch = vec![link(3, "fine"), said("x", Some("nowhere"), "not fine")];
-    place.store.append(&session, Append::new(batch)).unwrap_err();
-    assert_eq!(place.again().info(&session).unwrap(), before);
-    append(&place.store, &session, vec![link(3, "fine")]);
-    assert_eq!(place.again().info(&session).unwrap().entries, 3);
+    fixture.store.append(&session, Append::new(batch)).unwrap_err();
+    assert_eq!(fixture.reopen().info(&session).unwrap(), before);
+    append(&fixture.store, &session, vec![link(3, "fine")]);
+    assert_eq!(fixture.reopen().info(&session).unwrap().entries, 3);
 }
 
-fn an_unexpected_tail_is_a_concurrent_write(place: &Place) {
-    let session = filled(&place.store, "talk", chain(3));
+fn an_unexpected_tail_is_a_concurrent_write(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(3));
     let late = Append::new([said("late", Some("e2"), "late")]).expecting("e2".into());
-    let error = place.again().append(&session, late).unwrap_err();
+    let error = fixture.reopen().append(&session, late).unwrap_err();
     let StoreError::SessionConcurrentWrite { expected, actual, .. } = &error else {
         panic!("{error}")
     };
     assert_eq!((expected.as_str(), actual.as_ref().unwrap().as_str()), ("e2", "e3"));
     assert_eq!(error.code(), "SessionConcurrentWrite");
     assert_eq!(error.outcome(), Outcome::NotStored);
-    assert_eq!(place.store.info(&session).unwrap().entries, 3);
+    assert_eq!(fixture.store.info(&session).unwrap().entries, 3);
 }
 
-fn an_unexpected_tail_is_told_before_anything_else(place: &Place) {
-    let session = filled(&place.store, "talk", chain(3));
+fn an_unexpected_tail_is_reported_before_anything_else(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(3));
     let lost = Append::new([said("x", Some("zz"), "after what never was")]).expecting("zz".into());
-    let error = place.store.append(&session, lost).unwrap_err();
+    let error = fixture.store.append(&session, lost).unwrap_err();
     assert_eq!(error.code(), "SessionConcurrentWrite", "{error}");
 }
 
-fn an_expected_tail_is_taken(place: &Place) {
-    let session = filled(&place.store, "talk", chain(3));
+fn an_expected_tail_is_accepted(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(3));
     let append = Append::new([link(4, "four")]).expecting("e3".into());
-    assert_eq!(place.again().append(&session, append).unwrap().newest, 4);
+    assert_eq!(fixture.reopen().append(&session, append).unwrap().newest, 4);
 }
 
-fn a_missing_parent_is_refused_and_named(place: &Place) {
-    let session = filled(&place.store, "talk", chain(1));
-    let error = place.store.append(&session, Append::new([said("x", Some("gone"), "")]));
+fn a_missing_parent_is_refused_and_named(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(1));
+    let error = fixture.store.append(&session, Append::new([said("x", Some("gone"), "")]));
     let StoreError::SessionWriteFailed { problem, .. } = error.unwrap_err() else { panic!() };
     assert_eq!(problem, Problem::MissingParent { entry: "x".into(), parent: "gone".into() });
-    // The parent may come in the same append, before its child.
-    append(&place.store, &session, vec![task("p", None, "t"), said("c", Some("p"), "")]);
+    // The parent may precede its child in the same append.
+    append(&fixture.store, &session, vec![task("p", None, "t"), said("c", Some("p"), "")]);
 }
 
-fn a_redaction_of_nothing_is_refused(place: &Place) {
-    let session = filled(&place.store, "talk", chain(1));
-    let error = place.store.append(&session, Append::new([redaction("r", Some("e1"), "gone")]));
+fn a_redaction_of_nothing_is_refused(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(1));
+    let error = fixture.store.append(&session, Append::new([redaction("r", Some("e1"), "gone")]));
     let StoreError::SessionWriteFailed { problem, .. } = error.unwrap_err() else { panic!() };
     assert_eq!(problem, Problem::MissingTarget { entry: "r".into(), target: "gone".into() });
 }
 
-fn a_session_that_is_not_there_is_said_so(place: &Place) {
+fn a_missing_session_is_reported(fixture: &TestStore) {
     let nowhere = id("nowhere");
-    let store = &place.store;
+    let store = &fixture.store;
     let errors = [
         store.append(&nowhere, Append::new(chain(1))).unwrap_err(),
         store.load(&nowhere, &Range::All).unwrap_err(),
@@ -190,13 +190,13 @@ fn a_session_that_is_not_there_is_said_so(place: &Place) {
     assert!(!store.has(&nowhere).unwrap());
 }
 
-fn of_two_writers_with_the_same_tail_one_wins(place: &Place) {
-    let session = filled(&place.store, "talk", chain(1));
+fn of_two_writers_with_the_same_tail_one_wins(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(1));
     let mut tail = EntryId::from("e1");
     for round in 0..50 {
         let write = |writer: &str| {
             let entry = said(&format!("{writer}{round}"), Some(tail.as_str()), writer);
-            place.again().append(&session, Append::new([entry]).expecting(tail.clone()))
+            fixture.reopen().append(&session, Append::new([entry]).expecting(tail.clone()))
         };
         let (one, other) = thread::scope(|scope| {
             let one = scope.spawn(|| write("a"));
@@ -210,14 +210,14 @@ fn of_two_writers_with_the_same_tail_one_wins(place: &Place) {
         };
         tail = won.last_entry_id.unwrap();
     }
-    assert_eq!(place.store.info(&session).unwrap().entries, 51);
+    assert_eq!(fixture.store.info(&session).unwrap().entries, 51);
 }
 
-fn writers_of_one_session_get_numbers_without_gaps(place: &Place) {
-    let session = filled(&place.store, "talk", chain(1));
+fn writers_of_one_session_get_numbers_without_gaps(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(1));
     thread::scope(|scope| {
         for writer in 0..8 {
-            let (session, store) = (&session, place.again());
+            let (session, store) = (&session, fixture.reopen());
             scope.spawn(move || {
                 for number in 0..10 {
                     let entries = (0..3).map(|part| {
@@ -228,18 +228,18 @@ fn writers_of_one_session_get_numbers_without_gaps(place: &Place) {
             });
         }
     });
-    let loaded = place.again().load(&session, &Range::All).unwrap();
+    let loaded = fixture.reopen().load(&session, &Range::All).unwrap();
     let numbers: Vec<_> = loaded.iter().map(|stored| stored.seq).collect();
     assert_eq!(numbers, (1..=241).collect::<Vec<_>>());
-    // What was appended together lies together.
+    // Entries of one append stay together.
     for batch in loaded[1..].chunks(3) {
         let prefix = batch[0].entry.id.as_str().rsplit_once('-').unwrap().0;
         assert!(batch.iter().all(|stored| stored.entry.id.as_str().starts_with(prefix)));
     }
-    assert_eq!(place.store.verify(&session).unwrap().damage, None);
+    assert_eq!(fixture.store.verify(&session).unwrap().damage, None);
 }
 
-fn hostile_texts_are_kept_byte_for_byte(place: &Place) {
+fn hostile_texts_are_stored_byte_for_byte(fixture: &TestStore) {
     let texts = [
         "'; DROP TABLE entry; --",
         "\" OR 1=1 --",
@@ -259,20 +259,20 @@ fn hostile_texts_are_kept_byte_for_byte(place: &Place) {
             crate::notation::said_by(&format!("s{text}"), &id, parent.as_deref(), text)
         })
         .collect();
-    let session = filled(&place.store, "talk", entries.clone());
-    let loaded = place.again().load(&session, &Range::All).unwrap();
+    let session = filled(&fixture.store, "talk", entries.clone());
+    let loaded = fixture.reopen().load(&session, &Range::All).unwrap();
     assert_eq!(loaded.into_iter().map(|stored| stored.entry).collect::<Vec<_>>(), entries);
-    assert_eq!(place.store.verify(&session).unwrap().damage, None);
+    assert_eq!(fixture.store.verify(&session).unwrap().damage, None);
 }
 
-fn large_entries_come_back_whole(place: &Place) {
+fn large_entries_are_loaded_unchanged(fixture: &TestStore) {
     let long = "a line of text\n".repeat(200_000);
     let noise: String = (0..100_000_u32)
         .map(|n| char::from(b'!' + (n.wrapping_mul(2_654_435_761) >> 26) as u8))
         .collect();
     let entries = vec![link(1, &long), link(2, &noise), link(3, &"x".repeat(4096))];
-    let session = filled(&place.store, "talk", entries.clone());
-    let loaded = place.again().load(&session, &Range::All).unwrap();
+    let session = filled(&fixture.store, "talk", entries.clone());
+    let loaded = fixture.reopen().load(&session, &Range::All).unwrap();
     for (stored, entry) in loaded.iter().zip(&entries) {
         assert_eq!(stored.entry, *entry);
         let json = tertulia_session::record::EntryRecord::new(entry).to_json();
@@ -280,31 +280,31 @@ fn large_entries_come_back_whole(place: &Place) {
     }
 }
 
-fn counts_are_kept_with_the_entry(place: &Place) {
-    let session = filled(&place.store, "talk", Vec::new());
+fn token_counts_are_stored_with_the_entry(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", Vec::new());
     let count = |tokens| Some(TokenCount { tokenizer: "o200k".into(), tokens });
     let entries = vec![
         NewRecord { entry: link(1, "one"), count: count(7) },
         NewRecord { entry: link(2, "two"), count: None },
     ];
-    place.store.append(&session, Append { entries, expected_tail: None }).unwrap();
+    fixture.store.append(&session, Append { entries, expected_tail: None }).unwrap();
     let known = [
         ("e2".into(), TokenCount { tokenizer: "claude".into(), tokens: 9 }),
         ("gone".into(), TokenCount { tokenizer: "claude".into(), tokens: 1 }),
     ];
-    place.store.know_counts(&session, &known).unwrap();
-    let loaded = place.again().load(&session, &Range::All).unwrap();
+    fixture.store.store_token_counts(&session, &known).unwrap();
+    let loaded = fixture.reopen().load(&session, &Range::All).unwrap();
     assert_eq!(loaded[0].count, count(7));
     assert_eq!(loaded[1].count, Some(known[0].1.clone()));
-    assert_eq!(place.store.verify(&session).unwrap().damage, None);
+    assert_eq!(fixture.store.verify(&session).unwrap().damage, None);
 }
 
-fn an_entry_without_a_proper_id_is_refused(place: &Place) {
-    let session = filled(&place.store, "talk", chain(1));
+fn an_entry_without_a_valid_id_is_refused(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(1));
     for wrong in [String::new(), "x".repeat(2000), "a\0b".to_owned()] {
-        let error = place.store.append(&session, Append::new([said(&wrong, None, "")]));
+        let error = fixture.store.append(&session, Append::new([said(&wrong, None, "")]));
         let StoreError::SessionWriteFailed { problem, .. } = error.unwrap_err() else { panic!() };
         assert!(matches!(problem, Problem::BadEntry { .. }), "{problem}");
     }
-    assert_eq!(place.store.info(&session).unwrap().entries, 1);
+    assert_eq!(fixture.store.info(&session).unwrap().entries, 1);
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 use tertulia_store::{Append, Follow};
 
 use crate::notation::{append, chain, filled, ids, link};
-use crate::places::Place;
+use crate::test_stores::TestStore;
 
-super::promises! {
-    a_follower_gets_what_is_there_and_then_what_lands
-    a_follower_gets_what_others_store
+super::contract_tests! {
+    a_follower_gets_existing_entries_and_then_new_ones
+    a_follower_gets_entries_of_others
     a_follower_gets_every_entry_once_and_in_order
-    a_follower_of_nothing_new_comes_back_after_its_time
-    a_follower_of_a_deleted_session_is_told
+    a_follower_without_new_entries_times_out
+    a_follower_of_a_deleted_session_gets_an_error
 }
 
 const LONG: Duration = Duration::from_secs(120);
@@ -23,19 +23,19 @@ fn next(follow: &mut Follow) -> String {
     ids(entries.iter().map(|stored| &stored.entry))
 }
 
-fn a_follower_gets_what_is_there_and_then_what_lands(place: &Place) {
-    let session = filled(&place.store, "talk", chain(3));
-    let mut follow = place.store.follow(&session, 1).unwrap();
+fn a_follower_gets_existing_entries_and_then_new_ones(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(3));
+    let mut follow = fixture.store.follow(&session, 1).unwrap();
     assert_eq!(next(&mut follow), "e2 e3");
-    append(&place.store, &session, vec![link(4, "four")]);
+    append(&fixture.store, &session, vec![link(4, "four")]);
     assert_eq!(next(&mut follow), "e4");
     assert_eq!(follow.seen(), 4);
 }
 
-fn a_follower_gets_what_others_store(place: &Place) {
-    let session = filled(&place.store, "talk", chain(1));
-    let mut follow = place.store.follow(&session, 1).unwrap();
-    let other = place.again();
+fn a_follower_gets_entries_of_others(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(1));
+    let mut follow = fixture.store.follow(&session, 1).unwrap();
+    let other = fixture.reopen();
     thread::scope(|scope| {
         let waiting = scope.spawn(move || next(&mut follow));
         thread::sleep(Duration::from_millis(50));
@@ -44,13 +44,13 @@ fn a_follower_gets_what_others_store(place: &Place) {
     });
 }
 
-fn a_follower_gets_every_entry_once_and_in_order(place: &Place) {
-    let session = filled(&place.store, "talk", Vec::new());
-    let mut follow = place.again().follow(&session, 0).unwrap();
+fn a_follower_gets_every_entry_once_and_in_order(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", Vec::new());
+    let mut follow = fixture.reopen().follow(&session, 0).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {
             for entry in chain(400) {
-                place.store.append(&session, Append::new([entry])).unwrap();
+                fixture.store.append(&session, Append::new([entry])).unwrap();
             }
         });
         let mut seen = Vec::new();
@@ -63,17 +63,17 @@ fn a_follower_gets_every_entry_once_and_in_order(place: &Place) {
     });
 }
 
-fn a_follower_of_nothing_new_comes_back_after_its_time(place: &Place) {
-    let session = filled(&place.store, "talk", chain(1));
-    let mut follow = place.store.follow(&session, 1).unwrap();
+fn a_follower_without_new_entries_times_out(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(1));
+    let mut follow = fixture.store.follow(&session, 1).unwrap();
     assert_eq!(follow.next(Duration::from_millis(60)).unwrap(), []);
     assert_eq!(follow.next(Duration::ZERO).unwrap(), []);
 }
 
-fn a_follower_of_a_deleted_session_is_told(place: &Place) {
-    let session = filled(&place.store, "talk", chain(1));
-    let mut follow = place.store.follow(&session, 1).unwrap();
-    place.again().delete(&session).unwrap();
+fn a_follower_of_a_deleted_session_gets_an_error(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(1));
+    let mut follow = fixture.store.follow(&session, 1).unwrap();
+    fixture.reopen().delete(&session).unwrap();
     let error = follow.next(LONG).unwrap_err();
     assert_eq!(error.code(), "SessionNotFound", "{error}");
 }

@@ -1,20 +1,20 @@
-//! Loading: whole, the tail, from an entry, one branch.
+//! Loading: everything, the tail, from an entry, one branch.
 
 use tertulia_store::{Append, Outline, OutlineEntry, Range, SessionStore, StoreError, StoredEntry};
 
 use crate::notation::{append, chain, filled, id, ids, link, said};
-use crate::places::Place;
+use crate::test_stores::TestStore;
 
-super::promises! {
-    a_session_is_loaded_whole_over_many_pages
+super::contract_tests! {
+    a_session_of_many_pages_is_loaded_completely
     the_tail_is_loaded_without_the_rest
-    a_session_is_loaded_from_an_entry_on
+    a_session_is_loaded_starting_at_an_entry
     a_branch_is_walked_back_to_its_root
     a_branch_is_cut_to_its_newest_entries
     an_outline_names_the_entries_of_a_branch_and_each_is_loaded_by_its_number
-    an_entry_that_is_not_there_is_said_so
+    a_missing_entry_is_reported
     logs_without_parents_are_one_chain
-    what_lands_while_reading_is_not_part_of_it
+    entries_appended_while_reading_are_not_returned
 }
 
 fn load(store: &SessionStore, range: &Range) -> String {
@@ -26,53 +26,53 @@ fn branch(tail: Option<&str>, limit: Option<usize>) -> Range {
     Range::Branch { tail: tail.map(Into::into), limit }
 }
 
-fn a_session_is_loaded_whole_over_many_pages(place: &Place) {
-    let session = filled(&place.store, "talk", chain(2345));
-    let loaded = place.again().load(&session, &Range::All).unwrap();
+fn a_session_of_many_pages_is_loaded_completely(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(2345));
+    let loaded = fixture.reopen().load(&session, &Range::All).unwrap();
     let entries: Vec<_> = loaded.into_iter().map(|stored| stored.entry).collect();
     assert_eq!(entries, chain(2345));
 }
 
-fn the_tail_is_loaded_without_the_rest(place: &Place) {
-    filled(&place.store, "talk", chain(700));
-    let store = place.again();
+fn the_tail_is_loaded_without_the_rest(fixture: &TestStore) {
+    filled(&fixture.store, "talk", chain(700));
+    let store = fixture.reopen();
     assert_eq!(load(&store, &Range::Tail(3)), "e698 e699 e700");
     assert_eq!(load(&store, &Range::Tail(0)), "");
     assert_eq!(store.load(&id("talk"), &Range::Tail(1000)).unwrap().len(), 700);
 }
 
-fn a_session_is_loaded_from_an_entry_on(place: &Place) {
-    filled(&place.store, "talk", chain(5));
-    let store = place.again();
+fn a_session_is_loaded_starting_at_an_entry(fixture: &TestStore) {
+    filled(&fixture.store, "talk", chain(5));
+    let store = fixture.reopen();
     assert_eq!(load(&store, &Range::From("e4".into())), "e4 e5");
     assert_eq!(load(&store, &Range::From("e1".into())), "e1 e2 e3 e4 e5");
 }
 
-fn a_branch_is_walked_back_to_its_root(place: &Place) {
-    let session = filled(&place.store, "talk", chain(600));
+fn a_branch_is_walked_back_to_its_root(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(600));
     let side = vec![said("s1", Some("e300"), "side"), said("s2", Some("s1"), "side")];
-    append(&place.store, &session, side);
-    append(&place.store, &session, vec![said("e601", Some("e600"), "main")]);
-    let store = place.again();
+    append(&fixture.store, &session, side);
+    append(&fixture.store, &session, vec![said("e601", Some("e600"), "main")]);
+    let store = fixture.reopen();
     assert_eq!(store.load(&session, &branch(None, None)).unwrap().len(), 601);
     let side = store.load(&session, &branch(Some("s2"), None)).unwrap();
     assert_eq!(side.len(), 302);
     assert_eq!(ids(side[299..].iter().map(|stored| &stored.entry)), "e300 s1 s2");
 }
 
-fn a_branch_is_cut_to_its_newest_entries(place: &Place) {
-    let session = filled(&place.store, "talk", chain(600));
-    append(&place.store, &session, vec![said("s1", Some("e2"), "side")]);
-    let store = place.again();
+fn a_branch_is_cut_to_its_newest_entries(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(600));
+    append(&fixture.store, &session, vec![said("s1", Some("e2"), "side")]);
+    let store = fixture.reopen();
     assert_eq!(load(&store, &branch(None, Some(2))), "e2 s1");
     assert_eq!(load(&store, &branch(Some("e600"), Some(3))), "e598 e599 e600");
     assert_eq!(load(&store, &branch(None, Some(0))), "");
 }
 
-fn an_outline_names_the_entries_of_a_branch_and_each_is_loaded_by_its_number(place: &Place) {
-    let session = filled(&place.store, "talk", chain(700));
-    place.store.branch(&session, &"e300".into()).unwrap();
-    let store = place.again();
+fn an_outline_names_the_entries_of_a_branch_and_each_is_loaded_by_its_number(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(700));
+    fixture.store.branch(&session, &"e300".into()).unwrap();
+    let store = fixture.reopen();
     let outline = Outline::read(&store, &session).unwrap().entries;
     let whole = store.load(&session, &branch(None, None)).unwrap();
     let named = |stored: &StoredEntry| OutlineEntry {
@@ -91,9 +91,9 @@ fn an_outline_names_the_entries_of_a_branch_and_each_is_loaded_by_its_number(pla
     assert!(matches!(missing, Err(StoreError::SessionReadFailed { .. })), "{missing:?}");
 }
 
-fn an_entry_that_is_not_there_is_said_so(place: &Place) {
-    let session = filled(&place.store, "talk", chain(2));
-    let store = place.again();
+fn a_missing_entry_is_reported(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(2));
+    let store = fixture.reopen();
     let errors = [
         store.load(&session, &Range::From("gone".into())).unwrap_err(),
         store.load(&session, &branch(Some("gone"), None)).unwrap_err(),
@@ -106,22 +106,22 @@ fn an_entry_that_is_not_there_is_said_so(place: &Place) {
     }
 }
 
-fn logs_without_parents_are_one_chain(place: &Place) {
+fn logs_without_parents_are_one_chain(fixture: &TestStore) {
     let entries: Vec<_> = (1..=4).map(|number| said(&format!("m{number}"), None, "text")).collect();
-    let session = filled(&place.store, "talk", entries);
-    assert_eq!(load(&place.again(), &branch(None, None)), "m1 m2 m3 m4");
-    // Once a parent was named, an entry without one starts a branch.
-    append(&place.store, &session, vec![said("m5", Some("m2"), ""), said("m6", None, "")]);
-    assert_eq!(load(&place.again(), &branch(Some("m5"), None)), "m1 m2 m5");
-    assert_eq!(load(&place.again(), &branch(None, None)), "m6");
-    assert_eq!(place.store.verify(&session).unwrap().damage, None);
+    let session = filled(&fixture.store, "talk", entries);
+    assert_eq!(load(&fixture.reopen(), &branch(None, None)), "m1 m2 m3 m4");
+    // Once an entry has named a parent, an entry without one starts a branch.
+    append(&fixture.store, &session, vec![said("m5", Some("m2"), ""), said("m6", None, "")]);
+    assert_eq!(load(&fixture.reopen(), &branch(Some("m5"), None)), "m1 m2 m5");
+    assert_eq!(load(&fixture.reopen(), &branch(None, None)), "m6");
+    assert_eq!(fixture.store.verify(&session).unwrap().damage, None);
 }
 
-fn what_lands_while_reading_is_not_part_of_it(place: &Place) {
-    let session = filled(&place.store, "talk", chain(300));
-    let store = place.again();
+fn entries_appended_while_reading_are_not_returned(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(300));
+    let store = fixture.reopen();
     let mut entries = store.entries(&session, &Range::All).unwrap();
     entries.next().unwrap().unwrap();
-    place.store.append(&session, Append::new([link(301, "late")])).unwrap();
+    fixture.store.append(&session, Append::new([link(301, "late")])).unwrap();
     assert_eq!(entries.count(), 299);
 }

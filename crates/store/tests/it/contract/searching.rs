@@ -1,29 +1,29 @@
-//! Search: over all sessions, in every script, with filters, and never behind.
+//! Search: over all sessions, in every script, with filters, and always up to date.
 
 use tertulia_session::{Entry, Timestamp};
 use tertulia_store::{Append, Hit, Matching, SearchQuery, SessionStore};
 
 use crate::notation::{append, filled, id, link, recall, said, said_by, task};
-use crate::places::Place;
+use crate::test_stores::TestStore;
 
-super::promises! {
+super::contract_tests! {
     words_are_found_in_all_sessions
-    what_was_just_appended_is_found
+    new_entries_are_found_at_once
     a_recalled_text_is_found_only_where_it_was_said
     chinese_and_japanese_words_are_found
-    phrases_and_beginnings_are_found
+    phrases_and_prefixes_are_found
     a_word_is_found_in_all_its_forms_and_in_identifiers
     common_words_count_only_alone_or_in_quotes
-    where_nothing_has_all_words_the_most_telling_ones_are_found
-    a_question_finds_what_has_most_of_its_words
-    a_session_can_be_left_out
+    if_no_entry_has_all_words_the_most_significant_ones_are_found
+    a_question_finds_entries_with_most_of_its_words
+    a_session_can_be_excluded
     the_words_of_a_hit_explain_its_score
-    a_redacted_word_is_counted_nowhere
+    a_redacted_word_is_not_counted
     hits_are_filtered
     the_better_hit_comes_first
-    a_snippet_shows_what_was_found
-    hostile_questions_are_harmless
-    a_question_for_nothing_finds_nothing
+    a_snippet_shows_the_match
+    hostile_queries_are_harmless
+    an_empty_query_finds_nothing
 }
 
 fn query(text: &str) -> SearchQuery {
@@ -42,40 +42,40 @@ fn find(store: &SessionStore, text: &str) -> Vec<String> {
     found
 }
 
-fn words_are_found_in_all_sessions(place: &Place) {
-    filled(&place.store, "a", vec![link(1, "The login page"), link(2, "Nothing")]);
-    filled(&place.store, "b", vec![task("t", None, "Design the Login page"), link(1, "page")]);
-    let store = place.again();
+fn words_are_found_in_all_sessions(fixture: &TestStore) {
+    filled(&fixture.store, "a", vec![link(1, "The login page"), link(2, "Nothing")]);
+    filled(&fixture.store, "b", vec![task("t", None, "Design the Login page"), link(1, "page")]);
+    let store = fixture.reopen();
     assert_eq!(find(&store, "LOGIN page"), ["a/e1", "b/t"]);
     assert_eq!(find(&store, "page"), ["a/e1", "b/e1", "b/t"]);
     assert_eq!(find(&store, "absent"), Vec::<String>::new());
 }
 
-fn what_was_just_appended_is_found(place: &Place) {
-    let session = filled(&place.store, "a", vec![link(1, "one")]);
+fn new_entries_are_found_at_once(fixture: &TestStore) {
+    let session = filled(&fixture.store, "a", vec![link(1, "one")]);
     for number in 2..30 {
         let text = format!("needle{number}");
-        place.store.append(&session, Append::new([link(number, &text)])).unwrap();
-        assert_eq!(find(&place.store, &text), [format!("a/e{number}")]);
+        fixture.store.append(&session, Append::new([link(number, &text)])).unwrap();
+        assert_eq!(find(&fixture.store, &text), [format!("a/e{number}")]);
     }
 }
 
-fn a_recalled_text_is_found_only_where_it_was_said(place: &Place) {
+fn a_recalled_text_is_found_only_where_it_was_said(fixture: &TestStore) {
     let entries = vec![link(1, "the zebra"), recall("c", "e1", &["e1"], "the zebra again")];
-    filled(&place.store, "a", entries);
-    assert_eq!(find(&place.again(), "zebra"), ["a/e1"]);
+    filled(&fixture.store, "a", entries);
+    assert_eq!(find(&fixture.reopen(), "zebra"), ["a/e1"]);
     let of_type = SearchQuery { type_name: Some("recall".to_owned()), ..query("zebra") };
-    assert_eq!(hits(&place.store, &of_type), Vec::<String>::new());
+    assert_eq!(hits(&fixture.store, &of_type), Vec::<String>::new());
 }
 
-fn chinese_and_japanese_words_are_found(place: &Place) {
+fn chinese_and_japanese_words_are_found(fixture: &TestStore) {
     let entries = vec![
         link(1, "我们需要一个数据库。"),
         link(2, "東京タワーに行きました"),
         link(3, "用React写的"),
     ];
-    filled(&place.store, "a", entries);
-    let store = place.again();
+    filled(&fixture.store, "a", entries);
+    let store = fixture.reopen();
     for (text, entry) in [
         ("数据", "a/e1"),
         ("数据库", "a/e1"),
@@ -93,24 +93,24 @@ fn chinese_and_japanese_words_are_found(place: &Place) {
     }
 }
 
-fn phrases_and_beginnings_are_found(place: &Place) {
-    filled(&place.store, "a", vec![link(1, "see src/main.rs"), link(2, "main src rs maintain")]);
-    let store = place.again();
+fn phrases_and_prefixes_are_found(fixture: &TestStore) {
+    filled(&fixture.store, "a", vec![link(1, "see src/main.rs"), link(2, "main src rs maintain")]);
+    let store = fixture.reopen();
     assert_eq!(find(&store, "src/main.rs"), ["a/e1"]);
     assert_eq!(find(&store, "\"main src\""), ["a/e2"]);
     assert_eq!(find(&store, "maint*"), ["a/e2"]);
     assert_eq!(find(&store, "main*"), ["a/e1", "a/e2"]);
 }
 
-fn a_word_is_found_in_all_its_forms_and_in_identifiers(place: &Place) {
+fn a_word_is_found_in_all_its_forms_and_in_identifiers(fixture: &TestStore) {
     let entries = vec![
         link(1, "The tests failed."),
         link(2, "It keeps failing"),
         link(3, "call getUserName in src/user_page.rs"),
         link(4, "a failure of others"),
     ];
-    filled(&place.store, "a", entries);
-    let store = place.again();
+    filled(&fixture.store, "a", entries);
+    let store = fixture.reopen();
     assert_eq!(find(&store, "fails"), ["a/e1", "a/e2"]);
     assert_eq!(find(&store, "\"failed\""), ["a/e1"]);
     assert_eq!(find(&store, "failin*"), ["a/e2"]);
@@ -120,11 +120,11 @@ fn a_word_is_found_in_all_its_forms_and_in_identifiers(place: &Place) {
     }
 }
 
-fn common_words_count_only_alone_or_in_quotes(place: &Place) {
+fn common_words_count_only_alone_or_in_quotes(fixture: &TestStore) {
     let entries =
         vec![link(1, "what about the cookie"), link(2, "Cookie"), link(3, "what about it")];
-    filled(&place.store, "a", entries);
-    let store = place.again();
+    filled(&fixture.store, "a", entries);
+    let store = fixture.reopen();
     assert_eq!(find(&store, "what about a cookie"), ["a/e1", "a/e2"]);
     assert_eq!(find(&store, "what about"), ["a/e1", "a/e3"]);
     assert_eq!(find(&store, "\"about the\" cookie"), ["a/e1"]);
@@ -132,48 +132,48 @@ fn common_words_count_only_alone_or_in_quotes(place: &Place) {
     assert_eq!(result.ignored.join(" "), "what about the");
 }
 
-fn where_nothing_has_all_words_the_most_telling_ones_are_found(place: &Place) {
+fn if_no_entry_has_all_words_the_most_significant_ones_are_found(fixture: &TestStore) {
     let mut entries: Vec<Entry> = (1..40).map(|number| link(number, "the page of today")).collect();
-    entries.push(link(40, "the ledger page"));
-    filled(&place.store, "a", entries);
-    let store = place.again();
-    let result = store.search(&query("ledger page zebra")).unwrap();
+    entries.push(link(40, "the ticket page"));
+    filled(&fixture.store, "a", entries);
+    let store = fixture.reopen();
+    let result = store.search(&query("ticket page zebra")).unwrap();
     assert!(result.is_partial);
-    assert_eq!(hits(&store, &query("ledger page zebra")), ["a/e40"]);
-    assert!(!store.search(&query("ledger page")).unwrap().is_partial);
-    assert_eq!(find(&store, "ledger \"no such words\""), Vec::<String>::new());
+    assert_eq!(hits(&store, &query("ticket page zebra")), ["a/e40"]);
+    assert!(!store.search(&query("ticket page")).unwrap().is_partial);
+    assert_eq!(find(&store, "ticket \"no such words\""), Vec::<String>::new());
     assert_eq!(find(&store, "zebra"), Vec::<String>::new());
 }
 
-fn a_question_finds_what_has_most_of_its_words(place: &Place) {
+fn a_question_finds_entries_with_most_of_its_words(fixture: &TestStore) {
     let entries = vec![
         link(1, "We decided that the session cookie is called sid."),
         link(2, "The session ends at noon, the session of today."),
         link(3, "Which name shall the dog have?"),
     ];
-    filled(&place.store, "a", entries);
+    filled(&fixture.store, "a", entries);
     let asked = query("How did we decide to name the session cookie?");
     let asked = SearchQuery { matching: Matching::BestWords, ..asked };
-    assert_eq!(hits(&place.again(), &asked), ["a/e1"]);
+    assert_eq!(hits(&fixture.reopen(), &asked), ["a/e1"]);
     let common = SearchQuery { matching: Matching::BestWords, ..query("which of the") };
-    assert_eq!(hits(&place.store, &common), Vec::<String>::new());
+    assert_eq!(hits(&fixture.store, &common), Vec::<String>::new());
 }
 
-fn a_session_can_be_left_out(place: &Place) {
-    filled(&place.store, "a", vec![link(1, "needle")]);
-    filled(&place.store, "b", vec![link(1, "needle")]);
+fn a_session_can_be_excluded(fixture: &TestStore) {
+    filled(&fixture.store, "a", vec![link(1, "needle")]);
+    filled(&fixture.store, "b", vec![link(1, "needle")]);
     let but_a = SearchQuery { except_session: Some(id("a")), ..query("needle") };
-    assert_eq!(hits(&place.again(), &but_a), ["b/e1"]);
+    assert_eq!(hits(&fixture.reopen(), &but_a), ["b/e1"]);
 }
 
-fn the_words_of_a_hit_explain_its_score(place: &Place) {
+fn the_words_of_a_hit_explain_its_score(fixture: &TestStore) {
     let entries = vec![
         link(1, "failing in src/main.rs, it failed"),
         link(2, "all is well"),
         link(3, "it failed"),
     ];
-    filled(&place.store, "a", entries);
-    let hits = place.again().search(&query("fail src/main.rs ma*")).unwrap().hits;
+    filled(&fixture.store, "a", entries);
+    let hits = fixture.reopen().search(&query("fail src/main.rs ma*")).unwrap().hits;
     let shown: Vec<String> = hits[0]
         .matches
         .iter()
@@ -198,18 +198,18 @@ fn the_words_of_a_hit_explain_its_score(place: &Place) {
     }
 }
 
-fn a_redacted_word_is_counted_nowhere(place: &Place) {
-    let session = filled(&place.store, "a", vec![link(1, "needle one"), link(2, "needle two")]);
+fn a_redacted_word_is_not_counted(fixture: &TestStore) {
+    let session = filled(&fixture.store, "a", vec![link(1, "needle one"), link(2, "needle two")]);
     let count = |store: &SessionStore| {
         let hits = store.search(&query("needle")).unwrap().hits;
         (hits.len(), hits[0].matches[0].entries)
     };
-    assert_eq!(count(&place.store), (2, Some(2)));
-    place.store.redact(&session, &"e1".into(), None).unwrap();
-    assert_eq!(count(&place.again()), (1, Some(1)));
+    assert_eq!(count(&fixture.store), (2, Some(2)));
+    fixture.store.redact(&session, &"e1".into(), None).unwrap();
+    assert_eq!(count(&fixture.reopen()), (1, Some(1)));
 }
 
-fn hits_are_filtered(place: &Place) {
+fn hits_are_filtered(fixture: &TestStore) {
     let at =
         |entry: Entry, millis| Entry { timestamp: Some(Timestamp::from_millis(millis)), ..entry };
     let entries = vec![
@@ -218,9 +218,9 @@ fn hits_are_filtered(place: &Place) {
         at(task("t", Some("m2"), "word"), 30),
         Entry { timestamp: None, ..said_by("max", "m3", Some("t"), "word") },
     ];
-    filled(&place.store, "a", entries);
-    filled(&place.store, "b", vec![said("x", None, "word")]);
-    let store = place.again();
+    filled(&fixture.store, "a", entries);
+    filled(&fixture.store, "b", vec![said("x", None, "word")]);
+    let store = fixture.reopen();
     let find = |change: fn(&mut SearchQuery)| {
         let mut query = query("word");
         change(&mut query);
@@ -238,29 +238,29 @@ fn hits_are_filtered(place: &Place) {
     assert_eq!(store.search(&nowhere).unwrap_err().code(), "SessionNotFound");
 }
 
-fn the_better_hit_comes_first(place: &Place) {
+fn the_better_hit_comes_first(fixture: &TestStore) {
     let entries = vec![
         link(1, &format!("cache {}", "and other words ".repeat(200))),
         link(2, "the cache of the cache"),
         link(3, "a cache"),
         link(4, "a cache"),
     ];
-    filled(&place.store, "a", entries);
-    // The same words at the same time: the later entry first.
-    assert_eq!(hits(&place.again(), &query("cache")), ["a/e2", "a/e4", "a/e3", "a/e1"]);
+    filled(&fixture.store, "a", entries);
+    // The same words at the same time: the later entry comes first.
+    assert_eq!(hits(&fixture.reopen(), &query("cache")), ["a/e2", "a/e4", "a/e3", "a/e1"]);
 }
 
-fn a_snippet_shows_what_was_found(place: &Place) {
-    filled(&place.store, "a", vec![link(1, "Shall we\nship the Needle today?")]);
-    let hit = place.again().search(&query("needle")).unwrap().hits.remove(0);
+fn a_snippet_shows_the_match(fixture: &TestStore) {
+    filled(&fixture.store, "a", vec![link(1, "Shall we\nship the Needle today?")]);
+    let hit = fixture.reopen().search(&query("needle")).unwrap().hits.remove(0);
     assert_eq!(hit.snippet.text, "Shall we ship the Needle today?");
     assert_eq!(&hit.snippet.text[hit.snippet.marks[0].clone()], "Needle");
     assert_eq!(hit.speaker.as_deref(), Some("ann"));
     assert_eq!(&*hit.type_name, "message");
 }
 
-fn hostile_questions_are_harmless(place: &Place) {
-    let session = filled(&place.store, "a", vec![link(1, "plain words and or not near")]);
+fn hostile_queries_are_harmless(fixture: &TestStore) {
+    let session = filled(&fixture.store, "a", vec![link(1, "plain words and or not near")]);
     for text in [
         "words' OR 1=1 --",
         "\"words\" OR \"x",
@@ -274,22 +274,22 @@ fn hostile_questions_are_harmless(place: &Place) {
         "\0words\0",
         "words\\",
     ] {
-        place.store.search(&query(text)).unwrap();
+        fixture.store.search(&query(text)).unwrap();
         let filtered = SearchQuery {
             speaker: Some(text.to_owned()),
             type_name: Some(text.to_owned()),
             ..query("words")
         };
-        assert_eq!(place.store.search(&filtered).unwrap().hits.len(), 0, "{text}");
+        assert_eq!(fixture.store.search(&filtered).unwrap().hits.len(), 0, "{text}");
     }
-    assert_eq!(find(&place.store, "and or not near"), ["a/e1"]);
-    append(&place.store, &session, vec![link(2, "still here")]);
-    assert_eq!(place.again().check().unwrap(), Vec::<String>::new());
+    assert_eq!(find(&fixture.store, "and or not near"), ["a/e1"]);
+    append(&fixture.store, &session, vec![link(2, "still here")]);
+    assert_eq!(fixture.reopen().check().unwrap(), Vec::<String>::new());
 }
 
-fn a_question_for_nothing_finds_nothing(place: &Place) {
-    filled(&place.store, "a", vec![link(1, "words")]);
+fn an_empty_query_finds_nothing(fixture: &TestStore) {
+    filled(&fixture.store, "a", vec![link(1, "words")]);
     for text in ["", "  ", "***", "\"\"", "?!"] {
-        assert_eq!(find(&place.store, text), Vec::<String>::new(), "{text}");
+        assert_eq!(find(&fixture.store, text), Vec::<String>::new(), "{text}");
     }
 }

@@ -1,38 +1,38 @@
-//! Checking: the chain is the same in every store, and a sound session is found sound.
+//! Checks: the chain is the same in every store, and an intact session passes.
 
 use tertulia_session::{ChainLink, EntryDigest};
 use tertulia_store::Range;
 
 use crate::notation::{append, chain, filled, redaction, said};
-use crate::places::Place;
+use crate::test_stores::TestStore;
 
-super::promises! {
-    a_sound_session_is_found_sound
+super::contract_tests! {
+    an_intact_session_passes_the_check
     the_chain_follows_from_the_entries_alone
-    a_sound_store_is_found_sound
+    an_intact_store_passes_the_check
 }
 
-fn a_sound_session_is_found_sound(place: &Place) {
-    let session = filled(&place.store, "talk", chain(2100));
-    append(&place.store, &session, vec![said("side", Some("e7"), "side")]);
-    append(&place.store, &session, vec![redaction("r", Some("side"), "e1000")]);
-    let verified = place.again().verify(&session).unwrap();
+fn an_intact_session_passes_the_check(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(2100));
+    append(&fixture.store, &session, vec![said("side", Some("e7"), "side")]);
+    append(&fixture.store, &session, vec![redaction("r", Some("side"), "e1000")]);
+    let verified = fixture.reopen().verify(&session).unwrap();
     assert_eq!((verified.entries, verified.purged), (2102, 1));
     assert_eq!(verified.damage, None);
-    assert_eq!(verified.head, place.store.info(&session).unwrap().head);
+    assert_eq!(verified.chain_hash, fixture.store.info(&session).unwrap().chain_hash);
 }
 
-fn the_chain_follows_from_the_entries_alone(place: &Place) {
-    let session = filled(&place.store, "talk", chain(30));
+fn the_chain_follows_from_the_entries_alone(fixture: &TestStore) {
+    let session = filled(&fixture.store, "talk", chain(30));
     let mut link = ChainLink::START;
-    for stored in place.again().load(&session, &Range::All).unwrap() {
+    for stored in fixture.reopen().load(&session, &Range::All).unwrap() {
         link = link.next(&EntryDigest::from(&stored.entry));
         assert_eq!(stored.link, link);
     }
 }
 
-fn a_sound_store_is_found_sound(place: &Place) {
-    filled(&place.store, "a", chain(300));
-    place.store.catch_up(|_| {}).unwrap();
-    assert_eq!(place.again().check().unwrap(), Vec::<String>::new());
+fn an_intact_store_passes_the_check(fixture: &TestStore) {
+    filled(&fixture.store, "a", chain(300));
+    fixture.store.catch_up(|_| {}).unwrap();
+    assert_eq!(fixture.reopen().check().unwrap(), Vec::<String>::new());
 }

@@ -8,15 +8,15 @@ use tertulia_session::json::Json;
 
 use super::{Recipe, RecipeError, Said, Step};
 
-/// What a list begins with. In lists that begin with 0 or 1 nothing was indented; no released version wrote them.
+/// First element of a list. Lists that begin with 0 or 1 have no indents; no released version wrote them.
 const ALONE: u64 = 2;
 const WITH_EARLIER: u64 = 3;
-/// No recipe has more steps: a short list that copies itself could have any number.
+/// Maximum number of steps of a recipe: a short list that copies itself could have any number.
 const STEPS_MAX: usize = 65_536;
-/// How many places are tried to find the longest sequence of steps.
+/// Number of positions that are tried to find the longest sequence of steps.
 const TRIES: usize = 64;
 
-/// What is moved is a copy for another entry: its stretch in place of every stretch, its id in place of every id.
+/// `Moved` copies steps for another entry: it replaces every range and every id.
 enum Item {
     Step(Step),
     Copy { from: usize, count: usize },
@@ -28,7 +28,7 @@ impl fmt::Display for Item {
         match self {
             Self::Step(Step::Words(words)) => write!(out, "{}", Value::from(&**words)),
             Self::Step(Step::Apart) => out.write_str("/"),
-            Self::Step(Step::Id(place)) => write!(out, "#{place}"),
+            Self::Step(Step::Id(index)) => write!(out, "#{index}"),
             Self::Step(Step::Said(said)) => {
                 write_stretch(out, said)?;
                 out.write_str(if said.is_indented { "" } else { "p" })?;
@@ -45,9 +45,9 @@ impl fmt::Display for Item {
 
 fn write_stretch(out: &mut fmt::Formatter<'_>, said: &Said) -> fmt::Result {
     match &said.range {
-        Some(range) if range.start == 0 => write!(out, "{}:{}", said.place, range.end),
-        Some(range) => write!(out, "{}:{}-{}", said.place, range.start, range.end),
-        None => write!(out, "{}", said.place),
+        Some(range) if range.start == 0 => write!(out, "{}:{}", said.index, range.end),
+        Some(range) => write!(out, "{}:{}-{}", said.index, range.start, range.end),
+        None => write!(out, "{}", said.index),
     }
 }
 
@@ -56,8 +56,8 @@ impl Item {
         if text == "/" {
             return Some(Self::Step(Step::Apart));
         }
-        if let Some(place) = text.strip_prefix('#') {
-            return Some(Self::Step(Step::Id(place.parse().ok()?)));
+        if let Some(index) = text.strip_prefix('#') {
+            return Some(Self::Step(Step::Id(index.parse().ok()?)));
         }
         let Some((from, rest)) = text.split_once('+') else {
             return Some(Self::Step(Step::Said(said(text)?)));
@@ -80,15 +80,15 @@ impl Item {
             return Err(RecipeError("it has too many steps"));
         }
         let end = from.checked_add(count).ok_or(RecipeError("a number is too large"))?;
-        let step_at = |place: usize| match place.checked_sub(earlier.len()) {
-            None => earlier.get(place).copied(),
-            Some(place) => steps.get(place),
+        let step_at = |index: usize| match index.checked_sub(earlier.len()) {
+            None => earlier.get(index).copied(),
+            Some(index) => steps.get(index),
         };
         let copy = |step: &Step| match self {
             Self::Moved { said, .. } => moved(step, said),
             _ => step.clone(),
         };
-        let copied: Option<Vec<Step>> = (from..end).map(|place| step_at(place).map(copy)).collect();
+        let copied: Option<Vec<Step>> = (from..end).map(|index| step_at(index).map(copy)).collect();
         copied.ok_or(RecipeError("it refers to a step that does not exist"))
     }
 }
@@ -96,30 +96,30 @@ impl Item {
 fn said(text: &str) -> Option<Said> {
     let (text, is_escaped) = text.strip_suffix('j').map_or((text, false), |text| (text, true));
     let (text, is_indented) = text.strip_suffix('p').map_or((text, true), |text| (text, false));
-    let (place, range) = match text.split_once(':') {
+    let (index, range) = match text.split_once(':') {
         None => (text, None),
-        Some((place, range)) => {
+        Some((index, range)) => {
             let (start, end) = range.split_once('-').unwrap_or(("0", range));
-            (place, Some(start.parse().ok()?..end.parse().ok()?))
+            (index, Some(start.parse().ok()?..end.parse().ok()?))
         }
     };
-    Some(Said { place: place.parse().ok()?, range, is_indented, is_escaped })
+    Some(Said { index: index.parse().ok()?, range, is_indented, is_escaped })
 }
 
-/// The same step for the entry of another one.
+/// Returns the same step for another entry.
 fn moved(step: &Step, said: &Said) -> Step {
     match step {
         Step::Said(step) => {
-            Step::Said(Said { place: said.place, range: said.range.clone(), ..step.clone() })
+            Step::Said(Said { index: said.index, range: said.range.clone(), ..step.clone() })
         }
-        Step::Id(_) => Step::Id(said.place),
+        Step::Id(_) => Step::Id(said.index),
         step => step.clone(),
     }
 }
 
-/// What a step has in common with the same step for another entry.
+/// Returns what a step has in common with the same step for another entry.
 fn shape_of(step: &Step) -> Step {
-    moved(step, &Said { place: 0, range: None, is_indented: false, is_escaped: false })
+    moved(step, &Said { index: 0, range: None, is_indented: false, is_escaped: false })
 }
 
 #[derive(Default)]
@@ -133,47 +133,47 @@ impl<'s> Earlier<'s> {
     fn add(&mut self, step: &'s Step) {
         let same = self.same.entry(step).or_default();
         let alike = self.alike.entry(shape_of(step)).or_default();
-        for places in [same, alike] {
-            if places.len() < TRIES {
-                places.push(self.steps.len());
+        for indexes in [same, alike] {
+            if indexes.len() < TRIES {
+                indexes.push(self.steps.len());
             }
         }
         self.steps.push(step);
     }
 
-    /// The reference to what these steps begin with that saves most, and how many of them it stands for.
+    /// Returns the reference to a prefix of these steps that saves most, and the length of the prefix.
     fn find(&self, wanted: &[Step]) -> Option<(Item, usize)> {
         let saved = |(item, count): &(Item, usize)| {
             let steps = wanted.iter().take(*count);
             let spelled = steps.map(|step| 1 + Item::Step(step.clone()).to_string().len());
             spelled.sum::<usize>().saturating_sub(1 + item.to_string().len())
         };
-        // Of two that save the same, the last one is taken.
+        // `max_by_key` takes the last of equal ones.
         let found = [self.moved(wanted), self.copy(wanted)].into_iter().flatten();
         found.max_by_key(saved).filter(|found| saved(found) > 0)
     }
 
     fn copy(&self, wanted: &[Step]) -> Option<(Item, usize)> {
-        let places = self.same.get(wanted.first()?)?;
-        let (from, count) = self.longest(places, wanted, |step, wanted| step == wanted)?;
+        let indexes = self.same.get(wanted.first()?)?;
+        let (from, count) = self.longest(indexes, wanted, |step, wanted| step == wanted)?;
         Some((Item::Copy { from, count }, count))
     }
 
-    /// The same for steps that are about one entry, which may be another than in the earlier steps.
+    /// Same for steps about a single entry, which may differ from the entry of the earlier steps.
     fn moved(&self, wanted: &[Step]) -> Option<(Item, usize)> {
-        let places = self.alike.get(&shape_of(wanted.first()?))?;
+        let indexes = self.alike.get(&shape_of(wanted.first()?))?;
         let said = wanted.iter().take(TRIES).find_map(|step| match step {
             Step::Said(said) => Some(said),
             _ => None,
         })?;
         let is_same = |step: &Step, wanted: &Step| moved(step, said) == *wanted;
-        let (from, count) = self.longest(places, wanted, is_same)?;
+        let (from, count) = self.longest(indexes, wanted, is_same)?;
         Some((Item::Moved { from, count, said: said.clone() }, count))
     }
 
     fn longest(
         &self,
-        places: &[usize],
+        indexes: &[usize],
         wanted: &[Step],
         is_same: impl Fn(&Step, &Step) -> bool,
     ) -> Option<(usize, usize)> {
@@ -181,13 +181,13 @@ impl<'s> Earlier<'s> {
             let steps = self.steps.get(from..).unwrap_or_default();
             steps.iter().zip(wanted).take_while(|(step, wanted)| is_same(step, wanted)).count()
         };
-        // The first of those that are equally long: it has the shortest number.
-        places.iter().rev().map(|place| (*place, count(*place))).max_by_key(|(_, count)| *count)
+        // The first of equally long ones, because it has the shortest number.
+        indexes.iter().rev().map(|index| (*index, count(*index))).max_by_key(|(_, count)| *count)
     }
 }
 
 impl Recipe {
-    /// As JSON. What is among the earlier steps too is referred to; without any the recipe stands alone.
+    /// Writes the recipe as JSON, with references to earlier steps. Without earlier steps it refers to none.
     pub(in crate::driver) fn to_json(&self, earlier: Option<&[&Step]>) -> Option<Json> {
         if self.0.len() > STEPS_MAX {
             return None;

@@ -11,8 +11,8 @@ fn said(text: &str) -> Entry {
     NewEntry::new(EntryKind::Message(Message::said(speaker, text))).with_content_id()
 }
 
-fn whole(place: usize) -> Step {
-    Step::Said(Said { place, range: None, is_indented: true, is_escaped: false })
+fn whole(index: usize) -> Step {
+    Step::Said(Said { index, range: None, is_indented: true, is_escaped: false })
 }
 
 fn words(words: &str) -> Step {
@@ -54,14 +54,14 @@ fn a_recipe_makes_the_prompt_again() {
 #[test]
 fn a_text_in_a_request_is_escaped_as_json() {
     let entries = [said("a \"b\"\n")];
-    let step = Step::Said(Said { place: 0, range: None, is_indented: false, is_escaped: true });
+    let step = Step::Said(Said { index: 0, range: None, is_indented: false, is_escaped: true });
     assert_eq!(Recipe(vec![step]).make(&entries).text, "a \\\"b\\\"\\n");
 }
 
 #[test]
 fn what_both_prompts_have_is_referred_to() {
     let lines = |first: usize, last: usize| {
-        let line = |place| [words("\n- ann: "), whole(place)];
+        let line = |index| [words("\n- ann: "), whole(index)];
         Recipe((first..last).flat_map(line).collect())
     };
     let (before, after) = (lines(0, 20), lines(1, 21));
@@ -70,8 +70,8 @@ fn what_both_prompts_have_is_referred_to() {
 
 #[test]
 fn what_differs_by_its_entry_only_is_referred_to_with_the_other_entry() {
-    let passage = |place, range: Range<usize>| {
-        [words("\n("), Step::Id(place), words(") eva: "), Step::said(place, range)]
+    let passage = |index, range: Range<usize>| {
+        [words("\n("), Step::Id(index), words(") eva: "), Step::said(index, range)]
     };
     let before = Recipe(passage(10, 0..30).into_iter().chain(passage(17, 4..9)).collect());
     let after = Recipe(passage(17, 4..9).into_iter().chain(passage(21, 5..60)).collect());
@@ -163,8 +163,8 @@ fn step() -> impl Strategy<Value = Step> {
         "[a-z\\n\"]{1,8}".prop_map(|text| Step::Words(text.into())),
         (0..4_usize).prop_map(whole),
         (0..4_usize, 0..3_usize, 1..4_usize, any::<(bool, bool)>()).prop_map(
-            |(place, from, more, (is_indented, is_escaped))| {
-                Step::Said(Said { place, range: Some(from..from + more), is_indented, is_escaped })
+            |(index, from, more, (is_indented, is_escaped))| {
+                Step::Said(Said { index, range: Some(from..from + more), is_indented, is_escaped })
             }
         ),
         (0..4_usize).prop_map(Step::Id),
@@ -172,7 +172,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A started turn with this record.
+/// Returns a started turn with this record.
 fn started(member: &str, recipe: Json) -> Entry {
     let turn = Turn {
         member: member.into(),
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn whoever_answers_each_recipe_of_a_session_is_read_again(
+    fn each_recipe_of_a_session_can_be_read_whoever_answers(
         recipes in proptest::collection::vec((0..3_usize, proptest::collection::vec(step(), 0..6)), 1..300),
     ) {
         let mut history = RecipeHistory::default();
@@ -223,9 +223,9 @@ proptest! {
             let json = history.record(&member, Recipe(steps.clone())).unwrap();
             entries.push(started(&member, json));
         }
-        let places: Vec<usize> = (0..entries.len()).collect();
-        for (place, (_, steps)) in recipes.iter().enumerate().rev().step_by(11) {
-            let read = RecipeHistory::read(&entries, &places[..=place]).unwrap();
+        let indexes: Vec<usize> = (0..entries.len()).collect();
+        for (index, (_, steps)) in recipes.iter().enumerate().rev().step_by(11) {
+            let read = RecipeHistory::read(&entries, &indexes[..=index]).unwrap();
             prop_assert_eq!(&read.into_last().unwrap().0, steps);
         }
         let alone = entries.iter().filter(|entry| is_alone(entry)).count();

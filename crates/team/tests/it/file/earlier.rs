@@ -48,12 +48,12 @@ fn its_fields_become_ours() {
     let gem = team.member("gem").unwrap();
     assert_eq!((gem.instruction.as_deref(), gem.color.as_deref()), (None, None));
     assert_eq!(gem.instruction_file.as_deref(), Some("GEMINI.md"));
-    assert!(team.table().is_ok());
+    assert!(team.roster().is_ok());
     assert_eq!(needs_trust(&team).len(), 4);
 }
 
 #[test]
-fn what_has_no_place_here_is_told() {
+fn what_has_no_place_here_is_reported() {
     let team = TeamFile::parse(TEAM, "team.json").unwrap();
     let told: Vec<_> = team.warnings.iter().map(|warning| &*warning.path).collect();
     assert_eq!(told, ["team.members", "member \"gem\": themeColor", "member \"gem\": nickname"]);

@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use tertulia_team::file::{Found, Origin, Places, find, find_project, open};
+use tertulia_team::file::{Found, Origin, SearchPaths, find, find_project, open};
 
 fn touch(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::File::create_new(path).unwrap();
 }
 
-fn places<'a>(start: &'a Path, home: &'a Path) -> Places<'a> {
-    Places { flag: None, variable: None, start, home: Some(home), config_home: None }
+fn places<'a>(start: &'a Path, home: &'a Path) -> SearchPaths<'a> {
+    SearchPaths { flag: None, variable: None, start, home: Some(home), config_home: None }
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn the_flag_goes_before_the_variable_the_project_and_the_user() {
     touch(&start.join("tertulia.toml"));
     touch(&home.join(".config/tertulia/tertulia.toml"));
     let mut places = places(&start, home);
-    let found = |places: &Places<'_>| find(places).unwrap();
+    let found = |places: &SearchPaths<'_>| find(places).unwrap();
     let project = Found { path: start.join("tertulia.toml"), origin: Origin::Project };
     assert_eq!(found(&places), project);
     places.variable = Some(Path::new(""));

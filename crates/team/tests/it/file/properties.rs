@@ -138,7 +138,7 @@ proptest! {
 }
 
 #[test]
-fn a_large_file_of_errors_is_told_in_short() {
+fn a_large_file_of_errors_is_reported_in_short() {
     for text in
         ["[a]\n".repeat(200_000), "x".repeat(1 << 20), "\"".repeat(1 << 19), "a.".repeat(1 << 19)]
     {

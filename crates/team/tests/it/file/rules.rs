@@ -20,20 +20,20 @@ fn an_agent_implies_its_kind() {
 }
 
 #[test]
-fn the_table_has_the_members_the_default_and_the_limits() {
+fn the_team_has_the_members_the_default_and_the_limits() {
     let text = format!(
         "default = \"max\"\n[limits]\nturns = 7\nbudget_usd = 2\n{ANN}{MAX}budget_usd = 1.5\n"
     );
-    let table = good(&text).table().unwrap();
-    let seats: Vec<_> =
-        table.members().iter().map(|m| (&*m.name, m.is_default, m.budget_usd)).collect();
-    assert_eq!(seats, [("ann", false, None), ("max", true, Some(1.5))]);
+    let roster = good(&text).roster().unwrap();
+    let members: Vec<_> =
+        roster.members().iter().map(|m| (&*m.name, m.is_default, m.budget_usd)).collect();
+    assert_eq!(members, [("ann", false, None), ("max", true, Some(1.5))]);
     let limits = Limits { turns: 7, budget_usd: Some(2.0), ..Limits::default() };
-    assert_eq!(table.limits(), &limits);
+    assert_eq!(roster.limits(), &limits);
 }
 
 #[test]
-fn a_table_without_a_person_is_allowed_and_noted() {
+fn a_team_without_a_person_is_allowed_with_a_warning() {
     let team = good(MAX);
     assert_eq!(team.warnings.len(), 1);
     assert_eq!(
@@ -65,7 +65,7 @@ fn what_may_not_be_meant_is_a_warning() {
 }
 
 #[test]
-fn a_spending_limit_that_cannot_hold_a_member_is_told() {
+fn a_spending_limit_that_cannot_hold_a_member_is_reported() {
     let warnings = |text: &str| {
         let team = good(&format!("{ANN}{text}"));
         team.warnings.iter().map(|w| format!("{} {}", w.path, w.what)).collect::<Vec<_>>()
@@ -76,7 +76,7 @@ fn a_spending_limit_that_cannot_hold_a_member_is_told() {
     for agent in ["codex", "gemini"] {
         let words = format!(
             "member \"c\": budget_usd {agent} reports no costs, so this limit never applies to it; \
-             limits.turns bounds them all"
+             limits.turns limits all agents"
         );
         assert_eq!(warnings(&member("c", agent, "budget_usd = 5")), [words]);
     }
@@ -98,7 +98,7 @@ fn a_spending_limit_that_cannot_hold_a_member_is_told() {
     ]
     .concat();
     let words = "limits.budget_usd does not count members that report no costs: \"eva\" (codex), \
-                 \"leo\" (openai); limits.turns bounds them all";
+                 \"leo\" (openai); limits.turns limits all agents";
     assert_eq!(warnings(&format!("{team}[limits]\nbudget_usd = 5.0\n")), [words]);
     assert_eq!(warnings(&team), [""; 0]);
     let claude = member("max", "claude", "");
@@ -145,17 +145,17 @@ fn a_hundred_members_are_the_most() {
     };
     assert_eq!(good(&members(100)).members.len(), 100);
     let error = super::bad(&members(101)).to_string();
-    assert!(error.contains("member \"m100\": 101 members; 100 are the most"), "{error}");
+    assert!(error.contains("member \"m100\": 101 members; at most 100 are allowed"), "{error}");
 }
 
 #[test]
-fn the_house_is_a_table_that_needs_nothing() {
-    let house = TeamFile::house();
-    let table = house.table().unwrap();
-    let names: Vec<_> = table.members().iter().map(|member| &*member.name).collect();
+fn the_built_in_team_needs_no_programs() {
+    let built_in = TeamFile::built_in();
+    let roster = built_in.roster().unwrap();
+    let names: Vec<_> = roster.members().iter().map(|member| &*member.name).collect();
     assert_eq!(names, ["you", "scribe", "librarian"]);
-    assert_eq!(good(&to_toml(&house)), house);
-    assert!(good(&to_toml(&house)).warnings.is_empty());
+    assert_eq!(good(&to_toml(&built_in)), built_in);
+    assert!(good(&to_toml(&built_in)).warnings.is_empty());
 }
 
 #[test]

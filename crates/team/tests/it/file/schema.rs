@@ -44,7 +44,7 @@ fn the_schema_knows_the_agents_of_the_reader() {
     assert_eq!(schema()["$defs"]["member"]["properties"]["agent"]["enum"], json!(words));
 }
 
-/// The TOML blocks of the reference.
+/// Returns the TOML blocks of the reference.
 fn examples() -> impl Iterator<Item = &'static str> {
     REFERENCE.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap())
 }
@@ -53,8 +53,8 @@ fn examples() -> impl Iterator<Item = &'static str> {
 fn every_example_is_good_and_keeps_to_the_schema() {
     assert_eq!(examples().count(), 2);
     let schema = schema();
-    let house = to_toml(&TeamFile::house());
-    for text in examples().map(str::to_owned).chain([house]) {
+    let built_in = to_toml(&TeamFile::built_in());
+    for text in examples().map(str::to_owned).chain([built_in]) {
         let team = super::good(&text);
         assert!(team.warnings.is_empty(), "{:?}", team.warnings);
         for text in [text, to_toml(&team)] {
@@ -64,7 +64,7 @@ fn every_example_is_good_and_keeps_to_the_schema() {
 }
 
 #[test]
-fn the_error_in_the_reference_is_the_one_that_is_told() {
+fn the_error_in_the_reference_is_the_one_that_is_shown() {
     let text = "[[member]]\nname = \"max\"\nagnet = \"claude\"\nagent = \"claude\"\n";
     let error = super::bad(text).to_string();
     assert!(REFERENCE.contains(&error), "{error}");
@@ -139,7 +139,7 @@ fn as_json(text: &str) -> Value {
     value(toml::Value::Table(text.parse().unwrap()))
 }
 
-/// Where a value does not keep to a schema, if anywhere; knows the keywords that ours uses.
+/// Returns where a value does not keep to a schema, if anywhere; knows the keywords that ours uses.
 fn complaint(root: &Value, schema: &Value, value: &Value) -> Option<String> {
     let is_good = |schema: &Value| complaint(root, schema, value).is_none();
     for (keyword, rule) in schema.as_object().unwrap() {

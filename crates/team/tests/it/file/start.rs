@@ -21,8 +21,8 @@ fn member(fields: &str) -> MemberFile {
 }
 
 #[test]
-fn people_and_house_members_are_not_started() {
-    for member in TeamFile::house().members {
+fn people_and_built_in_members_are_not_started() {
+    for member in TeamFile::built_in().members {
         assert!(
             member.agent_spec(Path::new("/p"), Path::new("/p")).unwrap().is_none(),
             "{}",

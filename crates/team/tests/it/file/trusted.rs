@@ -25,7 +25,7 @@ fn a_member_that_starts_nothing_needs_no_trust() {
         assert!(reasons(&format!("agent = \"{agent}\"")).is_empty(), "{agent}");
     }
     assert!(reasons("agent = \"script\"\nscript_file = \"a.jsonl\"").is_empty());
-    assert!(needs_trust(&TeamFile::house()).is_empty());
+    assert!(needs_trust(&TeamFile::built_in()).is_empty());
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_file_of_the_earlier_system_needs_trust_for_its_agents_too() {
 }
 
 #[test]
-fn every_reason_is_told_in_words() {
+fn every_reason_is_explained_in_words() {
     let check = |fields: &str, words: &str| {
         let mut reasons = reasons(fields);
         reasons.retain(|reason| !reason.contains("the project's own settings"));

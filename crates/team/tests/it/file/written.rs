@@ -8,7 +8,7 @@ use tertulia_agent::{CommandOutput, Permissions};
 use tertulia_team::Limits;
 use tertulia_team::file::{LibrarianScope, MemberFile, PreambleFile, ResourcesFile, TeamFile};
 
-/// The file of a team.
+/// Returns the file of a team.
 pub(super) fn to_toml(team: &TeamFile) -> String {
     let mut page = Page(String::new());
     page.text("task", team.task.as_deref());

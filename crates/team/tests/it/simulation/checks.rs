@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tertulia_context::parse_markers;
 use tertulia_session::{Cause, EntryId, EntryKind, Setting, Turn, TurnState};
-use tertulia_team::{Effect, Event, Limits, Machine, MemberKind, Note, Status, Table};
+use tertulia_team::{Effect, Event, Limits, Machine, MemberKind, Note, Roster, Status};
 
-use crate::desk::Desk;
+use crate::test_driver::TestDriver;
 
 pub(crate) struct Checks {
     limits: Limits,
-    table: Table,
+    roster: Roster,
     /// Turns that wait, with the number of starts by which each must have started.
     waiting: BTreeMap<EntryId, Option<usize>>,
     running: Option<EntryId>,
@@ -36,17 +36,17 @@ pub(crate) struct Checks {
 const SESSION: &str = "the session";
 
 impl Checks {
-    pub(crate) fn new(table: &Table) -> Self {
+    pub(crate) fn new(roster: &Roster) -> Self {
         let mut purses = BTreeMap::new();
-        for member in table.members() {
+        for member in roster.members() {
             let limit = member.budget_usd.unwrap_or(f64::INFINITY);
             purses.insert(member.name.clone(), [0.0, limit, 0.0]);
         }
-        let limit = table.limits().budget_usd.unwrap_or(f64::INFINITY);
+        let limit = roster.limits().budget_usd.unwrap_or(f64::INFINITY);
         purses.insert(SESSION.into(), [0.0, limit, 0.0]);
         Self {
-            limits: table.limits().clone(),
-            table: table.clone(),
+            limits: roster.limits().clone(),
+            roster: roster.clone(),
             waiting: BTreeMap::new(),
             running: None,
             ended: BTreeSet::new(),
@@ -109,14 +109,14 @@ impl Checks {
     }
 
     /// After a crash: what was left undone is done without a step.
-    pub(crate) fn reopened(&mut self, desk: &Desk) {
+    pub(crate) fn reopened(&mut self, driver: &TestDriver) {
         self.message = None;
-        self.after(desk);
+        self.after(driver);
     }
 
-    pub(crate) fn after(&mut self, desk: &Desk) {
-        let new: Vec<_> = desk.log.iter().skip(self.seen).cloned().collect();
-        self.seen = desk.log.len();
+    pub(crate) fn after(&mut self, driver: &TestDriver) {
+        let new: Vec<_> = driver.log.iter().skip(self.seen).cloned().collect();
+        self.seen = driver.log.len();
         for entry in new {
             match &entry.kind {
                 EntryKind::Turn(turn) => self.turn(&entry.id, turn),
@@ -126,12 +126,12 @@ impl Checks {
                 _ => {}
             }
         }
-        let paused = desk.machine.waiting().filter(|waiting| waiting.is_paused);
+        let paused = driver.machine.waiting().filter(|waiting| waiting.is_paused);
         self.paused = paused.map(|waiting| waiting.turn.clone()).collect();
         for turn in &self.paused {
             self.waiting.insert(turn.clone(), None);
         }
-        for effect in &desk.effects {
+        for effect in &driver.effects {
             match effect {
                 Effect::AskPerson(_) => self.asked = true,
                 Effect::StartTurn { turn, .. } => {
@@ -142,9 +142,9 @@ impl Checks {
             }
         }
         if let Some((entry, names)) = self.message.take() {
-            self.everybody_is_accounted_for(desk, &entry, &names);
+            self.everybody_is_accounted_for(driver, &entry, &names);
         }
-        self.nobody_is_forgotten(desk);
+        self.nobody_is_forgotten(driver);
     }
 
     fn turn(&mut self, entry: &EntryId, turn: &Turn) {
@@ -210,15 +210,15 @@ impl Checks {
     }
 
     fn is_human(&self, name: &str) -> bool {
-        let mut members = self.table.members().iter();
+        let mut members = self.roster.members().iter();
         members.any(|member| &*member.name == name && member.kind == MemberKind::Human)
     }
 
     /// Every name in a message led to a turn or a note.
-    fn everybody_is_accounted_for(&self, desk: &Desk, entry: &EntryId, names: &[String]) {
+    fn everybody_is_accounted_for(&self, driver: &TestDriver, entry: &EntryId, names: &[String]) {
         let mut answers = 0;
         let mut ignored = 0;
-        for effect in &desk.effects {
+        for effect in &driver.effects {
             match effect {
                 Effect::Append { kind: EntryKind::Turn(turn), .. } => {
                     let is_asked =
@@ -231,24 +231,24 @@ impl Checks {
                     | Note::Overflow { entry: e, .. }
                     | Note::UnknownName { entry: e, .. },
                 ) => answers += usize::from(e == entry),
-                Effect::Note(Note::Unheard { marker, .. }) => {
+                Effect::Note(Note::MarkerIgnored { marker, .. }) => {
                     answers += parse_markers(marker).next.len();
                 }
                 Effect::Note(Note::TooManyNames { ignored: count, .. }) => ignored += count,
                 _ => {}
             }
         }
-        assert!(answers + ignored >= names.len(), "{entry}: {names:?} but {:?}", desk.effects);
+        assert!(answers + ignored >= names.len(), "{entry}: {names:?} but {:?}", driver.effects);
     }
 
     /// The books agree, the queue is within its limit, and something runs, or a person is asked, or
     /// nothing waits.
-    pub(crate) fn nobody_is_forgotten(&self, desk: &Desk) {
+    pub(crate) fn nobody_is_forgotten(&self, driver: &TestDriver) {
         let waiting: BTreeSet<&EntryId> =
-            desk.machine.waiting().map(|waiting| waiting.turn).collect();
+            driver.machine.waiting().map(|waiting| waiting.turn).collect();
         assert!(waiting.iter().copied().eq(self.waiting.keys()), "a turn was lost");
         assert!(waiting.len() <= self.limits.queue, "the queue is too long");
-        match desk.machine.status() {
+        match driver.machine.status() {
             Status::Running { turn } | Status::Waiting { turn, .. } => {
                 assert_eq!(self.running, Some(turn));
             }
@@ -262,14 +262,14 @@ impl Checks {
     }
 
     /// The log gives the same decisions, reasons and waiting turns again.
-    pub(crate) fn replay(&self, desk: &Desk) {
-        desk.replays();
-        let again = Machine::replay(self.table.clone(), &desk.log).machine;
+    pub(crate) fn replay(&self, driver: &TestDriver) {
+        driver.replays();
+        let again = Machine::replay(self.roster.clone(), &driver.log).machine;
         let known = |machine: &Machine| match machine.status() {
-            // That a cancelled agent has ended, or that the table was opened, is in no entry.
+            // No entry records that a cancelled agent has ended or that the session was opened.
             Status::Stopping { .. } | Status::Paused(_) | Status::Resting => None,
             status => Some(status),
         };
-        assert_eq!(known(&again), known(&desk.machine));
+        assert_eq!(known(&again), known(&driver.machine));
     }
 }

@@ -1,11 +1,13 @@
-//! One conversation: who sits at the table, what they do, and what a crash does to it.
+//! One conversation: the members, what they do, and what a crash does to it.
 
 use tertulia_session::{EntryId, SpeakerType};
-use tertulia_team::{Cancel, Effect, Event, Limits, Machine, Member, PersonMessage, Status, Table};
+use tertulia_team::{
+    Cancel, Effect, Event, Limits, Machine, Member, PersonMessage, Roster, Status,
+};
 
 use super::Dice;
 use super::checks::Checks;
-use crate::desk::Desk;
+use crate::test_driver::TestDriver;
 
 const STEPS: usize = 80;
 const CLASSES: [&str; 9] =
@@ -55,7 +57,7 @@ impl Totals {
         self.longest_queue = self.longest_queue.max(other.longest_queue);
     }
 
-    /// Whether the conversations are worth something as a test.
+    /// Returns whether the conversations are worth something as a test.
     pub(crate) fn is_lively(&self) -> bool {
         let least = [self.messages, self.turns, self.notes, self.questions].into_iter().min();
         least.is_some_and(|least| least > 5 * self.conversations) && self.crashes > 0
@@ -63,7 +65,7 @@ impl Totals {
 }
 
 struct Play {
-    desk: Desk,
+    driver: TestDriver,
     dice: Dice,
     checks: Checks,
     manners: Vec<(Box<str>, Manner)>,
@@ -73,22 +75,22 @@ struct Play {
 
 pub(crate) fn conversation(seed: u64) -> Totals {
     let mut dice = Dice::new(seed);
-    let (table, manners) = table(&mut dice);
-    let names = table.members().iter().filter(|m| m.kind == tertulia_team::MemberKind::Human);
+    let (roster, manners) = roster(&mut dice);
+    let names = roster.members().iter().filter(|m| m.kind == tertulia_team::MemberKind::Human);
     let people = names.map(|member| member.name.clone()).collect();
-    let checks = Checks::new(&table);
-    let desk = Desk::at(table);
+    let checks = Checks::new(&roster);
+    let driver = TestDriver::at(roster);
     let totals = Totals { conversations: 1, ..Totals::default() };
-    let mut play = Play { desk, dice, checks, manners, people, totals };
+    let mut play = Play { driver, dice, checks, manners, people, totals };
     play.person_says();
     for _ in 0..STEPS {
         play.something_happens();
     }
-    play.checks.replay(&play.desk);
+    play.checks.replay(&play.driver);
     play.totals
 }
 
-fn table(dice: &mut Dice) -> (Table, Vec<(Box<str>, Manner)>) {
+fn roster(dice: &mut Dice) -> (Roster, Vec<(Box<str>, Manner)>) {
     let people = ["ann", "bob"].into_iter().take(dice.below(3)).map(Member::human);
     let mut members: Vec<Member> = people.collect();
     let mut manners = Vec::new();
@@ -118,7 +120,7 @@ fn table(dice: &mut Dice) -> (Table, Vec<(Box<str>, Manner)>) {
         names: *dice.pick(&[100, 100, 5]),
         budget_usd: dice.once_in(3).then(|| 0.05 * (1 + dice.below(20)) as f64),
     };
-    (Table::new(members).unwrap().with_limits(limits), manners)
+    (Roster::new(members).unwrap().with_limits(limits), manners)
 }
 
 impl Play {
@@ -126,8 +128,10 @@ impl Play {
         if self.dice.once_in(40) {
             return self.crash();
         }
-        let runs =
-            matches!(self.desk.machine.status(), Status::Running { .. } | Status::Stopping { .. });
+        let runs = matches!(
+            self.driver.machine.status(),
+            Status::Running { .. } | Status::Stopping { .. }
+        );
         // Slow agents: a person may do several things before an answer comes.
         match self.dice.below(if runs { 12 } else { 4 }) {
             0 => self.person_says(),
@@ -136,14 +140,14 @@ impl Play {
             _ if runs => self.agent_ends(),
             2 => self.step(Event::Continue),
             // The people are away.
-            _ => self.checks.nobody_is_forgotten(&self.desk),
+            _ => self.checks.nobody_is_forgotten(&self.driver),
         }
     }
 
     fn step(&mut self, event: Event) {
         self.checks.before(&event);
-        self.desk.step(event);
-        for effect in &self.desk.effects {
+        self.driver.step(event);
+        for effect in &self.driver.effects {
             match effect {
                 Effect::StartTurn { .. } => self.totals.turns += 1,
                 Effect::Note(_) => self.totals.notes += 1,
@@ -151,9 +155,9 @@ impl Play {
                 _ => {}
             }
         }
-        self.checks.after(&self.desk);
+        self.checks.after(&self.driver);
         self.totals.longest_queue =
-            self.totals.longest_queue.max(self.desk.machine.waiting().count());
+            self.totals.longest_queue.max(self.driver.machine.waiting().count());
     }
 
     fn person_says(&mut self) {
@@ -168,26 +172,26 @@ impl Play {
         };
         let member = (!self.people.is_empty()).then(|| self.dice.pick(&self.people).clone());
         let speaker = member.clone().unwrap_or_else(|| "somebody".into());
-        let entry = self.desk.store(&speaker, SpeakerType::Human, &text);
+        let entry = self.driver.store(&speaker, SpeakerType::Human, &text);
         self.totals.messages += 1;
         if self.dice.once_in(50) {
             self.checks.person_spoke();
             return self.crash();
         }
         self.checks.said(&entry, &text);
-        let message = Box::new(PersonMessage::new(text, self.desk.machine.table()));
+        let message = Box::new(PersonMessage::new(text, self.driver.machine.roster()));
         self.step(Event::PersonSaid { entry, member, message });
     }
 
     fn person_acts(&mut self) {
-        let waiting: Vec<EntryId> = self.desk.machine.waiting().map(|w| w.turn.clone()).collect();
+        let waiting: Vec<EntryId> = self.driver.machine.waiting().map(|w| w.turn.clone()).collect();
         let ended = self.checks.ended();
         let event = match self.dice.below(6) {
             0 => Event::Cancel(Cancel::All),
             1 if !waiting.is_empty() => {
                 Event::Cancel(Cancel::Turn(self.dice.pick(&waiting).clone()))
             }
-            2 => match self.desk.running.clone() {
+            2 => match self.driver.running.clone() {
                 Some((turn, _)) => Event::Cancel(Cancel::Turn(turn)),
                 None => Event::Continue,
             },
@@ -198,14 +202,14 @@ impl Play {
     }
 
     fn agent_pays(&mut self) {
-        let Some((_, member)) = self.desk.running.clone() else { return };
+        let Some((_, member)) = self.driver.running.clone() else { return };
         let usd = 0.01 * self.dice.below(8) as f64;
         self.checks.paid(&member, usd);
-        self.desk.pay(&member, usd);
+        self.driver.pay(&member, usd);
     }
 
     fn agent_ends(&mut self) {
-        let Some((turn, member)) = self.desk.running.take() else { return };
+        let Some((turn, member)) = self.driver.running.take() else { return };
         let manner = self.manners.iter().find(|(name, _)| *name == member).unwrap().1;
         let fails = matches!(manner, Manner::Failing) || self.dice.once_in(20);
         if fails {
@@ -213,13 +217,13 @@ impl Play {
             return self.step(Event::AgentFailed { turn, class, entry: None });
         }
         let text = self.words(manner, &member);
-        let entry = self.desk.store(&member, SpeakerType::Ai, &text);
+        let entry = self.driver.store(&member, SpeakerType::Ai, &text);
         self.totals.messages += 1;
         if self.dice.once_in(60) {
             return self.crash();
         }
         let interrupted = self.dice.once_in(20);
-        let counts = matches!(self.desk.machine.status(), Status::Running { .. }) && !interrupted;
+        let counts = matches!(self.driver.machine.status(), Status::Running { .. }) && !interrupted;
         if counts {
             self.checks.said(&entry, &text);
         }
@@ -243,7 +247,7 @@ impl Play {
     }
 
     fn anybody(&mut self) -> Box<str> {
-        let members = self.desk.machine.table().members();
+        let members = self.driver.machine.roster().members();
         members[self.dice.below(members.len())].name.clone()
     }
 
@@ -260,13 +264,13 @@ impl Play {
     /// The process ends and the table is opened again from its log.
     fn crash(&mut self) {
         self.totals.crashes += 1;
-        let table = self.desk.machine.table().clone();
-        let replay = Machine::replay(table, &self.desk.log);
+        let roster = self.driver.machine.roster().clone();
+        let replay = Machine::replay(roster, &self.driver.log);
         assert_eq!(replay.differences, []);
-        self.desk.machine = replay.machine;
-        self.desk.perform(replay.unfinished);
-        self.checks.reopened(&self.desk);
-        self.desk.running = None;
+        self.driver.machine = replay.machine;
+        self.driver.perform(replay.unfinished);
+        self.checks.reopened(&self.driver);
+        self.driver.running = None;
         self.step(Event::Resume);
     }
 }

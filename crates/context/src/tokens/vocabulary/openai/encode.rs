@@ -1,8 +1,8 @@
-//! How many tokens a piece of text has. Called by [`super::known`] alone.
+//! Counts the tokens of a piece of text. Called by [`super::known`] alone.
 //!
-//! The tokens of a piece are the one row of tokens in which every two neighbours stay apart. It is searched from the left,
-//! the longest token first; where no token fits, the last one is taken back and the next shorter one tried. A place from
-//! which no row leads to the end is never tried again, so the work grows as the text does.
+//! The tokens of a piece are the one sequence in which every two neighbours stay separate. The search goes from the
+//! left and tries the longest token first. If no token fits, it goes back one token and tries the next shorter one. A
+//! position from which no sequence leads to the end is never tried again, so the work grows linearly.
 
 use super::layout::{NO_TOKEN, SPREAD};
 use super::tables::Tables;
@@ -12,7 +12,7 @@ use super::tables::Tables;
 pub(super) struct Encoder {
     /// The row so far.
     row: Vec<u32>,
-    /// A bit for each place: whether a token may still end there.
+    /// A bit for each position: whether a token may still end there.
     open: Vec<u64>,
     borders: KnownBorders,
 }
@@ -21,8 +21,8 @@ pub(super) struct Encoder {
 /// the newest answer takes it.
 #[derive(Default)]
 struct KnownBorders {
-    /// [`TAKEN`], two tokens, and in the last bit whether they stay apart; 0 in places that are free.
-    places: Vec<u64>,
+    /// [`TAKEN`], two tokens, and in the last bit whether they stay apart; 0 in slots that are free.
+    slots: Vec<u64>,
 }
 
 /// Of longer pieces nothing is kept: they are rare.
@@ -34,7 +34,7 @@ const BORDERS: usize = 32_768;
 const TAKEN: u64 = 1 << 63;
 
 impl Encoder {
-    /// The tokens of this piece.
+    /// Returns the tokens of this piece.
     pub(super) fn count(&mut self, tables: &Tables, piece: &[u8]) -> u64 {
         let first = tables.longest(piece);
         // Most words are in the vocabulary.
@@ -91,12 +91,12 @@ impl Encoder {
 
 impl KnownBorders {
     fn stay_apart(&mut self, tables: &Tables, left: u32, right: u32) -> bool {
-        if self.places.is_empty() {
-            self.places = vec![0; BORDERS];
+        if self.slots.is_empty() {
+            self.slots = vec![0; BORDERS];
         }
         let key = TAKEN | u64::from(left) << 32 | u64::from(right) << 1;
         let at = (key.wrapping_mul(SPREAD) >> (u64::BITS - BORDERS.trailing_zeros())) as usize;
-        let Some(known) = self.places.get_mut(at) else { return tables.stay_apart(left, right) };
+        let Some(known) = self.slots.get_mut(at) else { return tables.stay_apart(left, right) };
         if *known & !1 != key {
             *known = key | u64::from(tables.stay_apart(left, right));
         }

@@ -1,15 +1,15 @@
-//! What a thread remembers of the pieces it has counted: texts say the same words again and again. Called by
-//! [`super`] alone.
+//! A cache per thread for pieces that were counted before, because texts repeat their words. Called by [`super`]
+//! alone.
 
 use super::encode::Encoder;
 use super::layout::SPREAD;
 use super::tables::Tables;
 
-/// A place for each hash; the newest piece of a hash takes it.
+/// A slot for each hash; the newest piece of a hash takes it.
 #[derive(Default)]
 pub(super) struct KnownPieces {
-    /// A [`Key`] each, with the tokens of its piece in the last four bits; 0 in places that are free.
-    places: Vec<Key>,
+    /// A [`Key`] each, with the tokens of its piece in the last four bits; 0 in slots that are free.
+    slots: Vec<Key>,
     encoder: Encoder,
 }
 
@@ -23,10 +23,10 @@ const TOKENS_SHIFT: u32 = 124;
 const LENGTH_SHIFT: u32 = 120;
 
 /// 128 KB hold the words that texts repeat.
-const PLACES: usize = 8_192;
+const SLOTS: usize = 8_192;
 
 impl KnownPieces {
-    /// The tokens of the piece of this text from here to there.
+    /// Returns the tokens of the piece of this text in this range.
     #[inline]
     pub(super) fn count(&mut self, tables: &Tables, text: &[u8], from: usize, to: usize) -> u64 {
         // Every byte is a token.
@@ -34,10 +34,10 @@ impl KnownPieces {
             return (to - from) as u64;
         }
         let key = key(text, from, to);
-        if self.places.is_empty() {
-            self.places = vec![0; PLACES];
+        if self.slots.is_empty() {
+            self.slots = vec![0; SLOTS];
         }
-        let known = key.and_then(|key| Some((key, self.places.get_mut(place(key))?)));
+        let known = key.and_then(|key| Some((key, self.slots.get_mut(slot(key))?)));
         let Some((key, known)) = known else {
             return self.encoder.count(tables, text.get(from..to).unwrap_or_default());
         };
@@ -66,8 +66,8 @@ fn key(text: &[u8], from: usize, to: usize) -> Option<Key> {
     Some(bytes | (length as u128) << LENGTH_SHIFT)
 }
 
-fn place(key: Key) -> usize {
+fn slot(key: Key) -> usize {
     #[expect(clippy::cast_possible_truncation, reason = "both halves are taken")]
     let halves = (key as u64) ^ ((key >> 64) as u64).rotate_left(23);
-    (halves.wrapping_mul(SPREAD) >> (u64::BITS - PLACES.trailing_zeros())) as usize
+    (halves.wrapping_mul(SPREAD) >> (u64::BITS - SLOTS.trailing_zeros())) as usize
 }

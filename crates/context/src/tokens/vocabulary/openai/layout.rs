@@ -1,5 +1,5 @@
-//! How the tables of a vocabulary are laid out. Shared by the build script, which writes them, and by [`super::tables`],
-//! which reads them where they lie; so nothing is parsed when a program starts.
+//! The layout of the tables of a vocabulary. The build script writes them, and [`super::tables`] reads them in place,
+//! so nothing is parsed when a program starts.
 //!
 //! All numbers are little-endian.
 //!
@@ -7,9 +7,9 @@
 //!   or [`NO_TOKEN`]. The child for a byte is the node `base ^ byte`, if its mark is that of the byte. No two nodes
 //!   have the same base, so the mark alone tells whose child a node is.
 //! - `tokens`, 8 bytes a token: its length, and the numbers of three other tokens, 18 bits each ([`Token`]).
-//! - `pairs`, 4 bytes a place: a hash table of merges in which each has one possible place. A place holds 14 bits of
+//! - `pairs`, 4 bytes a slot: a hash table of merges in which each has one possible slot. A slot holds 14 bits of
 //!   the hash and the token that the merge makes; whose merge it is says `tokens`.
-//! - `shifts`, 2 bytes a group of merges: what is mixed into their hashes so that no two of all merges share a place.
+//! - `shifts`, 2 bytes a group of merges: what is mixed into their hashes so that no two of all merges share a slot.
 
 /// Ends a search in the trie: no token ends at this node.
 pub(crate) const NO_TOKEN: u32 = u32::MAX;
@@ -37,12 +37,12 @@ const SHIFTED: u64 = 0xd1b5_4a32_d192_ed03;
 pub(crate) struct Node(pub(crate) u64);
 
 impl Node {
-    /// Whether this is the child for this byte of the node that led here.
+    /// Returns whether this is the child for this byte of the node that led here.
     pub(crate) const fn is_child(self, byte: u8) -> bool {
         self.0 & MARK == IN_USE | byte as u64
     }
 
-    /// Where its own children are.
+    /// Returns where its own children are.
     pub(crate) const fn base(self) -> u32 {
         (self.0 as u32) >> MARK_BITS
     }
@@ -58,58 +58,58 @@ impl Node {
 pub(crate) struct Token(pub(crate) u64);
 
 impl Token {
-    /// How many bytes it has.
+    /// Returns how many bytes it has.
     pub(crate) const fn bytes(self) -> usize {
         (self.0 & 0xff) as usize
     }
 
-    /// The first of the two tokens whose merge it is; of a single byte itself.
+    /// Returns the first of the two tokens whose merge it is; of a single byte itself.
     pub(crate) const fn left(self) -> u32 {
         ((self.0 >> 8) & ID) as u32
     }
 
-    /// The second of the two; of a single byte itself.
+    /// Returns the second of the two; of a single byte itself.
     pub(crate) const fn right(self) -> u32 {
         ((self.0 >> (8 + ID_BITS)) & ID) as u32
     }
 
-    /// The longest other token that it begins with; of a single byte itself.
+    /// Returns the longest other token that it begins with; of a single byte itself.
     pub(crate) const fn shorter(self) -> u32 {
         ((self.0 >> (8 + 2 * ID_BITS)) & ID) as u32
     }
 }
 
-/// The hash of a merge. Its last bits mark the merge's place.
+/// Returns the hash of a merge. Its last bits are stored in the merge's slot.
 pub(crate) const fn pair_hash(left: u32, right: u32) -> u64 {
     (((left as u64) << ID_BITS) | right as u64).wrapping_mul(SPREAD)
 }
 
-/// What a place holds besides the token of its merge.
+/// Returns the bits of a slot besides the token of its merge.
 pub(crate) const fn pair_mark(hash: u64) -> u32 {
     (hash as u32) >> ID_BITS << ID_BITS
 }
 
-/// Which shift tells the place of a merge.
+/// Returns the index of the shift that locates a merge.
 pub(crate) const fn pair_group(hash: u64, groups: usize) -> usize {
     scaled(hash, groups)
 }
 
-/// The only place where a merge of this hash may be, if its group has this shift.
-pub(crate) const fn pair_place(hash: u64, shift: u16, places: usize) -> usize {
-    scaled((hash ^ (shift as u64).wrapping_mul(SPREAD)).wrapping_mul(SHIFTED), places)
+/// Returns the only slot where a merge of this hash can be, if its group has this shift.
+pub(crate) const fn pair_slot(hash: u64, shift: u16, slots: usize) -> usize {
+    scaled((hash ^ (shift as u64).wrapping_mul(SPREAD)).wrapping_mul(SHIFTED), slots)
 }
 
-/// A number below the end, by the high half of the hash.
+/// Returns a number below the end, by the high half of the hash.
 const fn scaled(hash: u64, end: usize) -> usize {
     (((hash >> 32) * end as u64) >> 32) as usize
 }
 
-/// The token of a place of the pairs.
-pub(crate) const fn pair_token(place: u32) -> u32 {
-    place & ID as u32
+/// Returns the token of a slot of the pairs.
+pub(crate) const fn pair_token(slot: u32) -> u32 {
+    slot & ID as u32
 }
 
-/// Characters of a block, which share a place in the first of the two tables of character classes.
+/// Characters of a block, which share a slot in the first of the two tables of character classes.
 pub(crate) const BLOCK: usize = 128;
 
 /// What a character is to the patterns that cut a text into pieces: bits, one for each set they name.

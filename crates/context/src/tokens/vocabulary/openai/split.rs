@@ -1,7 +1,8 @@
-//! Where OpenAI's patterns cut a text into pieces, which are then merged each on its own. Called by [`super`] alone.
+//! Splits a text into pieces as OpenAI's patterns do; each piece is then merged on its own. Called by [`super`]
+//! alone.
 //!
-//! Each function gives the end of the piece that begins at a place, as the pattern beside it would: the first alternative that
-//! matches, and in it as much as possible. None of them looks at a character more often than a few times.
+//! Each function returns the end of the piece that begins at a position, as the pattern beside it would: the first
+//! alternative that matches, and as much of it as possible. Each looks at a character only a few times.
 
 use super::layout::BLOCK;
 use super::layout::class::{BEFORE, BLANK, BREAK, LETTER, LOWER, NUMBER, SIGN, UPPER};
@@ -28,7 +29,7 @@ const fn ascii() -> [u8; 256] {
 /// Numbers are cut after this many digits.
 const DIGITS_MAX: usize = 3;
 
-/// The end of the piece of o200k that begins here.
+/// Returns the end of the piece of o200k that begins here.
 ///
 /// ```text
 /// [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
@@ -53,7 +54,7 @@ pub(super) fn o200k(text: &[u8], from: usize) -> usize {
     other(text, from, class, second, b'/')
 }
 
-/// The end of the piece of cl100k that begins here.
+/// Returns the end of the piece of cl100k that begins here.
 ///
 /// ```text
 /// (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+
@@ -89,7 +90,7 @@ fn other(text: &[u8], from: usize, class: u8, second: usize, behind_signs: u8) -
         let is_behind = |byte: &&u8| matches!(**byte, b'\r' | b'\n') || **byte == behind_signs;
         return end + behind.take_while(is_behind).count();
     }
-    blanks(text, from, second)
+    spaces(text, from, second)
 }
 
 struct Word {
@@ -137,7 +138,7 @@ fn with_ending(text: &[u8], from: usize) -> usize {
     }
 }
 
-/// The end of a number whose second digit would be here.
+/// Returns the end of a number whose second digit would be here.
 fn number(text: &[u8], mut at: usize) -> usize {
     for _ in 1..DIGITS_MAX {
         let (class, next) = class_at(text, at);
@@ -149,8 +150,8 @@ fn number(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Behind the last line break; or all blanks but the last, which belongs to what follows.
-fn blanks(text: &[u8], from: usize, second: usize) -> usize {
+/// Behind the last line break; or all spaces but the last, which belongs to what follows.
+fn spaces(text: &[u8], from: usize, second: usize) -> usize {
     let (mut at, mut last, mut break_end) = (from, from, from);
     loop {
         let (class, next) = class_at(text, at);
@@ -173,7 +174,7 @@ fn blanks(text: &[u8], from: usize, second: usize) -> usize {
     }
 }
 
-/// Where characters of these classes end.
+/// Returns where characters of these classes end.
 fn run(text: &[u8], from: usize, classes: u8) -> usize {
     let mut at = from;
     loop {
@@ -193,8 +194,8 @@ fn run(text: &[u8], from: usize, classes: u8) -> usize {
     }
 }
 
-/// Where the letters of a word end, if they are of this class: most words end within the next eight bytes, which are looked
-/// at together.
+/// Returns where the letters of a word end, if they are of this class: most words end within the next eight bytes,
+/// which are looked at together.
 #[inline]
 fn letters(text: &[u8], from: usize, class: u8) -> usize {
     const EACH: u64 = u64::MAX / 0xff;
@@ -213,7 +214,7 @@ fn letters(text: &[u8], from: usize, class: u8) -> usize {
     if others != 0 && text.get(end).is_some_and(u8::is_ascii) { end } else { run(text, end, class) }
 }
 
-/// The classes of the character here, none at the end of the text; and where the next one is.
+/// Returns the classes of the character here, none at the end of the text; and where the next one is.
 #[inline]
 fn class_at(text: &[u8], at: usize) -> (u8, usize) {
     match text.get(at) {

@@ -1,7 +1,7 @@
 //! The tables of a vocabulary, read where they lie in the program. Called by [`super`] and [`super::encode`].
 
 use super::layout::{
-    NO_TOKEN, Node, ROOT_BASE, Token, pair_group, pair_hash, pair_mark, pair_place, pair_token,
+    NO_TOKEN, Node, ROOT_BASE, Token, pair_group, pair_hash, pair_mark, pair_slot, pair_token,
 };
 
 /// A vocabulary.
@@ -41,7 +41,7 @@ impl Tables {
         }
     }
 
-    /// The longest token that a text begins with, or [`NO_TOKEN`] if the text is empty.
+    /// Returns the longest token that a text begins with, or [`NO_TOKEN`] if the text is empty.
     pub(super) fn longest(&self, text: &[u8]) -> u32 {
         let (mut base, mut longest) = (ROOT_BASE, NO_TOKEN);
         for byte in text {
@@ -58,13 +58,13 @@ impl Tables {
         longest
     }
 
-    /// What is known of a token.
+    /// Returns what is known of a token.
     pub(super) fn token(&self, id: u32) -> Token {
         // There is no other id; one byte for it keeps a broken build from hanging.
         Token(self.tokens.get(id as usize).map_or(1, |token| u64::from_le_bytes(*token)))
     }
 
-    /// Whether two tokens stay two where they stand next to each other: merging their bytes gives just them.
+    /// Returns whether two neighbouring tokens stay separate: merging their bytes gives the same two tokens.
     ///
     /// It takes the last merges back, the latest first, and looks for one across the border that would have come before.
     pub(super) fn stay_apart(&self, mut left: u32, mut right: u32) -> bool {
@@ -94,10 +94,10 @@ impl Tables {
     fn merged(&self, left: u32, right: u32) -> Option<u32> {
         let hash = pair_hash(left, right);
         let shift = u16::from_le_bytes(*self.shifts.get(pair_group(hash, self.shifts.len()))?);
-        let place = self.pairs.get(pair_place(hash, shift, self.pairs.len()))?;
-        let place = u32::from_le_bytes(*place);
-        let id = pair_token(place);
-        if place ^ id != pair_mark(hash) {
+        let slot = self.pairs.get(pair_slot(hash, shift, self.pairs.len()))?;
+        let slot = u32::from_le_bytes(*slot);
+        let id = pair_token(slot);
+        if slot ^ id != pair_mark(hash) {
             return None;
         }
         let token = self.token(id);

@@ -220,7 +220,7 @@ fn every_token_is_found_with_its_length() {
 }
 
 #[test]
-fn pieces_that_begin_and_end_alike_are_told_apart() {
+fn pieces_that_begin_and_end_alike_are_distinguished() {
     check("a12345678bb87654321 a12345678cc87654321 abcdefghxabcdefgh abcdefghyabcdefgh");
     check(&["=".repeat(14), "=".repeat(15), "=".repeat(16)].join("\n\n"));
 }
@@ -259,7 +259,7 @@ fn texts_that_are_made_to_be_slow_are_counted_as_the_reference_counts_them() {
             check(&piece.repeat(bytes / piece.len() + 1));
         }
     }
-    // Letters as the dice fall, without a blank.
+    // Random letters without a space.
     let mut dice = 0x5eed_u64;
     let letters: String = (0..50_000)
         .map(|_| {

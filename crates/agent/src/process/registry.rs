@@ -1,0 +1,174 @@
+//! All running turns of this process, so that they can be killed at once when the process has to
+//! exit and nobody will end the turns; and cleanup after turns whose program was killed. A static,
+//! because the thread that receives a signal has no access to the turns.
+
+use std::collections::BTreeMap;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::control_group;
+use super::proc_table::{self, Identity};
+use super::scope::{MARK, Mechanism};
+
+/// Time to wait for killed processes to disappear. This takes a few milliseconds; only processes
+/// that hang in the kernel take longer, and nothing can be done about them.
+const TIME_MAX: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(2);
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { is_over: false, held: BTreeMap::new() });
+
+struct Registry {
+    /// Everything was ended: nothing may start any more.
+    is_over: bool,
+    held: BTreeMap<u64, Entry>,
+}
+
+struct Entry {
+    main: u32,
+    link: Option<UnixStream>,
+    mechanism: SharedMechanism,
+}
+
+pub(super) type SharedMechanism = Arc<Mutex<Mechanism>>;
+
+/// Locks. A thread that panicked left nothing inconsistent.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a program in this scope; returns `None` if everything is being ended. Both happen in one
+/// step, so that [`end_all_now`] either knows a program or the program does not start.
+pub(super) fn spawn(
+    number: u64,
+    held: &SharedMechanism,
+    line: &mut Command,
+    link: Option<UnixStream>,
+) -> Option<std::io::Result<Child>> {
+    let mut live = lock(&REGISTRY);
+    if live.is_over {
+        return None;
+    }
+    let child = line.spawn();
+    if let Ok(child) = &child {
+        lock(held).track(child.id());
+        let entry = Entry { main: child.id(), link, mechanism: Arc::clone(held) };
+        live.held.insert(number, entry);
+    }
+    Some(child)
+}
+
+pub(super) fn is_main(pid: u32) -> bool {
+    lock(&REGISTRY).held.values().any(|entry| entry.main == pid)
+}
+
+pub(super) fn forget(number: u64) {
+    lock(&REGISTRY).held.remove(&number);
+}
+
+/// Kills every process of every running turn at once, when this process is about to exit;
+/// afterwards nothing can be started. Can be called from any thread. Takes milliseconds with
+/// control groups, a tenth of a second with scans for descendants, and at most half a second if the
+/// system does not let a process die.
+pub fn end_all_now() {
+    let (done, is_done) = mpsc::channel();
+    let end = move || {
+        end_all();
+        // The waiting caller has continued.
+        let _ = done.send(());
+    };
+    // On its own thread, so that the caller never waits longer than this for a lock, or for a file
+    // of a process that hangs.
+    match thread::Builder::new().name("tertulia-end".to_owned()).spawn(end) {
+        Ok(_) => drop(is_done.recv_timeout(TIME_MAX)),
+        Err(_) => end_all(),
+    }
+}
+
+fn end_all() {
+    let held: Vec<SharedMechanism> = {
+        let mut live = lock(&REGISTRY);
+        live.is_over = true;
+        for link in live.held.values().filter_map(|entry| entry.link.as_ref()) {
+            // A supervisor that has not started its program yet exits by itself.
+            let _ = link.shutdown(Shutdown::Write);
+        }
+        live.held.values().map(|entry| Arc::clone(&entry.mechanism)).collect()
+    };
+    if held.is_empty() {
+        return;
+    }
+    let until = Instant::now() + TIME_MAX;
+    // Repeated, because a process that is being killed may start another one.
+    while kill(&held) > 0 && Instant::now() < until {
+        thread::sleep(PAUSE);
+    }
+    // If this takes too long, the next turn of any program sweeps.
+    for mechanism in &held {
+        if let Ok(mut mechanism) = mechanism.try_lock() {
+            mechanism.release();
+        }
+    }
+}
+
+/// Runs one round. Returns how many processes were still alive.
+fn kill(held: &[SharedMechanism]) -> usize {
+    // A mechanism that its turn is using is not waited for; the next round tries again.
+    let found: usize = held
+        .iter()
+        .map(|mechanism| match mechanism.try_lock() {
+            Ok(mut mechanism) => mechanism.kill(),
+            Err(TryLockError::Poisoned(mechanism)) => mechanism.into_inner().kill(),
+            Err(TryLockError::WouldBlock) => 1,
+        })
+        .sum();
+    // A shell that has not entered its control group yet is in none, but has the mark.
+    let owner = format!("{}-", proc_table::own_name());
+    found + kill_marked(|mark| mark.starts_with(&owner))
+}
+
+const ROUNDS: u32 = 40;
+const ORPHANS_PAUSE: Duration = Duration::from_millis(25);
+
+/// Kills what is left of turns whose program was killed, and waits until it has exited.
+pub fn kill_orphans() {
+    control_group::sweep_own();
+    for _ in 0..ROUNDS {
+        if sweep() == 0 {
+            return;
+        }
+        thread::sleep(ORPHANS_PAUSE);
+    }
+}
+
+pub(super) fn sweep() -> usize {
+    kill_marked(proc_table::is_orphaned)
+}
+
+fn kill_marked(is_match: impl Fn(&str) -> bool) -> usize {
+    let orphans = marked(is_match);
+    for identity in &orphans {
+        proc_table::signal(*identity, Signal::KILL);
+    }
+    orphans.len()
+}
+
+/// Returns whether a living program, this one or another, has processes of this turn.
+pub fn is_turn_alive(turn: &str) -> bool {
+    let end = format!("/{turn}");
+    !marked(|mark| mark.ends_with(&end) && !proc_table::is_orphaned(mark)).is_empty()
+}
+
+fn marked(is_match: impl Fn(&str) -> bool) -> Vec<Identity> {
+    let own = std::process::id();
+    let rows = proc_table::rows().into_iter().filter(|row| !row.is_zombie);
+    rows.map(|row| row.identity)
+        .filter(|one| one.pid != own)
+        .filter(|one| proc_table::variable(one.pid, MARK).is_some_and(|mark| is_match(&mark)))
+        .collect()
+}

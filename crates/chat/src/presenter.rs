@@ -1,0 +1,485 @@
+//! Turns the events of a session into lines: names in their colours, answers as Markdown, tools, costs, questions. Keeps
+//! the state of the running turn; independent of the terminal and the driver.
+
+mod figures;
+mod questions;
+mod recap;
+mod run;
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use tertulia_operations::names::short;
+use tertulia_session::{
+    Entry, EntryId, EntryKind, Message, Turn, TurnActivity, TurnEvent, TurnState,
+};
+use tertulia_team::{
+    Note, PauseReason, PermissionNumber, PermissionRequest, Question, SessionEvent, is_partial,
+};
+
+use super::engine::ChatEvent;
+use super::markdown::Markdown;
+use super::style::{Line, Look, wrap};
+use super::{ANY_WIDTH, Ended};
+use crate::display_names::DisplayNames;
+use crate::narrate;
+pub use figures::Figures;
+pub(crate) use questions::{Reply, parse_reply};
+use run::QuestionContext;
+
+/// Maximum width of a note, on any screen.
+const NOTE_COLUMNS: usize = 160;
+/// Number of rows shown of an unfinished line of an answer.
+pub const PENDING_ROWS: usize = 6;
+
+/// The destination of the lines.
+#[derive(Default, PartialEq, Eq)]
+enum OutputMode {
+    #[default]
+    Chat,
+    /// A run on a terminal.
+    Screen,
+    /// A run whose answers go to a pipe: one line for every step.
+    Pipe,
+}
+
+/// Turns events into lines: for a chat, or for a run.
+#[derive(Default)]
+pub struct Presenter {
+    pub(crate) names: DisplayNames,
+    columns: usize,
+    mode: OutputMode,
+    /// What a question needs in a run.
+    question_context: QuestionContext,
+    /// The turns that a person cancelled. Their end is not a failure of the agent.
+    cancelled: HashSet<EntryId>,
+    /// The turns that asked for permission. Their last message says what to do.
+    asked_permission: HashSet<EntryId>,
+    running_turn: Option<RunningTurn>,
+    /// The permission that an agent waits for, with its member.
+    pub(crate) permission: Option<(PermissionNumber, Box<str>, PermissionRequest)>,
+    /// The last question, if nobody has answered it.
+    asked: Option<Question>,
+    failure: Option<String>,
+    newest: Option<LatestMessage>,
+}
+
+struct LatestMessage {
+    entry: EntryId,
+    speaker: Box<str>,
+    /// The member, if it is a person.
+    person: Option<Box<str>>,
+}
+
+struct RunningTurn {
+    turn: EntryId,
+    member: Box<str>,
+    since: Instant,
+    markdown: Markdown,
+    streamed: String,
+    /// Length of `streamed` at the last end of a text.
+    ended_at: usize,
+    figures: Figures,
+    /// Whether the last lines shown belong to this turn, below its name.
+    is_named: bool,
+}
+
+impl RunningTurn {
+    fn new(turn: EntryId, started: &Turn, now: Instant) -> Self {
+        Self {
+            turn,
+            member: started.member.clone(),
+            since: now,
+            markdown: Markdown::default(),
+            streamed: String::new(),
+            ended_at: 0,
+            figures: Figures::default(),
+            is_named: false,
+        }
+    }
+
+    fn time(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.since)
+    }
+}
+
+impl Presenter {
+    /// Creates a presenter for a chat.
+    pub(crate) fn new(names: DisplayNames, columns: usize) -> Self {
+        Self { names, columns, ..Self::default() }
+    }
+
+    /// Creates a presenter for a run on a screen of this width, or without one for a run in a pipe.
+    pub fn for_run(names: DisplayNames, columns: Option<usize>) -> Self {
+        let mode = if columns.is_some() { OutputMode::Screen } else { OutputMode::Pipe };
+        Self { mode, ..Self::new(names, columns.unwrap_or(ANY_WIDTH)) }
+    }
+
+    /// Sets the width of the screen.
+    pub fn set_columns(&mut self, columns: usize) {
+        self.columns = columns;
+    }
+
+    /// Wraps our own sentences; a terminal would break them inside a word.
+    pub(crate) fn fitted(&self, lines: &[Line]) -> Vec<Line> {
+        let rows = |line: &Line| {
+            let indent = line.indent();
+            let indent = indent.get(..indent.len().min(self.columns / 2)).unwrap_or_default();
+            wrap(line, indent, self.columns)
+        };
+        lines.iter().flat_map(rows).collect()
+    }
+
+    /// Returns lines that are not part of an answer. An open line of the answer stays open; where the answer
+    /// continues, its speaker is named again.
+    pub fn aside(&mut self, lines: &[Line]) -> Vec<Line> {
+        if !lines.is_empty() {
+            self.somebody_else();
+        }
+        self.fitted(lines)
+    }
+
+    pub(crate) fn error_lines(&mut self, text: &str) -> Vec<Line> {
+        self.aside(&Line::split(text, Look::Error))
+    }
+
+    /// Notes that the lines shown now do not belong to the running turn.
+    fn somebody_else(&mut self) {
+        if let Some(running_turn) = &mut self.running_turn {
+            running_turn.is_named = false;
+        }
+    }
+
+    /// Like [`Self::aside`], but first completes what the agent has said so far, because it is waiting.
+    pub(crate) fn interrupts(&mut self, lines: &[Line]) -> Vec<Line> {
+        let mut all = self.flush();
+        all.extend(self.aside(lines));
+        all
+    }
+
+    /// Returns lines of the running turn, below the name of its speaker.
+    fn spoken(&mut self, lines: Vec<Line>) -> Vec<Line> {
+        let heading = self.heading().filter(|_| !lines.is_empty());
+        if let (Some(_), Some(running_turn)) = (&heading, &mut self.running_turn) {
+            running_turn.is_named = true;
+        }
+        heading.into_iter().chain(lines).collect()
+    }
+
+    /// Returns the name of the speaker, unless it was shown already.
+    fn heading(&self) -> Option<Line> {
+        let running_turn =
+            self.running_turn.as_ref().filter(|running_turn| !running_turn.is_named)?;
+        Some(self.names.painted_name(&running_turn.member).with(":", Look::Dim))
+    }
+
+    /// Returns the display name of the running turn's member, and whether the turn is being stopped.
+    pub fn running(&self) -> Option<(&str, bool)> {
+        let running_turn = self.running_turn.as_ref()?;
+        let is_stopping = self.cancelled.contains(&running_turn.turn);
+        Some((self.names.name(&running_turn.member), is_stopping))
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.running().is_some_and(|(_, is_stopping)| is_stopping)
+    }
+
+    /// Returns the start time of the running turn.
+    pub fn since(&self) -> Option<Instant> {
+        self.running_turn.as_ref().map(|running_turn| running_turn.since)
+    }
+
+    /// Returns how the chat ended: with the last failure, with a question, or normally.
+    pub(crate) fn left_open(&self) -> Ended {
+        // A person's turn to answer is the normal end of a conversation, not an open question.
+        let asked =
+            self.asked.as_ref().filter(|one| !matches!(one.why, PauseReason::Answer { .. }));
+        match (&self.failure, asked) {
+            (Some(failure), _) => Ended::AgentFailed(failure.clone()),
+            (None, Some(question)) => Ended::NeedsPerson(self.why(question)),
+            (None, None) => Ended::Normally,
+        }
+    }
+
+    /// Returns what the person can do while the session waits for them; `None` if it does not wait.
+    pub(crate) fn waits_for(&self) -> Option<String> {
+        if let Some((_, member, request)) = &self.permission {
+            return Some(questions::reminder(self.names.name(member), request));
+        }
+        questions::waits(self.asked.as_ref()?, &self.names)
+    }
+
+    /// Returns why a person is asked; the message to answer is shown above.
+    fn why(&self, question: &Question) -> String {
+        let Question { to, why } = question;
+        match (why, &self.newest) {
+            (PauseReason::Answer { entry, .. }, Some(newest)) if *entry == newest.entry => {
+                format!("{} waits for your answer", newest.speaker)
+            }
+            // Somebody else has written meanwhile.
+            (PauseReason::Answer { entry, .. }, Some(LatestMessage { speaker, person, .. }))
+                if person.is_some() && person != to =>
+            {
+                format!("{speaker}'s message waits until you have answered {entry}")
+            }
+            _ => self.names.why(why),
+        }
+    }
+
+    /// Returns the unfinished last line of the answer.
+    pub fn pending(&self, rows_max: usize) -> Vec<Line> {
+        let Some(running_turn) = &self.running_turn else { return Vec::new() };
+        let rows = running_turn.markdown.pending(self.columns, rows_max);
+        let heading = self.heading().filter(|_| !rows.is_empty());
+        heading.into_iter().chain(rows).collect()
+    }
+
+    pub(crate) fn on_chat_event(&mut self, event: ChatEvent, now: Instant) -> Vec<Line> {
+        match event {
+            ChatEvent::Session(event) => self.on_event(event, now),
+            ChatEvent::Text(text) => self.text(&text),
+            ChatEvent::Lines(lines) => self.aside(&lines),
+            ChatEvent::Refused(text) | ChatEvent::NotForked(text) => self.error_lines(&text),
+            ChatEvent::NotSaid(error) => self.error_lines(&error.to_string()),
+            ChatEvent::Status { .. } | ChatEvent::Forked(_) | ChatEvent::Ended(_) => Vec::new(),
+        }
+    }
+
+    /// Handles an event of the session; returns the lines to add.
+    pub fn on_event(&mut self, event: SessionEvent, now: Instant) -> Vec<Line> {
+        match self.mode {
+            OutputMode::Chat => self.on_screen(event, now),
+            OutputMode::Screen | OutputMode::Pipe => self.in_run(event, now),
+        }
+    }
+
+    fn on_screen(&mut self, event: SessionEvent, now: Instant) -> Vec<Line> {
+        match event {
+            SessionEvent::Stored(entry) => self.stored(&entry, now),
+            SessionEvent::Text { text, .. } => self.text(&text),
+            SessionEvent::TextEnd { .. } => self.text_end(),
+            SessionEvent::TextWithdrawn { .. } => self.withdrawn(),
+            // A cut-off answer is marked where it ends.
+            SessionEvent::Note(Note::Late { .. } | Note::Partial { .. })
+            | SessionEvent::Fed { .. } => Vec::new(),
+            SessionEvent::Note(note) => {
+                self.aside(&Line::split(&short(&self.names.note(&note)), Look::Dim))
+            }
+            SessionEvent::Asked(question) => {
+                let lines = questions::question(&question, &self.why(&question), &self.names);
+                self.asked = Some(question);
+                self.aside(&lines)
+            }
+            SessionEvent::Permission { number, member, request } => {
+                let lines =
+                    self.interrupts(&questions::permission(self.names.name(&member), &request));
+                self.permission = Some((number, member, request));
+                lines
+            }
+            SessionEvent::Refused(error) => self.error_lines(&error.to_string()),
+            SessionEvent::Rested => {
+                self.asked = None;
+                // Nothing is running, even if no event ended the turn.
+                self.end(now)
+            }
+        }
+    }
+
+    fn stored(&mut self, entry: &Entry, now: Instant) -> Vec<Line> {
+        match &entry.kind {
+            EntryKind::Message(message) => self.message(entry, message, now),
+            EntryKind::Turn(turn) => self.turn(entry, turn, now),
+            EntryKind::Usage(usage) => {
+                if let Some(running_turn) = &mut self.running_turn {
+                    running_turn.figures.add(usage);
+                }
+                Vec::new()
+            }
+            EntryKind::CompactionSummary(summary) if summary.member.is_none() => {
+                self.aside(&[Line::new(narrate::summarised(summary.covered_count), Look::Dim)])
+            }
+            EntryKind::TeamTask(task) => {
+                self.aside(&[Line::new(narrate::team_task(task.task.as_deref()), Look::Dim)])
+            }
+            EntryKind::TurnEvent(event) => self.turn_event(event, now),
+            _ => Vec::new(),
+        }
+    }
+
+    fn turn_event(&mut self, note: &TurnEvent, now: Instant) -> Vec<Line> {
+        let mut reported = self.names.done(note, self.columns.min(NOTE_COLUMNS));
+        if self.is_refused(note) {
+            reported.truncate(1);
+        }
+        let is_end = matches!(note.activity, TurnActivity::Failed { .. });
+        // It may come in the middle of a word.
+        if matches!(note.activity, TurnActivity::Warned { .. }) {
+            return self.aside(&reported);
+        }
+        let mut lines = if reported.is_empty() && !is_end { Vec::new() } else { self.flush() };
+        // The way a stopped agent ends is not worth reporting.
+        if !(is_end && self.is_stopping()) {
+            let reported = self.fitted(&reported);
+            lines.extend(self.spoken(reported));
+        }
+        lines.extend(self.failed(note, now));
+        lines
+    }
+
+    /// Returns whether a turn ends because its permission request was refused; its own message says what to do.
+    fn is_refused(&mut self, note: &TurnEvent) -> bool {
+        match &note.activity {
+            TurnActivity::PermissionAsked { .. } => {
+                self.asked_permission.insert(note.turn_id.clone());
+                false
+            }
+            TurnActivity::Failed { class, .. } => {
+                &**class == "refused" && self.asked_permission.contains(&note.turn_id)
+            }
+            _ => false,
+        }
+    }
+
+    fn turn(&mut self, entry: &Entry, turn: &Turn, now: Instant) -> Vec<Line> {
+        let Some(id) = entry.turn_id().cloned() else { return Vec::new() };
+        let is_ours =
+            self.running_turn.as_ref().is_some_and(|running_turn| running_turn.turn == id);
+        match turn.state {
+            // The question that follows says so.
+            TurnState::Started if self.names.is_person(&turn.member) == Some(true) => Vec::new(),
+            TurnState::Started => {
+                let lines = self.end(now);
+                self.asked = None;
+                self.failure = None;
+                self.running_turn = Some(RunningTurn::new(id, turn, now));
+                // The name is shown with the first words, so that notes on the message come before it.
+                lines
+            }
+            TurnState::Done | TurnState::Failed | TurnState::Interrupted if is_ours => {
+                self.end(now)
+            }
+            TurnState::Cancelled => {
+                self.cancelled.insert(id);
+                self.permission = self.permission.take().filter(|_| !is_ours);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Remembers a failure. A stopped turn ends here, because its state is already stored.
+    fn failed(&mut self, note: &TurnEvent, now: Instant) -> Vec<Line> {
+        let TurnActivity::Failed { .. } = &note.activity else { return Vec::new() };
+        if self.running_turn.is_none() {
+            return Vec::new();
+        }
+        if self.is_stopping() {
+            return self.end(now);
+        }
+        let name = self.names.name(&note.member);
+        self.failure = Some(narrate::note(name, &note.activity));
+        Vec::new()
+    }
+
+    fn end(&mut self, now: Instant) -> Vec<Line> {
+        let mut lines = self.flush();
+        let Some(running_turn) = &self.running_turn else { return lines };
+        let state = if self.is_stopping() { "cancelled · " } else { "" };
+        let figures = format!("{state}{}", running_turn.figures.sentence(running_turn.time(now)));
+        lines.extend(self.spoken(vec![Line::new(&figures, Look::Dim), Line::default()]));
+        (self.running_turn, self.permission) = (None, None);
+        lines
+    }
+
+    fn text(&mut self, text: &str) -> Vec<Line> {
+        let columns = self.columns;
+        let Some(running_turn) = &mut self.running_turn else { return Vec::new() };
+        running_turn.streamed.push_str(text);
+        let lines = running_turn.markdown.push(text, columns);
+        self.spoken(lines)
+    }
+
+    fn text_end(&mut self) -> Vec<Line> {
+        let lines = self.flush();
+        if let Some(running_turn) = &mut self.running_turn {
+            running_turn.streamed.push('\n');
+            running_turn.ended_at = running_turn.streamed.len();
+        }
+        lines
+    }
+
+    fn withdrawn(&mut self) -> Vec<Line> {
+        let mut lines = self.flush();
+        if let Some(running_turn) = &mut self.running_turn
+            && running_turn.streamed.len() > running_turn.ended_at
+        {
+            running_turn.streamed.truncate(running_turn.ended_at);
+            let taken_back = Line::new("(the agent withdrew this and starts again)", Look::Dim);
+            lines.extend(self.spoken(vec![taken_back]));
+        }
+        lines
+    }
+
+    /// Returns the rest of a text that has ended.
+    fn flush(&mut self) -> Vec<Line> {
+        let columns = self.columns;
+        let Some(running_turn) = &mut self.running_turn else { return Vec::new() };
+        let lines = running_turn.markdown.finish(columns);
+        self.spoken(lines)
+    }
+
+    fn message(&mut self, entry: &Entry, message: &Message, now: Instant) -> Vec<Line> {
+        self.remember(entry, message);
+        let text = message.text();
+        if message.is_from_human() {
+            // An answer that is streaming meanwhile is not interrupted.
+            self.somebody_else();
+            return self.message_lines(message, &text, false);
+        }
+        let mut lines = self.flush();
+        let is_streamed =
+            self.running_turn.as_ref().is_some_and(|one| one.streamed.contains(text.trim()));
+        if !is_streamed {
+            let reported = self.message_lines(message, &text, self.running_turn.is_some());
+            lines.extend(self.spoken(reported));
+        }
+        if is_partial(entry) {
+            let cut_off = vec![Line::new("(cut off here)", Look::Dim)];
+            lines.extend(self.spoken(cut_off));
+        } else if self.is_stopping() {
+            // It was stopped too late and finished: no state follows.
+            lines.extend(self.end(now));
+        }
+        lines
+    }
+
+    fn remember(&mut self, entry: &Entry, message: &Message) {
+        let speaker = message.speaker.as_deref();
+        self.newest = Some(LatestMessage {
+            entry: entry.id.clone(),
+            speaker: speaker.map_or("somebody", |speaker| &speaker.role_name).into(),
+            person: speaker.filter(|_| message.is_from_human()).map(|one| one.role_id.clone()),
+        });
+    }
+
+    /// Returns a message with this text; with the name first, unless it was shown already.
+    fn message_lines(&self, message: &Message, text: &str, is_named: bool) -> Vec<Line> {
+        let speaker = message.speaker.as_deref().map_or("?", |speaker| &speaker.role_id);
+        let name = self.names.painted_name(speaker).with(":", Look::Dim);
+        let mut markdown = Markdown::default();
+        let mut body = markdown.push(text, self.columns);
+        body.extend(markdown.finish(self.columns));
+        if is_named {
+            return body;
+        }
+        match body.as_slice() {
+            [one] if message.is_from_human() && one.width() + name.width() < self.columns => {
+                vec![name.with(" ", Look::Plain).with(&one.text(), Look::Plain)]
+            }
+            _ => std::iter::once(name).chain(body).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

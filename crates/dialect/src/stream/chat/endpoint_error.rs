@@ -1,0 +1,111 @@
+//! Errors of an endpoint: in the stream, as a body, with an HTTP status. Called by [`super::Chat`]
+//! and by [`crate::stream::StreamParser::refused`]. Endpoints differ in where they put the message;
+//! docs/agent-streams.md has the list.
+
+use serde_json::value::RawValue;
+
+use crate::stream::error_class::{ErrorClass, TurnError};
+use crate::stream::fields::{Value, read_fields};
+
+/// Limit on the part of an unformatted text that is shown.
+const SHOWN_BYTES_MAX: usize = 300;
+const MESSAGE_BYTES_MAX: usize = 4 * 1024;
+
+/// Words in `code` and `type` that determine a class; the first match counts.
+const CODES: [(ErrorClass, &[&str]); 6] = [
+    (
+        ErrorClass::Overflow,
+        &["context_length", "context_size", "context_window", "string_above_max"],
+    ),
+    (ErrorClass::Quota, &["quota", "rate_limit", "billing", "tokens_per_minute"]),
+    (ErrorClass::Auth, &["api_key", "authentication", "unauthorized", "permission"]),
+    (ErrorClass::Refused, &["content_filter", "content_policy", "moderation"]),
+    (ErrorClass::Setup, &["model_not_found", "unknown_model", "unsupported"]),
+    (ErrorClass::Network, &["server_error", "overloaded", "unavailable"]),
+];
+
+/// Messages about a prompt that is too large, from endpoints without a code for it.
+const OVERFLOW_WORDS: [&str; 4] =
+    ["maximum context length", "context length", "context size", "context window"];
+
+pub(in crate::stream) fn from_reply(status: u16, body: &str) -> TurnError {
+    let body = body.trim();
+    let mut error = if body.starts_with(['{', '[']) {
+        from_json(first(body), Some(u64::from(status)))
+    } else {
+        let class = class_of("", Some(u64::from(status)), body);
+        TurnError::new(class.unwrap_or(ErrorClass::Setup), shown(body))
+    };
+    error.message = format!("HTTP {status}: {}", error.message).into();
+    error
+}
+
+pub(super) fn from_json(json: &str, status: Option<u64>) -> TurnError {
+    const NAMES: [&str; 5] = ["error", "message", "detail", "code", "type"];
+    let mut json = json;
+    // A gateway may wrap the error of another one; the depth is limited.
+    for _ in 0..3 {
+        let Ok([error, message, detail, code, kind]) = read_fields(json, &NAMES) else { break };
+        let message = error.text().or_else(|| message.text()).or_else(|| detail.text());
+        match (error.source(), message) {
+            (_, Some(message)) => return said(&message, code, kind, status),
+            (Some(error), None) => json = error,
+            (None, None) => break,
+        }
+    }
+    said(beginning(json), Value::default(), Value::default(), status)
+}
+
+pub(super) fn from_body(body: &str) -> TurnError {
+    let message =
+        format!("the endpoint answered with something other than a completion: {}", shown(body));
+    TurnError::new(ErrorClass::Setup, message)
+}
+
+/// Google's endpoint puts its error into a list.
+pub(super) fn first(body: &str) -> &str {
+    let list: Option<Vec<&RawValue>> =
+        body.starts_with('[').then(|| serde_json::from_str(body).ok()).flatten();
+    list.and_then(|list| list.first().map(|first| first.get())).unwrap_or(body)
+}
+
+/// Returns the start of an arbitrary text.
+pub(super) fn beginning(text: &str) -> &str {
+    let text = text.trim();
+    text.get(..text.floor_char_boundary(SHOWN_BYTES_MAX)).unwrap_or(text)
+}
+
+fn shown(body: &str) -> &str {
+    match body {
+        "" => "no words",
+        page if page.starts_with('<') => "a web page",
+        words => beginning(words),
+    }
+}
+
+fn said(message: &str, code: Value<'_>, kind: Value<'_>, status: Option<u64>) -> TurnError {
+    let codes = [code, kind].map(Value::text_or_empty).join(" ");
+    let status = status.or_else(|| code.count());
+    let class = class_of(&codes.to_ascii_lowercase(), status, message);
+    let otherwise = if status.is_some_and(|status| status >= 400) {
+        ErrorClass::Setup
+    } else {
+        ErrorClass::Crash
+    };
+    let message = message.get(..message.floor_char_boundary(MESSAGE_BYTES_MAX)).unwrap_or(message);
+    TurnError::new(class.unwrap_or(otherwise), message)
+}
+
+/// Returns the class. A code is exact, a status nearly so; the message is used last.
+fn class_of(codes: &str, status: Option<u64>, message: &str) -> Option<ErrorClass> {
+    let by_code = CODES.iter().find(|(_, words)| words.iter().any(|word| codes.contains(word)));
+    by_code
+        .map(|(class, _)| *class)
+        .or_else(|| status.and_then(ErrorClass::from_status))
+        .or_else(|| {
+            let words = beginning(message).to_ascii_lowercase();
+            let is_overflow = OVERFLOW_WORDS.iter().any(|word| words.contains(word));
+            is_overflow.then_some(ErrorClass::Overflow)
+        })
+        .or_else(|| ErrorClass::from_message(message))
+}

@@ -1,0 +1,162 @@
+//! A lock that keeps a session open in only one program. The operating system holds it, so it ends
+//! with the program, however that ends. A killed program leaves an empty, unlocked file; the next
+//! program that takes a lock removes it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use crate::NewFile;
+use crate::new_file::{folder_of, lock_abandoned};
+
+/// Attempts to lock a file that is locked: it may be about to be removed.
+const ATTEMPTS: u32 = 3;
+const ATTEMPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// While this value exists, no other program can lock the session.
+#[derive(Debug)]
+pub struct SessionLock {
+    /// The locked file and its path. The file is removed when the lock is released.
+    locked: Option<(File, PathBuf)>,
+}
+
+impl SessionLock {
+    pub(crate) fn unsupported() -> Self {
+        Self { locked: None }
+    }
+
+    /// Locks the file with this path; `None` if another program has locked it.
+    pub(crate) fn acquire(path: &Path) -> io::Result<Option<Self>> {
+        let closed = [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem];
+        let mut attempts = 0;
+        loop {
+            let mut options = OpenOptions::new();
+            let options = options.create(true).truncate(false).write(true).mode(0o600);
+            let file = match options.open(path) {
+                // The store cannot be written there either.
+                Err(error) if closed.contains(&error.kind()) => {
+                    return Ok(Some(Self::unsupported()));
+                }
+                file => file?,
+            };
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) if attempts < ATTEMPTS => {
+                    attempts += 1;
+                    thread::sleep(ATTEMPT_PAUSE);
+                    continue;
+                }
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(_)) => return Ok(Some(Self::unsupported())),
+            }
+            // The previous owner may have removed the file before it was locked.
+            if NewFile::is_at(&file, path) {
+                remove_unlocked(path);
+                return Ok(Some(Self { locked: Some((file, path.to_owned())) }));
+            }
+        }
+    }
+}
+
+/// Returns whether nobody has locked the file with this path, as far as the system can tell.
+pub(crate) fn is_free(path: &Path) -> bool {
+    match OpenOptions::new().write(true).open(path) {
+        Err(error) => error.kind() == ErrorKind::NotFound,
+        Ok(file) => file.try_lock().is_ok(),
+    }
+}
+
+/// Removes unlocked files next to this one that have the same name with another number.
+fn remove_unlocked(path: &Path) {
+    let Some(own) = path.file_name().and_then(|own| own.to_str()) else { return };
+    let kind = own.trim_end_matches(|c: char| c.is_ascii_digit());
+    if !kind.ends_with('-') {
+        return;
+    }
+    for file in folder_of(path).read_dir().into_iter().flatten().flatten() {
+        let name = file.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(kind));
+        let is_other = number.is_some_and(|number| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        if is_other
+            && name != own
+            && let Some(locked) = lock_abandoned(&file.path())
+            && locked.metadata().is_ok_and(|about| about.is_file() && about.len() == 0)
+        {
+            // Removed while locked, so that nobody else can have locked this file.
+            let _ = std::fs::remove_file(file.path());
+        }
+    }
+}
+
+impl Drop for SessionLock {
+    fn drop(&mut self) {
+        if let Some((_, path)) = &self.locked {
+            // Removed while locked, so that nobody else can have locked this file.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_lock_at_a_time_and_no_file_remains() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table");
+        let one = SessionLock::acquire(&path).unwrap().unwrap();
+        assert!(SessionLock::acquire(&path).unwrap().is_none());
+        drop(one);
+        assert!(!path.exists());
+        let again = SessionLock::acquire(&path).unwrap();
+        assert!(again.is_some());
+        // A file that a killed program left is unlocked.
+        drop(again);
+        std::fs::write(&path, "").unwrap();
+        assert!(SessionLock::acquire(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn taking_a_lock_removes_only_files_that_killed_programs_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let others = ["db", "db-table-", "db-table-x", "other-table-5", "db-table-6"];
+        for name in others.iter().chain(&["db-table-3", "db-table-44"]) {
+            std::fs::write(path(name), "").unwrap();
+        }
+        std::fs::write(path("db-table-6"), "text of somebody else").unwrap();
+        let locked = SessionLock::acquire(&path("db-table-7")).unwrap().unwrap();
+        let one = SessionLock::acquire(&path("db-table-1")).unwrap().unwrap();
+        assert!(!path("db-table-3").exists() && !path("db-table-44").exists());
+        assert!(others.iter().all(|name| path(name).exists()), "other files stay");
+        assert!(
+            SessionLock::acquire(&path("db-table-7")).unwrap().is_none(),
+            "a locked file stays locked"
+        );
+        drop((locked, one));
+        assert!(!path("db-table-1").exists() && !path("db-table-7").exists());
+    }
+
+    #[test]
+    fn a_file_that_is_being_removed_blocks_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let removing = folder.path().join("db-table-1");
+        thread::scope(|scope| {
+            let remover = scope.spawn(|| {
+                for _ in 0..200 {
+                    let _ = std::fs::write(folder.path().join("db-table-2"), "");
+                    drop(SessionLock::acquire(&removing).unwrap());
+                }
+            });
+            while !remover.is_finished() {
+                assert!(SessionLock::acquire(&folder.path().join("db-table-2")).unwrap().is_some());
+            }
+        });
+    }
+}

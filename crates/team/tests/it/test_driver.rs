@@ -1,0 +1,195 @@
+//! A driver for tests: performs effects on a log in memory and shows them in a few words.
+
+use tertulia_session::json::{self, Json};
+use tertulia_session::record::{EntryRecord, read_entry};
+use tertulia_session::{
+    Entry, EntryId, EntryKind, Message, NewEntry, Setting, Speaker, SpeakerType, Usage, Usd,
+};
+use tertulia_team::{Cancel, Effect, Event, Limits, Machine, Member, PersonMessage, Roster};
+
+pub(crate) struct TestDriver {
+    pub(crate) machine: Machine,
+    pub(crate) log: Vec<Entry>,
+    /// The agent's turn that was started last.
+    pub(crate) running: Option<(EntryId, Box<str>)>,
+    /// What the last event led to.
+    pub(crate) effects: Vec<Effect>,
+    said: u32,
+}
+
+/// Ann, and three agents.
+pub(crate) fn members() -> Vec<Member> {
+    vec![Member::human("ann"), Member::ai("max"), Member::ai("eva"), Member::ai("leo")]
+}
+
+impl TestDriver {
+    pub(crate) fn new() -> Self {
+        Self::at(Roster::new(members()).unwrap())
+    }
+
+    pub(crate) fn with_limits(limits: Limits) -> Self {
+        Self::at(Roster::new(members()).unwrap().with_limits(limits))
+    }
+
+    pub(crate) fn at(roster: Roster) -> Self {
+        let machine = Machine::new(roster);
+        Self { machine, log: Vec::new(), running: None, effects: Vec::new(), said: 0 }
+    }
+
+    pub(crate) fn step(&mut self, event: Event) -> Vec<String> {
+        let effects = self.machine.step(event);
+        self.perform(effects);
+        self.effects.iter().map(show).collect()
+    }
+
+    pub(crate) fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in &effects {
+            match effect {
+                Effect::Append { id, kind } => self.append(id.clone(), kind.clone()),
+                Effect::StartTurn { turn, member, .. } => {
+                    self.running = Some((turn.clone(), member.clone()));
+                }
+                _ => {}
+            }
+        }
+        self.effects = effects;
+    }
+
+    pub(crate) fn append(&mut self, id: EntryId, kind: EntryKind) {
+        assert!(self.log.iter().all(|entry| entry.id != id), "{id} already exists: {kind:?}");
+        let mut entry = NewEntry::new(kind);
+        entry.parent_id = self.log.last().map(|entry| entry.id.clone());
+        self.log.push(entry.with_id(id));
+    }
+
+    /// Stores a message and gives its id: `m1`, `m2` and so on.
+    pub(crate) fn store(&mut self, who: &str, kind: SpeakerType, text: &str) -> EntryId {
+        self.said += 1;
+        let id = EntryId::from(format!("m{}", self.said));
+        let message = Message::said(Speaker::new(who, who, kind), text);
+        self.append(id.clone(), EntryKind::Message(message));
+        id
+    }
+
+    pub(crate) fn person(&mut self, text: &str) -> Vec<String> {
+        self.person_named(None, text)
+    }
+
+    pub(crate) fn person_named(&mut self, member: Option<&str>, text: &str) -> Vec<String> {
+        let message = PersonMessage::new(text, self.machine.roster());
+        let speaker = self.machine.speaker_of(member.or(message.sender()));
+        let name = speaker.ok().flatten().unwrap_or("somebody").to_owned();
+        let entry = self.store(&name, SpeakerType::Human, text);
+        let (member, message) = (member.map(Box::from), Box::new(message));
+        self.step(Event::PersonSaid { entry, member, message })
+    }
+
+    /// Returns the agent that runs answers.
+    pub(crate) fn answer(&mut self, text: &str) -> Vec<String> {
+        let (turn, member) = self.running.take().expect("somebody runs");
+        let entry = self.store(&member, SpeakerType::Ai, text);
+        self.step(Event::AgentSaid { turn, entry, text: text.to_owned(), interrupted: false })
+    }
+
+    /// The agent that runs is cut off.
+    pub(crate) fn cut_off(&mut self, text: &str) -> Vec<String> {
+        let (turn, member) = self.running.take().expect("somebody runs");
+        let entry = self.store(&member, SpeakerType::Ai, text);
+        self.step(Event::AgentSaid { turn, entry, text: text.to_owned(), interrupted: true })
+    }
+
+    pub(crate) fn fail(&mut self, class: &str) -> Vec<String> {
+        let (turn, _) = self.running.take().expect("somebody runs");
+        self.step(Event::AgentFailed { turn, class: class.into(), entry: None })
+    }
+
+    pub(crate) fn cancel_running(&mut self) -> Vec<String> {
+        let (turn, _) = self.running.clone().expect("somebody runs");
+        self.step(Event::Cancel(Cancel::Turn(turn)))
+    }
+
+    pub(crate) fn pay(&mut self, member: &str, usd: f64) -> Vec<String> {
+        let usage = Usage {
+            member: member.into(),
+            model: None,
+            input_tokens: 1,
+            cached_tokens: None,
+            output_tokens: 1,
+            cost_usd: Usd::new(usd),
+            unknown: tertulia_session::Fields::NONE,
+        };
+        let id = EntryId::from(format!("usage{}", self.log.len()));
+        self.append(id, EntryKind::Usage(usage));
+        self.step(Event::UsageSeen { member: member.into(), usd })
+    }
+
+    pub(crate) fn waiting(&self) -> Vec<String> {
+        self.machine.waiting().map(|w| format!("{} {}", w.member, w.intent.as_str())).collect()
+    }
+
+    /// Returns who was started, in order.
+    pub(crate) fn started(&self) -> Vec<&str> {
+        let started = self.log.iter().filter_map(|entry| match &entry.kind {
+            EntryKind::Turn(turn) if turn.state.as_str() == "started" => Some(&*turn.member),
+            _ => None,
+        });
+        started.collect()
+    }
+
+    /// The log gives the same decisions again, also as version 1 of the record has it.
+    #[track_caller]
+    pub(crate) fn replays(&self) {
+        let stored = |entry: &Entry| read(&EntryRecord::new(entry).to_json());
+        for log in
+            [self.log.iter().map(stored).collect(), self.log.iter().map(as_version_1).collect()]
+        {
+            let log: Vec<Entry> = log;
+            let replay = Machine::replay(self.machine.roster().clone(), &log);
+            assert_eq!(replay.differences, []);
+            assert_eq!(replay.unfinished, []);
+            assert!(replay.machine.waiting().eq(self.machine.waiting()));
+        }
+    }
+}
+
+fn read(record: &str) -> Entry {
+    read_entry(json::parse(record).unwrap()).unwrap()
+}
+
+/// Returns the entry as version 1 wrote it.
+fn as_version_1(entry: &Entry) -> Entry {
+    let mut entry = entry.clone();
+    entry.kind = match entry.kind {
+        EntryKind::Turn(turn) => EntryKind::Turn(Box::new(turn.with_cause_of_version_1())),
+        EntryKind::SessionSetting(setting) => {
+            let note = match setting.setting {
+                Setting::Continued { count } => {
+                    format!(r#"{{"table":"continue","count":{count}}}"#)
+                }
+                Setting::Reopened { count } => format!(r#"{{"table":"reopened","count":{count}}}"#),
+                other => panic!("{other:?}"),
+            };
+            EntryKind::Custom(Json::parse(&note).ok())
+        }
+        kind => kind,
+    };
+    read(&EntryRecord::new(&entry).to_json())
+}
+
+/// Returns an effect in a few words.
+pub(crate) fn show(effect: &Effect) -> String {
+    match effect {
+        Effect::Append { kind: EntryKind::Turn(turn), .. } => {
+            format!("{} {}", turn.member, turn.state.as_str())
+        }
+        Effect::Append { .. } => "go on".to_owned(),
+        Effect::StartTurn { member, intent, .. } => format!("start {member} {}", intent.as_str()),
+        Effect::CancelTurn { member, .. } => format!("stop {member}"),
+        Effect::AskPerson(question) => {
+            format!("ask {}: {}", question.to.as_deref().unwrap_or("anybody"), question.why)
+        }
+        Effect::SetTeamTask { task, .. } => format!("task {task:?}"),
+        Effect::Note(note) => format!("note: {note}"),
+        Effect::Rest => "rest".to_owned(),
+    }
+}
