@@ -9,6 +9,7 @@ mod suite;
 
 use crate::command::UsageError;
 use crate::process::ProcessError;
+use crate::provide;
 use crate::workspace::{Workspace, WorkspaceError};
 use machine::Machine;
 use std::path::PathBuf;
@@ -75,10 +76,9 @@ fn unexpected(argument: &str) -> UsageError {
 
 /// Does what is ordered, or says what the machine lacks for it.
 pub(crate) fn run(workspace: &Workspace, order: Order) -> Result<(), AgentsError> {
-    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     let machine = match Machine::look() {
         Ok(machine) => machine,
-        Err(missing) => return not_run(missing.join(", "), is_ci),
+        Err(missing) => return not_run(missing.join(", "), provide::is_ci()),
     };
     let programs = install::find_or_install(workspace, &machine)?;
     if order == Order::Install {

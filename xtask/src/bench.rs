@@ -6,10 +6,10 @@ pub(crate) mod quality;
 pub(crate) mod store;
 pub(crate) mod table;
 
+use crate::binary::{self, BinaryError};
 use crate::command::UsageError;
 use crate::process::{self, ProcessError};
 use crate::workspace::Workspace;
-use cargo_metadata::Message;
 use counter::Counter;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,10 +24,10 @@ const PROFILE: &str = "profiling";
 pub(crate) enum BenchError {
     #[error(transparent)]
     Process(#[from] ProcessError),
-    #[error("cargo's messages about the build of `{PACKAGE}` cannot be read; build it by hand")]
-    Messages(#[source] std::io::Error),
-    #[error("`{PACKAGE}` builds no binary; give it a src/main.rs")]
-    NoBinary,
+    #[error(transparent)]
+    Binary(#[from] BinaryError),
+    #[error("the smallest program cannot be written to the target folder; check the disk space")]
+    Hello(#[source] std::io::Error),
     #[error("`{PACKAGE} --list-instruction-cases` names no case; let it print one per line")]
     NoCases,
     #[error("there are no data in {0:?}; name their folder with --data or in TERTULIA_DATA")]
@@ -52,7 +52,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Ben
     let mut bench = workspace.cargo(["run", "--profile", PROFILE, "--locked", "-p", PACKAGE, "--"]);
     process::run(bench.args(arguments))?;
 
-    let binary = build(workspace)?;
+    let mut build = workspace.cargo(["build", "--profile", PROFILE, "--locked", "-p", PACKAGE]);
+    let binary = binary::build(&mut build, PACKAGE)?;
     let Some(counter) = Counter::find(workspace, &binary) else {
         println!("instructions are not counted: neither valgrind nor perf counters are here");
         return Ok(());
@@ -64,22 +65,6 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Ben
     }
     print!("\nInstructions ({})\n{}", counter.meaning(), table(&counts));
     Ok(())
-}
-
-/// Asks cargo where the binary is: the folder depends on settings that only cargo knows.
-fn build(workspace: &Workspace) -> Result<PathBuf, BenchError> {
-    let mut build = workspace.cargo(["build", "--profile", PROFILE, "--locked", "-p", PACKAGE]);
-    let messages = process::capture(build.arg("--message-format=json-render-diagnostics"))?;
-    for message in Message::parse_stream(messages.as_slice()) {
-        let message = message.map_err(BenchError::Messages)?;
-        if let Message::CompilerArtifact(artifact) = message
-            && let Some(executable) = artifact.executable
-            && artifact.target.is_bin()
-        {
-            return Ok(executable.into_std_path_buf());
-        }
-    }
-    Err(BenchError::NoBinary)
 }
 
 fn list_cases(workspace: &Workspace, binary: &Path) -> Result<Vec<String>, BenchError> {

@@ -3,7 +3,7 @@
 
 use crate::bench::{is_quick, quality, store, table};
 use crate::workspace::{Workspace, WorkspaceError};
-use crate::{agents, bench, deny, faults, fuzz, soak, test, tidy};
+use crate::{agents, bench, book, deny, dist, faults, fuzz, package, sbom, soak, test, tidy};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -18,6 +18,16 @@ Commands:
                                  find tests that fail now and then
   deny [--advisories]            every dependency has an allowed licence and source, and none is known to
                                  be unsound; --advisories fails where their database cannot be fetched
+  package [--verify]             every crate that is published can be packaged, with all it needs;
+                                 --verify compiles each package from its own files
+  dist [--target T] [--profile P]
+                                 all packages of a release (archive, wheel, npm, Debian), each installed,
+                                 run and removed; in target/dist. For this machine unless T is named,
+                                 and with the profile `release` unless P is
+  sbom [--target T]              the bill of materials of the program, as CycloneDX JSON
+  book                           the documentation as a book, in target/book; installs mdbook
+  picture                        write the pictures of the README anew, from what the program prints
+  reference                      write the reference pages anew, from the code
   tidy                           headers, lengths, leftovers, machine paths, Markdown links
   agents [install]               the tests with the real agent programs, which are installed in the
                                  user's cache first; `install` does no more than that
@@ -32,7 +42,7 @@ Commands:
                                  leaves out the baselines but the sliding window, --all adds settings
                                  besides the default
   bench store [--quick]          how fast the session store is, on the disk of the target folder
-  bench table [--quick]          what the table adds to a turn, and how soon the program is there
+  bench table [--quick]          what Tertulia adds to a turn, and how fast the program starts
 ";
 
 /// What the command line asked for.
@@ -41,7 +51,13 @@ pub(crate) enum Command {
     Help,
     Test,
     Deny(deny::Advisories),
+    Package(package::Depth),
+    Dist(dist::Options),
+    /// The bill of materials for a target.
+    Sbom(String),
     Tidy,
+    Book,
+    Generate(book::Generated),
     Agents(agents::Order),
     Fuzz(fuzz::Options),
     Faults(faults::Options),
@@ -88,7 +104,15 @@ pub(crate) enum Error {
     #[error(transparent)]
     Deny(#[from] deny::DenyError),
     #[error(transparent)]
+    Package(#[from] package::PackageError),
+    #[error(transparent)]
+    Dist(#[from] dist::DistError),
+    #[error(transparent)]
+    Sbom(#[from] sbom::SbomError),
+    #[error(transparent)]
     Tidy(#[from] tidy::TidyError),
+    #[error(transparent)]
+    Book(#[from] book::BookError),
     #[error(transparent)]
     Agents(#[from] agents::AgentsError),
     #[error(transparent)]
@@ -109,7 +133,11 @@ impl Error {
             Self::Workspace(_)
             | Self::Test(_)
             | Self::Deny(_)
+            | Self::Package(_)
+            | Self::Dist(_)
+            | Self::Sbom(_)
             | Self::Tidy(_)
+            | Self::Book(_)
             | Self::Agents(_)
             | Self::Fuzz(_)
             | Self::Faults(_)
@@ -129,7 +157,13 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
         "help" | "--help" | "-h" => Ok(Command::Help),
         "test" => alone("test", rest, Command::Test),
         "deny" => deny::Advisories::parse(rest).map(Command::Deny),
+        "package" => package::Depth::parse(rest).map(Command::Package),
+        "dist" => dist::Options::parse(rest).map(Command::Dist),
+        "sbom" => sbom::parse(rest).map(Command::Sbom),
         "tidy" => alone("tidy", rest, Command::Tidy),
+        "book" => alone("book", rest, Command::Book),
+        "picture" => alone("picture", rest, Command::Generate(book::Generated::Picture)),
+        "reference" => alone("reference", rest, Command::Generate(book::Generated::Reference)),
         "agents" => agents::Order::parse(rest).map(Command::Agents),
         "fuzz" => fuzz::Options::parse(rest).map(Command::Fuzz),
         "faults" => faults::Options::parse(rest).map(Command::Faults),
@@ -155,7 +189,12 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Help => print!("{USAGE}"),
         Command::Test => test::run(&workspace)?,
         Command::Deny(advisories) => deny::run(&workspace, advisories)?,
+        Command::Package(depth) => package::run(&workspace, depth)?,
+        Command::Dist(options) => dist::run(&workspace, &options)?,
+        Command::Sbom(target) => sbom::run(&workspace, &target)?,
         Command::Tidy => tidy::run(&workspace)?,
+        Command::Book => book::build(&workspace)?,
+        Command::Generate(generated) => book::generate(&workspace, generated)?,
         Command::Agents(order) => agents::run(&workspace, order)?,
         Command::Fuzz(options) => fuzz::run(&workspace, &options)?,
         Command::Faults(options) => faults::run(&workspace, &options)?,

@@ -53,7 +53,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The arguments of the harness. A role is told only what it knows.
+    /// Returns the arguments of the harness. A role gets only the arguments that it knows.
     fn arguments(&self) -> Vec<String> {
         let role = self.only.as_deref().unwrap_or("all");
         let mut arguments = vec![role.to_owned()];

@@ -78,7 +78,7 @@ pub(crate) enum FuzzError {
     Process(#[from] ProcessError),
 }
 
-/// The manifest of the fuzz targets, which are a workspace of their own.
+/// Returns the manifest of the fuzz targets, which are a workspace of their own.
 pub(crate) fn manifest(workspace: &Workspace) -> PathBuf {
     workspace.root().join("fuzz/Cargo.toml")
 }
@@ -171,13 +171,13 @@ fn run_target(target: &str, command: &mut Command) -> Result<u64, FuzzError> {
     runs.filter(|runs| *runs > 0).ok_or_else(|| FuzzError::NoRuns { target: target.to_owned() })
 }
 
-/// The count in libFuzzer's last line, `Done 20000 runs in 3 second(s)`.
+/// Returns the count in libFuzzer's last line, `Done 20000 runs in 3 second(s)`.
 fn parse_runs_done(line: &str) -> Option<u64> {
     line.strip_prefix("Done ")?.split_once(" runs in ")?.0.parse().ok()
 }
 
-/// Whether a line only tells that libFuzzer is at work, or that there is no sanitizer: a short run
-/// has thousands of them.
+/// Returns whether a line only tells that libFuzzer is at work, or that there is no sanitizer: a
+/// short run has thousands of them.
 fn is_chatter(line: &str) -> bool {
     let is_progress =
         line.starts_with('#') && ["\tNEW ", "\tREDUCE "].iter().any(|m| line.contains(m));

@@ -10,12 +10,17 @@
 
 mod agents;
 mod bench;
+mod binary;
+mod book;
 mod command;
 mod deny;
+mod dist;
 mod faults;
 mod fuzz;
+mod package;
 mod process;
 mod provide;
+mod sbom;
 mod soak;
 mod test;
 mod tidy;

@@ -76,7 +76,7 @@ pub(crate) fn unreadable(command: &Command, source: std::io::Error) -> ProcessEr
     ProcessError::Output { command: render(command), source }
 }
 
-/// The command as one would type it, with the program's folder left out.
+/// Returns the command as one would type it, with the program's folder left out.
 fn render(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let mut words = vec![program.file_name().unwrap_or(program.as_os_str())];
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_program_is_named_with_a_cure() {
+    fn a_missing_program_is_named_with_a_fix() {
         let error = run(&mut Command::new("no-such-program-anywhere")).unwrap_err();
         let message = error.to_string();
         assert!(message.contains("`no-such-program-anywhere`"), "{message}");

@@ -3,7 +3,6 @@
 //! installs nothing: there, a test that misses something is skipped by name.
 
 use crate::process::{self, ProcessError};
-use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 use tertulia_test_needs::{Need, POSTGRES, PostgresServer, REQUIRED, is_root};
@@ -59,17 +58,12 @@ pub(crate) fn install() -> Result<Vec<Need>, ProvideError> {
     let missing = || INSTALLABLE.into_iter().filter(|need| !is_here(*need)).collect::<Vec<_>>();
     let wanted = missing();
     if !wanted.is_empty() && can_install() {
-        println!("installing {} with apt-get", keys(&wanted));
-        // The lists of packages may be too old, or not there at all.
-        if apt_get(&install_words(&wanted)).is_err() {
-            apt_get(&["update".as_ref()])?;
-            apt_get(&install_words(&wanted))?;
-        }
+        install_packages(&wanted.iter().map(|need| need.key()).collect::<Vec<_>>())?;
     }
     let lacking = missing();
     if !lacking.is_empty() {
         let packages = lacking.iter().map(|need| need.key()).collect::<Vec<_>>().join(" ");
-        if std::env::var_os("CI").is_some_and(|value| !value.is_empty()) {
+        if is_ci() {
             return Err(ProvideError::Missing { packages });
         }
         println!("NOT HERE: {packages}; tests that need them are skipped, each by its name");
@@ -86,27 +80,44 @@ fn is_here(need: Need) -> bool {
     }
 }
 
+/// Whether this runs in CI, where nothing may be missing.
+pub(crate) fn is_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| !value.is_empty())
+}
+
 /// Only root may install packages; nobody is asked for a password.
-fn can_install() -> bool {
+pub(crate) fn can_install() -> bool {
     is_root().unwrap_or(false) && find("apt-get").is_some()
 }
 
-fn find(name: &str) -> Option<PathBuf> {
+/// Installs packages of Debian.
+pub(crate) fn install_packages(packages: &[&str]) -> Result<(), ProcessError> {
+    println!("installing {} with apt-get", packages.join(", "));
+    let words = install_words(packages);
+    // The lists of packages may be too old, or not there at all.
+    if apt_get(&words).is_err() {
+        apt_get(&["update"])?;
+        apt_get(&words)?;
+    }
+    Ok(())
+}
+
+/// The program of this name on `PATH`.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-fn install_words(needs: &[Need]) -> Vec<&'static OsStr> {
-    let words = ["install", "--yes", "--no-install-recommends"];
-    words.into_iter().chain(needs.iter().map(|need| need.key())).map(OsStr::new).collect()
+fn install_words<'a>(packages: &[&'a str]) -> Vec<&'a str> {
+    ["install", "--yes", "--no-install-recommends"].iter().chain(packages).copied().collect()
 }
 
-fn apt_get(words: &[&OsStr]) -> Result<(), ProcessError> {
+fn apt_get(words: &[&str]) -> Result<(), ProcessError> {
     let mut command = Command::new("apt-get");
     process::run(command.args(words).env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
-/// The names of needs, with commas between.
+/// Returns the names of needs, with commas between.
 fn keys(needs: &[Need]) -> String {
     needs.iter().map(|need| need.key()).collect::<Vec<_>>().join(",")
 }
@@ -114,6 +125,7 @@ fn keys(needs: &[Need]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
 
     #[test]
     fn the_tests_are_told_what_must_not_be_missing() {
@@ -126,7 +138,7 @@ mod tests {
 
     #[test]
     fn packages_are_installed_without_questions() {
-        let words = install_words(&[Need::Faketime]);
+        let words = install_words(&["faketime"]);
         assert_eq!(words, ["install", "--yes", "--no-install-recommends", "faketime"]);
     }
 }

@@ -4,7 +4,7 @@
 use crate::process::{self, ProcessError};
 use crate::provide::{ProvideError, Provided};
 use crate::workspace::Workspace;
-use crate::{agents, deny, fuzz, tidy};
+use crate::{agents, deny, dist, fuzz, package, tidy};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,10 @@ pub(crate) enum StepError {
     #[error(transparent)]
     Tidy(#[from] tidy::TidyError),
     #[error(transparent)]
+    Package(#[from] package::PackageError),
+    #[error(transparent)]
+    Dist(#[from] dist::DistError),
+    #[error(transparent)]
     Agents(#[from] agents::AgentsError),
     #[error(transparent)]
     Fuzz(#[from] fuzz::FuzzError),
@@ -50,7 +54,7 @@ const fn step(name: &'static str, what: &'static str, check: Check) -> Step {
     Step { name, what, check }
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 11] = [
     step("format", "cargo fmt --check", format),
     step("clippy", "cargo clippy on all targets; compiles everything the first time", clippy),
     step("features", "cargo clippy on crates without their default features", features),
@@ -58,6 +62,8 @@ const STEPS: [Step; 9] = [
     step("docs", "cargo doc without warnings", docs),
     step("deny", "licences, sources and advisories; installs cargo-deny the first time", deny),
     step("tidy", "headers, lengths, leftovers, links", tidy),
+    step("package", "every published crate as a package, without compiling it", package),
+    step("dist", "archive, wheel, npm and Debian packages: installed, run, removed", dist),
     step("agents", "the real agent programs, installed once (some 900 MB)", agents),
     step("fuzz", "a short run of every fuzz target", fuzz),
 ];
@@ -142,6 +148,14 @@ fn deny(workspace: &Workspace) -> Result<(), StepError> {
 
 fn tidy(workspace: &Workspace) -> Result<(), StepError> {
     Ok(tidy::run(workspace)?)
+}
+
+fn package(workspace: &Workspace) -> Result<(), StepError> {
+    Ok(package::run(workspace, package::Depth::Made)?)
+}
+
+fn dist(workspace: &Workspace) -> Result<(), StepError> {
+    Ok(dist::run(workspace, &dist::Options::of_tests())?)
 }
 
 fn agents(workspace: &Workspace) -> Result<(), StepError> {

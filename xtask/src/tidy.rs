@@ -1,9 +1,11 @@
-//! `cargo xtask tidy`: what the house style asks for and neither rustfmt nor clippy can check.
-//! It looks at every file that git tracks, or would if it were added.
+//! `cargo xtask tidy`: style rules that neither rustfmt nor clippy can check.
+//! Checks every file that git tracks, or would track after `git add`.
 
+mod book;
 mod file_shape;
 mod machine_paths;
 mod markdown_links;
+mod retired_words;
 mod rust_source;
 
 use crate::process::{self, ProcessError};
@@ -34,14 +36,14 @@ pub(crate) enum TidyError {
 struct Violation {
     path: String,
     line: usize,
-    what: String,
-    cure: &'static str,
+    problem: String,
+    advice: &'static str,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, line, what, cure } = self;
-        write!(formatter, "{path}:{line}: {what}; {cure}")
+        let Self { path, line, problem, advice } = self;
+        write!(formatter, "{path}:{line}: {problem}; {advice}")
     }
 }
 
@@ -52,8 +54,13 @@ struct TextFile {
 }
 
 impl TextFile {
-    fn violation(&self, line: usize, what: impl Into<String>, cure: &'static str) -> Violation {
-        Violation { path: self.path.clone(), line, what: what.into(), cure }
+    fn violation(
+        &self,
+        line: usize,
+        problem: impl Into<String>,
+        advice: &'static str,
+    ) -> Violation {
+        Violation { path: self.path.clone(), line, problem: problem.into(), advice }
     }
 
     fn is_rust(&self) -> bool {
@@ -61,7 +68,7 @@ impl TextFile {
     }
 }
 
-/// Reads the tree, prints what is to be fixed, and fails if that is anything.
+/// Reads the tree, prints the violations, and fails if there are any.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), TidyError> {
     let paths = list_paths(workspace)?;
     let files = read_texts(workspace.root(), &paths)?;
@@ -81,6 +88,8 @@ fn check(paths: &BTreeSet<String>, files: &[TextFile]) -> Vec<Violation> {
     violations.extend(file_shape::check_lengths(files, file_shape::LONG_FILES));
     violations.extend(machine_paths::check(files));
     violations.extend(markdown_links::check(paths, files));
+    violations.extend(book::check(files));
+    violations.extend(retired_words::check(files, retired_words::RETIRED));
     violations.extend(rust_source::check(files, rust_source::LONG_FUNCTIONS));
     violations.sort();
     violations
@@ -103,7 +112,7 @@ fn list_paths(workspace: &Workspace) -> Result<BTreeSet<String>, TidyError> {
     Ok(paths)
 }
 
-/// Reads what is text; a picture or a recorded byte stream has no lines to complain about.
+/// Reads the text files; pictures and recorded byte streams are skipped.
 fn read_texts(root: &Path, paths: &BTreeSet<String>) -> Result<Vec<TextFile>, TidyError> {
     let mut files = Vec::new();
     for path in paths {

@@ -1,5 +1,5 @@
 //! Tools of cargo that not every machine has: found in the version that was tried with the pinned compiler, or
-//! installed in the user's cache. Used by `fuzz` and `deny`.
+//! installed in the user's cache. Used by `fuzz`, `deny` and `book`.
 
 use crate::process::{self, ProcessError};
 use crate::workspace::{Workspace, WorkspaceError};
@@ -46,7 +46,11 @@ impl Tool {
     }
 
     fn is_named_by(&self, version_line: &str) -> bool {
-        version_line.trim().split_once(' ') == Some((self.name, self.version))
+        let named = version_line.trim().split_once(' ');
+        // mdbook writes a `v` before its version.
+        named.is_some_and(|(name, version)| {
+            name == self.name && version.strip_prefix('v').unwrap_or(version) == self.version
+        })
     }
 }
 

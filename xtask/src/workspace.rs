@@ -1,6 +1,7 @@
 //! Where things are: the root of the repository, the user's cache, the folder for builds.
 //! Every command starts its `cargo` from here.
 
+use cargo_metadata::MetadataCommand;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,26 +50,36 @@ impl Workspace {
         Ok(Self { root: root.to_owned(), cargo, cache, target })
     }
 
-    /// The folder that holds the workspace's `Cargo.toml`.
+    /// Returns the folder that holds the workspace's `Cargo.toml`.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where builds go, unless they go where cargo puts them by itself.
+    /// Returns where builds go, unless they go where cargo puts them by itself.
     pub(crate) fn target(&self) -> Option<&Path> {
         self.target.as_deref()
     }
 
-    /// Where tools are installed that are not on every machine.
+    /// Returns where tools are installed that are not on every machine.
     pub(crate) fn tools(&self) -> Result<PathBuf, WorkspaceError> {
         let cache = self.cache.as_ref().ok_or(WorkspaceError::NoCache)?;
         Ok(cache.join("tools"))
     }
 
-    /// A `cargo` of the same toolchain, at the root, with the same folder for builds.
+    /// Returns a `cargo` of the same toolchain, at the root, with the same folder for builds.
     pub(crate) fn cargo<const N: usize>(&self, arguments: [&str; N]) -> Command {
         let mut command = self.program(&self.cargo);
         command.args(arguments);
+        command
+    }
+
+    /// What cargo knows of the workspace, with the same folder for builds.
+    pub(crate) fn metadata(&self) -> MetadataCommand {
+        let mut command = MetadataCommand::new();
+        command.cargo_path(&self.cargo).current_dir(&self.root);
+        if let Some(target) = &self.target {
+            command.env("CARGO_TARGET_DIR", target);
+        }
         command
     }
 

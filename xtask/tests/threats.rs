@@ -64,7 +64,7 @@ fn tests_in(text: &str, names: &mut BTreeSet<String>) {
     for line in text.lines().map(str::trim) {
         match line {
             "#[test]" => is_test = true,
-            "super::promises! {" => is_promise = true,
+            "super::contract_tests! {" => is_promise = true,
             "}" => is_promise = false,
             promise if is_promise => {
                 names.insert(promise.to_owned());

@@ -80,7 +80,7 @@ const PACKAGES: [Package; 7] = [
     },
 ];
 
-/// The folder of the programs, which are installed first if need be.
+/// Returns the folder of the programs, which are installed first if need be.
 pub(super) fn find_or_install(
     workspace: &Workspace,
     machine: &Machine,
@@ -101,7 +101,7 @@ pub(super) fn find_or_install(
     installed.map(|()| programs)
 }
 
-/// A name that changes with any of the versions.
+/// Returns a name that changes with any of the versions.
 fn versions() -> String {
     PACKAGES.map(|package| format!("{}-{}", package.program, package.version)).join("_")
 }

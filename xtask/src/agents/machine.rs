@@ -46,7 +46,7 @@ impl Machine {
         Ok(Self { npm, node, ip, unshare })
     }
 
-    /// A `PATH` with these folders first, then that of Node, then the system's own. Nothing of the
+    /// Returns a `PATH` with these folders first, then that of Node, then the system's own. Nothing of the
     /// user's own is on it.
     pub(super) fn path(&self, first: &[PathBuf]) -> std::ffi::OsString {
         let node = self.node.parent().map(Path::to_owned);

@@ -25,7 +25,7 @@ impl Counter {
         parse_perf(&String::from_utf8_lossy(&trial.stderr)).map(|_| Self::Perf)
     }
 
-    /// The instructions of one case, as [`Self::meaning`] says.
+    /// Returns the instructions of one case, as [`Self::meaning`] says.
     pub(super) fn count(
         self,
         workspace: &Workspace,
@@ -63,7 +63,7 @@ impl Counter {
         command
     }
 
-    /// What the counts count.
+    /// Returns the meaning of the counts.
     pub(super) fn meaning(self) -> &'static str {
         match self {
             Self::Callgrind => "the work alone, by callgrind",
@@ -79,13 +79,13 @@ impl Counter {
     }
 }
 
-/// The number in callgrind's `==77== Collected : 126557`.
+/// Returns the number in callgrind's `==77== Collected : 126557`.
 fn parse_callgrind(report: &str) -> Option<u64> {
     let (_, count) = report.lines().find_map(|line| line.split_once("Collected : "))?;
     count.trim().parse().ok()
 }
 
-/// The first field of perf's `126557,,instructions:u,…`; without counters it is no number.
+/// Returns the first field of perf's `126557,,instructions:u,…`; without counters it is no number.
 fn parse_perf(report: &str) -> Option<u64> {
     let line = report.lines().find(|line| line.contains(",instructions:u,"))?;
     line.split(',').next()?.parse().ok()

@@ -53,7 +53,7 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), BenchEr
     Ok(())
 }
 
-/// What was named, else what the environment says, else the folder beside the repository. What was
+/// Returns what was named, else what the environment says, else the folder beside the repository. What was
 /// named is meant from where the user is, not from the root.
 fn choose(root: &Path, named: Option<PathBuf>, variable: Option<OsString>) -> PathBuf {
     let variable = variable.filter(|value| !value.is_empty()).map(PathBuf::from);

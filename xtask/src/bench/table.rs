@@ -1,4 +1,4 @@
-//! `cargo xtask bench table`: what the table adds to a turn, and how soon the program is there. A program that
+//! `cargo xtask bench table`: what Tertulia adds to a turn, and how fast the program starts. A program that
 //! prints a line is compiled beside it, for the comparison.
 
 use super::{BenchError, PACKAGE};
@@ -13,7 +13,7 @@ pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<(), BenchError> 
     process::run(&mut workspace.cargo(["build", "--release", "--locked", "-p", "tertulia"]))?;
     let source = folder.join("hello.rs");
     let hello = folder.join("hello");
-    std::fs::write(&source, HELLO).map_err(BenchError::Messages)?;
+    std::fs::write(&source, HELLO).map_err(BenchError::Hello)?;
     let mut rustc = workspace.program("rustc");
     process::run(rustc.args(["-O", "-o"]).arg(&hello).arg(&source))?;
     let mut bench = workspace.cargo(["run", "--release", "--locked", "-p", PACKAGE, "--"]);

@@ -27,8 +27,8 @@ pub(super) fn check_names(paths: &BTreeSet<String>) -> Vec<Violation> {
     let violation = |path: &String| Violation {
         path: path.clone(),
         line: 1,
-        what: "the file's name says nothing".to_owned(),
-        cure: "name it for what it does",
+        problem: "the file's name says nothing".to_owned(),
+        advice: "name it for what it does",
     };
     paths.iter().filter(says_nothing).map(violation).collect()
 }
@@ -53,8 +53,8 @@ pub(super) fn check_lengths(files: &[TextFile], exceptions: &[LongFile]) -> Vec<
     violations.extend(stale.map(|exception| Violation {
         path: exception.path.to_owned(),
         line: 1,
-        what: format!("is no longer too long ({})", exception.reason),
-        cure: "take it off LONG_FILES",
+        problem: format!("is no longer too long ({})", exception.reason),
+        advice: "take it off LONG_FILES",
     }));
     violations
 }

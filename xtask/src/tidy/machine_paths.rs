@@ -1,5 +1,5 @@
 //! Tidy's claim that nothing in the repository names a folder of somebody's machine: such a path
-//! works for its author only, and tells strangers about them.
+//! works for its author only, and discloses details about them.
 
 use super::{TextFile, Violation};
 
@@ -22,8 +22,8 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Violation> {
     violations
 }
 
-/// Whether the path stands in the line as the beginning of one, not in the middle as it would in
-/// an address or a relative path.
+/// Returns whether the path stands in the line as the beginning of one, not in the middle as it
+/// would in an address or a relative path.
 fn names(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(start, _)| {
         let before = line[..start].chars().next_back();

@@ -18,8 +18,8 @@ pub(super) fn check(paths: &BTreeSet<String>, files: &[TextFile]) -> Vec<Violati
     violations
 }
 
-/// The targets of all links outside of code, with the lines they stand in.
-fn links(text: &str) -> Vec<(usize, &str)> {
+/// Returns the targets of all links outside of code, with the lines they stand in.
+pub(super) fn links(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
     for (number, line) in (1..).zip(text.lines()) {
@@ -39,7 +39,7 @@ fn links(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The run of backticks or tildes that opens a block of code.
+/// Returns the run of backticks or tildes that opens a block of code.
 fn fence_of(trimmed: &str) -> Option<&str> {
     let mark = trimmed.chars().next().filter(|mark| "`~".contains(*mark))?;
     let length = trimmed.len() - trimmed.trim_start_matches(mark).len();
@@ -55,7 +55,7 @@ fn links_in_line(line: &str) -> impl Iterator<Item = &str> {
     inline.chain(reference_target(line))
 }
 
-/// The pieces of a line that are not inline code.
+/// Returns the pieces of a line that are not inline code.
 fn prose(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -73,7 +73,7 @@ fn prose(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The target at the start of what follows `](`: up to the closing parenthesis or a title.
+/// Returns the target at the start of what follows `](`: up to the closing parenthesis or a title.
 fn inline_target(rest: &str) -> Option<&str> {
     if let Some(bracketed) = rest.strip_prefix('<') {
         return cut(bracketed, '>');
@@ -91,7 +91,7 @@ fn inline_target(rest: &str) -> Option<&str> {
     end.map(|end| &rest[..end])
 }
 
-/// The target of a line such as `[name]: target`; footnotes look alike and have none.
+/// Returns the target of a line such as `[name]: target`; footnotes look alike and have none.
 fn reference_target(line: &str) -> Option<&str> {
     let (name, target) = line.trim_start().strip_prefix('[')?.split_once("]:")?;
     let target = target.split_whitespace().next()?;
@@ -102,7 +102,7 @@ fn cut(text: &str, end: char) -> Option<&str> {
     text.split_once(end).map(|(before, _)| before)
 }
 
-/// Whether the target is a path: no address with a scheme, and no place in the same file.
+/// Returns whether the target is a path: no address with a scheme, and no place in the same file.
 fn is_local(target: &str) -> bool {
     let first = target.split('/').next().unwrap_or_default();
     !target.is_empty() && !target.starts_with(['#', '?']) && !first.contains(':')
@@ -118,8 +118,8 @@ fn leads_somewhere(paths: &BTreeSet<String>, from: &str, target: &str) -> bool {
     })
 }
 
-/// The path from the root, or none if the link leaves the repository.
-fn resolve(from: &str, target: &str) -> Option<String> {
+/// Returns the path from the root, or none if the link leaves the repository.
+pub(super) fn resolve(from: &str, target: &str) -> Option<String> {
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
     let folder = if target.starts_with('/') { "" } else { folder };
     let mut parts: Vec<&str> = Vec::new();

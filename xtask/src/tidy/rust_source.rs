@@ -63,8 +63,8 @@ pub(super) fn check(files: &[TextFile], exceptions: &[LongFunction]) -> Vec<Viol
     violations.extend(stale.map(|exception| Violation {
         path: exception.path.to_owned(),
         line: 1,
-        what: format!("`{}` is no longer too long ({})", exception.name, exception.reason),
-        cure: "take it off LONG_FUNCTIONS",
+        problem: format!("`{}` is no longer too long ({})", exception.name, exception.reason),
+        advice: "take it off LONG_FUNCTIONS",
     }));
     violations
 }
@@ -123,7 +123,7 @@ impl Findings {
     }
 }
 
-/// The name of the public type, function or constant that begins here.
+/// Returns the name of the public type, function or constant that begins here.
 fn public_item_at(trees: &[TokenTree]) -> Option<String> {
     let mut words = trees.iter().map_while(|tree| match tree {
         TokenTree::Ident(word) => Some(word.to_string()),
@@ -167,7 +167,7 @@ fn function_at(trees: &[TokenTree]) -> Option<Function> {
     Some(Function { name: name.to_string(), line, lines })
 }
 
-/// The body, or `Some(None)` where a semicolon ends the declaration without one.
+/// Returns the body, or `Some(None)` where a semicolon ends the declaration without one.
 fn body_or_end(tree: &TokenTree) -> Option<Option<&Group>> {
     match tree {
         TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(Some(group)),
@@ -178,7 +178,7 @@ fn body_or_end(tree: &TokenTree) -> Option<Option<&Group>> {
     }
 }
 
-/// An unfinished macro or an ignored test that begins here.
+/// Returns an unfinished macro or an ignored test that begins here.
 fn leftover_at(trees: &[TokenTree]) -> Option<String> {
     match trees {
         [TokenTree::Ident(name), TokenTree::Punct(mark), TokenTree::Group(_), ..] => {
@@ -192,7 +192,7 @@ fn leftover_at(trees: &[TokenTree]) -> Option<String> {
     }
 }
 
-/// Whether an attribute is `ignore`, also one that holds only under a condition.
+/// Returns whether an attribute is `ignore`, also one that holds only under a condition.
 fn ignores(attribute: &Group) -> bool {
     let mut trees = attribute.stream().into_iter();
     match trees.next() {

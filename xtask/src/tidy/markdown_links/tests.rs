@@ -6,7 +6,7 @@ fn broken(text: &str) -> Vec<String> {
     let paths = ["README.md", "docs/page.md", "docs/decisions/0001 store.md", "crates/cli/a(1).rs"];
     let page = TextFile { path: "docs/page.md".to_owned(), text: text.to_owned() };
     let found = check(&paths.map(str::to_owned).into(), &[page]);
-    found.iter().map(|violation| format!("{} {}", violation.line, violation.what)).collect()
+    found.iter().map(|violation| format!("{} {}", violation.line, violation.problem)).collect()
 }
 
 fn nowhere(line: usize, target: &str) -> [String; 1] {
@@ -64,7 +64,7 @@ fn a_lonely_backtick_hides_nothing() {
 }
 
 #[test]
-fn blanks_and_parentheses_may_be_in_a_path() {
+fn spaces_and_parentheses_may_be_in_a_path() {
     assert!(broken("[a](<decisions/0001 store.md>) [b](../crates/cli/a(1).rs)").is_empty());
 }
 

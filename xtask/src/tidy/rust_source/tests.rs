@@ -9,7 +9,8 @@ fn check_at(path: &str, text: &str, exceptions: &[LongFunction]) -> Vec<String> 
     check(&[file], exceptions).iter().map(ToString::to_string).collect()
 }
 
-/// What tidy says about a body of code under a good header, so that its first line is line 2.
+/// Returns what tidy says about a body of code under a good header, so that its first line is line
+/// 2.
 fn found(code: &str) -> Vec<String> {
     check_at(PATH, &format!("//! A file.\n{code}"), &[])
 }
