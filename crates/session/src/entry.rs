@@ -11,9 +11,9 @@ use crate::{EntryId, Fields, Message, Salt, Timestamp};
 
 pub use kind::{EntryKind, OtherEntry};
 pub use payload::{
-    BranchSummary, CompactionSummary, ContextCut, CutStrategy, ModelChange, Purged, Recall,
-    Redaction, RuntimeInit, SessionHeader, SessionSetting, Setting, SystemPromptOverride, TeamTask,
-    ThinkingLevelChange, Usage, Usd,
+    BranchSummary, CompactionSummary, ContextCut, CutStrategy, ModelChange, NativeDirection,
+    NativeRecord, NativeSession, Purged, Recall, Redaction, RuntimeInit, SessionHeader,
+    SessionSetting, Setting, SystemPromptOverride, TeamTask, ThinkingLevelChange, Usage, Usd,
 };
 pub use turn::{Cause, Intent, QueueRule, RouteSource, Turn, TurnActivity, TurnEvent, TurnState};
 

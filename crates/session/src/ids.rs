@@ -97,6 +97,26 @@ impl fmt::Display for MessageId {
     }
 }
 
+/// Returns a UUID (version 8) that is derived from these texts: the same texts give the same UUID on
+/// every machine.
+pub fn derived_uuid(texts: &[&str]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for text in texts {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    let hex = hasher.finalize().to_hex();
+    // The variant is one of 8, 9, a and b.
+    let variant = match hex.as_bytes()[16] {
+        b'0'..=b'3' => '8',
+        b'4'..=b'7' => '9',
+        b'8'..=b'b' => 'a',
+        _ => 'b',
+    };
+    let (head, middle, third) = (&hex[..8], &hex[8..12], &hex[13..16]);
+    format!("{head}-{middle}-8{third}-{variant}{}-{}", &hex[17..20], &hex[20..32])
+}
+
 fn parse_number(text: &str) -> Option<u64> {
     let digits = text.strip_prefix("msg-")?;
     // `u64::from_str` alone would accept a plus sign.
@@ -118,6 +138,17 @@ mod tests {
     fn an_id_of_bytes_is_the_start_of_their_published_hash() {
         // The test vector of BLAKE3 for no input.
         assert_eq!(EntryId::from_content(b"").as_str(), "e-af1349b9f5f9a1a6a0404dea36dcc949");
+    }
+
+    #[test]
+    fn derived_uuids_have_their_form_and_depend_on_every_text() {
+        let uuid = derived_uuid(&["a", "bc"]);
+        assert_eq!(uuid, derived_uuid(&["a", "bc"]));
+        assert_ne!(uuid, derived_uuid(&["ab", "c"]));
+        let lengths: Vec<usize> = uuid.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12]);
+        assert_eq!(&uuid[14..15], "8");
+        assert!("89ab".contains(&uuid[19..20]));
     }
 
     #[test]

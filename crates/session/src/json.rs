@@ -36,7 +36,7 @@ pub struct FieldError {
     pub problem: Problem,
 }
 
-/// What is wrong with a field, and what is expected instead. Follows the name of the field in a
+/// A problem with a field, and the expected value. Follows the name of the field in a
 /// sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
@@ -77,6 +77,10 @@ pub struct SyntaxError {
 
 impl From<&RawValue> for Json {
     fn from(raw: &RawValue) -> Self {
+        // A string is one token.
+        if raw.get().starts_with('"') {
+            return Self(raw.to_owned());
+        }
         let compact = match without_spaces(raw.get()) {
             // Removing whitespace between tokens keeps JSON valid, so the fallback is never needed.
             Some(text) => RawValue::from_string(text).unwrap_or_else(|_| raw.to_owned()),

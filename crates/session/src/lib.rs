@@ -52,12 +52,13 @@ pub use branch::{EntryError, EntryIndex, ViewEntry, Walk};
 pub use chain::{ChainLink, EntryDigest, RecordHash};
 pub use entry::{
     BranchSummary, Cause, CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry,
-    EntryKind, Intent, ModelChange, NewEntry, OtherEntry, Purged, QueueRule, Recall, Redaction,
-    RouteSource, RuntimeInit, SessionHeader, SessionSetting, Setting, SystemPromptOverride,
-    TeamTask, ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnState, Usage, Usd,
+    EntryKind, Intent, ModelChange, NativeDirection, NativeRecord, NativeSession, NewEntry,
+    OtherEntry, Purged, QueueRule, Recall, Redaction, RouteSource, RuntimeInit, SessionHeader,
+    SessionSetting, Setting, SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn,
+    TurnActivity, TurnEvent, TurnState, Usage, Usd,
 };
 pub use fields::Fields;
-pub use ids::{EntryId, MessageId};
+pub use ids::{EntryId, MessageId, derived_uuid};
 pub use message::{Addressee, ConversationMessage, Message, Parts, Role, Routing};
 pub use open_calls::OpenCalls;
 pub use part::{FileRef, Image, ImageSource, OtherPart, Part, PartKind, ToolCall, ToolResult};

@@ -12,7 +12,7 @@ use crate::{Fields, MessageId, Part, PartKind, Speaker, SpeakerType, Timestamp};
 /// The parts of a message. A single text is stored inline.
 pub type Parts = SmallVec<[Part; 1]>;
 
-/// What somebody said; empty by default.
+/// A message; empty by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     /// The role, if the source named one. See [`Message::effective_role`].

@@ -26,7 +26,7 @@ pub use entry::{
 pub use read::{read_addressees, read_conversation_message, read_message};
 pub use write::{ConversationMessageRecord, MessageRecord};
 
-/// Why a value is not a message.
+/// The reason why a value is not a message.
 ///
 /// The first four texts are fixed: callers compare them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

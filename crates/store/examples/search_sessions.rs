@@ -1,21 +1,24 @@
 //! Two sessions in a file, found again by a search.
 //!
-//! Run it with `cargo run -p tertulia-store --example search_sessions`. It writes to a file in the folder for
-//! temporary files and deletes the sessions at the end.
+//! Run it with `cargo run -p tertulia-store --example search_sessions`. It writes to a new folder for temporary
+//! files and removes it at the end. A store must be in a folder that only its user can write to.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use tertulia_session::{EntryKind, Message, NewEntry, Speaker, SpeakerType};
 use tertulia_store::{Append, NewSession, SearchQuery, SessionId, SessionStore, StoreUrl};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let file = std::env::temp_dir().join("tertulia-example.db");
-    for line in run(&file)? {
+    let folder = std::env::temp_dir().join(format!("tertulia-example-{}", std::process::id()));
+    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    for line in run(&folder.join("sessions.db"))? {
         println!("{line}");
     }
+    std::fs::remove_dir_all(&folder)?;
     Ok(())
 }
 

@@ -209,17 +209,38 @@ pub struct OutlineEntry {
     pub type_name: Box<str>,
 }
 
+impl SessionStore {
+    /// Calls `take` with all entries of a session after a number, oldest first, without their
+    /// records, and with the numbers of their parents. Needs a page of memory.
+    pub fn each_outline_entry(
+        &self,
+        session: &SessionId,
+        after: Seq,
+        mut take: impl FnMut(OutlineEntry, Option<Seq>),
+    ) -> Result<()> {
+        let last = self.backend.status(session)?.seq;
+        let mut after = after;
+        while after < last {
+            let page = self.backend.outline_rows(session, after, OUTLINE_PAGE)?;
+            let end = page.last().map(|(last, _)| last.number).filter(|end| *end > after);
+            after = end.ok_or_else(|| missing(session, after + 1))?;
+            page.into_iter().for_each(|(entry, parent)| take(entry, parent));
+        }
+        Ok(())
+    }
+}
+
 impl Outline {
     /// Reads the outline of a session.
     pub fn read(store: &SessionStore, session: &SessionId) -> Result<Self> {
         let last = store.backend.status(session)?.seq;
-        let (mut all, mut after) = (Vec::new(), 0);
-        while after < last {
-            let page = store.backend.outline_rows(session, after, OUTLINE_PAGE)?;
-            let end = page.last().map(|(last, _)| last.number).filter(|end| *end > after);
-            after = end.ok_or_else(|| missing(session, after + 1))?;
-            all.extend(page);
-        }
+        let mut all = Vec::new();
+        store.each_outline_entry(session, 0, |entry, parent| {
+            // Entries that were appended meanwhile are left out.
+            if entry.number <= last {
+                all.push((entry, parent));
+            }
+        })?;
         let mut entries = Vec::with_capacity(all.len());
         let mut next = Some(last).filter(|seq| *seq > 0);
         for (entry, parent) in all.into_iter().rev() {
@@ -237,7 +258,7 @@ impl Outline {
     }
 }
 
-/// Reader of new entries of a session, whoever appends them: a thread of this process, another
+/// Reader of new entries of a session, appended by a thread of this process, another
 /// process, or another machine. No entry is skipped or repeated.
 pub struct Follow {
     pub(crate) store: SessionStore,

@@ -23,7 +23,7 @@ const BATCH_BYTES: usize = 4 << 20;
 const SILENT_MILLIS: i64 = 10 * 60 * 1000;
 const PREFIX: &str = "importing:";
 
-/// What interrupted imports and deletions left in a store.
+/// The leftovers of interrupted imports and deletions in a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftBehind {
     pub sessions: u64,

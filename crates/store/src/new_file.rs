@@ -29,7 +29,7 @@ pub enum NewFileError {
     #[error("{} already exists and was not changed; name a new file", .0.display())]
     Exists(PathBuf),
     #[error(
-        "{} cannot be published safely: its file system supports neither hard links nor renaming \
+        "{} cannot be created safely: its file system supports neither hard links nor renaming \
          without replacing; name a file on another file system",
         .0.display()
     )]

@@ -1,6 +1,8 @@
 //! Finds what a redaction affects besides its target: answers that were made from it, other entries
 //! with the same text, and copies in the files of the database. Reads all sessions page by page.
 
+mod native;
+
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -184,6 +186,10 @@ pub(crate) fn holds_text(entry: &Entry, text: &str) -> bool {
     let mut bare = entry.clone();
     (bare.salt, bare.parent_id, bare.timestamp) = (None, None, None);
     bare.id = EntryId::from("");
+    let kept = native::take_record(&mut bare.meta);
+    if kept.is_some_and(|record| native::holds_text(&record, text)) {
+        return true;
+    }
     match &mut bare.kind {
         EntryKind::Usage(_) | EntryKind::ContextCut(_) => return false,
         // Prompt records contain only headers, names and the system text.
@@ -204,17 +210,23 @@ pub(crate) fn holds_text(entry: &Entry, text: &str) -> bool {
         }
         EntryKind::CompactionSummary(summary) => summary.covered_hash = None,
         EntryKind::Recall(recall) => recall.source_ids.clear(),
+        EntryKind::NativeSession(session) => {
+            (session.native_session_id, session.hash) = ("".into(), "".into());
+            session.last_record_id = None;
+        }
         _ => {}
     }
     let record = EntryRecord::new(&bare).to_json();
     let mut strings = String::new();
     json_values(&record, &mut strings);
-    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    strings.contains(text) || (is_number && has_number(&record, text))
+    strings.contains(text) || has_number(&record, text)
 }
 
-/// Returns whether a JSON text contains this number outside of strings.
+/// Returns whether a text is a number that a JSON text contains outside of strings.
 fn has_number(record: &str, number: &str) -> bool {
+    if !number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return false;
+    }
     let is_part = |c: char| c.is_ascii_digit() || c == '.';
     record.match_indices(number).any(|(at, _)| {
         let before = record.get(..at).and_then(|before| before.chars().next_back());
@@ -297,8 +309,9 @@ impl SessionStore {
     /// the database.
     pub fn redact_all(&self, targets: &[EntryLocation], reason: Option<&str>) -> Result<Redacted> {
         let derived = self.derived_from(targets)?;
+        let same_record = self.of_the_same_records(targets.iter().chain(&derived))?;
         let mut sessions: Vec<(&SessionId, Vec<&EntryId>)> = Vec::new();
-        for EntryLocation { session, entry } in targets.iter().chain(&derived) {
+        for EntryLocation { session, entry } in targets.iter().chain(&derived).chain(&same_record) {
             match sessions.iter_mut().find(|(known, _)| *known == session) {
                 Some((_, entries)) => entries.push(entry),
                 None => sessions.push((session, vec![entry])),

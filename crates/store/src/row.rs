@@ -138,7 +138,7 @@ fn check_size(entry: &Entry, json: &[u8]) -> Result<(), Problem> {
     }
     if json.len() > RECORD_BYTES_MAX {
         let size = json.len();
-        return bad(format!("has {size} bytes; the most is {RECORD_BYTES_MAX}; split it"));
+        return bad(format!("has {size} bytes; at most {RECORD_BYTES_MAX} are allowed; split it"));
     }
     Ok(())
 }
@@ -181,7 +181,7 @@ fn with_own_hash(mut json: Vec<u8>) -> Vec<u8> {
 fn check_own_hash(body: &[u8]) -> Result<Vec<u8>, String> {
     match body.split_last_chunk::<32>() {
         Some((json, hash)) if RecordHash::new(json).as_bytes() == hash => Ok(json.to_vec()),
-        _ => Err("what is left of it does not match the hash stored with it".to_owned()),
+        _ => Err("what remains of it does not match the hash stored with it".to_owned()),
     }
 }
 
@@ -205,7 +205,7 @@ impl Record {
                 let max = expanded_max(&self.body);
                 if size > max {
                     return Err(format!(
-                        "it claims {size} bytes, expanded from {}; a record of this size may have {max}",
+                        "it would expand to {size} bytes from {}; at most {max} are allowed",
                         self.body.len()
                     ));
                 }

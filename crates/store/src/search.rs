@@ -14,7 +14,7 @@ mod weights;
 pub(crate) use forms::{AnyOf, Form};
 pub(crate) use query::{IndexQuery, ParsedQuery};
 pub(crate) use terms::index_terms;
-pub(crate) use text::{json_values, text_of};
+pub(crate) use text::{is_record_field, is_word, json_values, strings, text_of};
 pub(crate) use weights::{COUNTED_MAX, Frequencies};
 
 use std::cmp::Reverse;

@@ -17,7 +17,7 @@ pub enum StoreUrl {
 
 /// A text that is not the address of a store.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{got:?} names no store; write sqlite:PATH, postgres://USER@HOST/DATABASE or memory")]
+#[error("{got:?} is not a store; write sqlite:PATH, postgres://USER@HOST/DATABASE or memory")]
 pub struct InvalidStoreUrl {
     pub got: String,
 }

@@ -101,13 +101,13 @@ impl Check<'_> {
         let stored = row.decode().map_err(|damage| damage.into_error(self.session))?;
         let reason = if self.found.chain_hash.next(&EntryDigest::from(&stored.entry)) != stored.link
         {
-            "its link does not follow from the entry before it"
+            "its link does not match the entry before it"
         } else if let EntryKind::Purged(purged) = &stored.entry.kind
             && self.store.backend.find(self.session, &purged.by)?.is_none()
         {
             "the redaction that purged it is missing"
         } else if !self.parent_fits(&stored)? {
-            "the number of its parent is not that of the entry it follows"
+            "the stored number of its parent is wrong"
         } else if self.anchor.is_some_and(|(seq, link)| seq == stored.seq && link != stored.link) {
             "it is not the entry that the session had at this position"
         } else {

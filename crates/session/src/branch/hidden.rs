@@ -1,4 +1,4 @@
-//! What redactions hide: their targets, and the summaries and recalled texts that may contain text
+//! The entries that redactions hide: their targets, and the summaries and recalled texts that may contain text
 //! of them.
 //!
 //! A redaction applies from its position in the log on, to every branch. A summary is void if it
@@ -13,7 +13,7 @@ use super::ancestry::{Ancestry, Since};
 use super::index::EntryIndex;
 use crate::{BranchSummary, CompactionSummary, Entry, EntryId, EntryKind};
 
-/// What is hidden, and by which redactions. All numbers are positions in the log.
+/// The hidden entries, and the redactions that hide them. All numbers are positions in the log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hidden {
     /// The first redaction of each target.

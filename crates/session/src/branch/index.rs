@@ -17,7 +17,7 @@ use crate::{Entry, EntryId, EntryKind};
 /// - without `parentId`, none, once an entry has named a parent: the entry starts a branch.
 ///
 /// So what follows never changes the parent of what was there. An entry that repeats an earlier one,
-/// same id and same content, is passed over.
+/// same id and same content, is skipped.
 #[derive(Clone, Debug, Default)]
 pub struct EntryIndex {
     positions: HashMap<EntryId, usize>,
@@ -27,7 +27,7 @@ pub struct EntryIndex {
     hidden: Hidden,
 }
 
-/// What an entry follows.
+/// The predecessor of an entry.
 #[derive(Clone, Copy, Debug)]
 enum Link {
     Root,

@@ -3,9 +3,9 @@
 use serde::ser::SerializeMap;
 
 use super::payload::{
-    BranchSummary, CompactionSummary, ContextCut, ModelChange, Purged, Recall, Redaction,
-    RuntimeInit, SessionHeader, SessionSetting, Setting, SystemPromptOverride, TeamTask,
-    ThinkingLevelChange, Usage,
+    BranchSummary, CompactionSummary, ContextCut, ModelChange, NativeRecord, NativeSession, Purged,
+    Recall, Redaction, RuntimeInit, SessionHeader, SessionSetting, Setting, SystemPromptOverride,
+    TeamTask, ThinkingLevelChange, Usage,
 };
 use super::turn::{Turn, TurnEvent};
 use crate::Message;
@@ -79,6 +79,8 @@ entry_kinds! {
     Turn(Box<Turn>) = "turn",
     TurnEvent(TurnEvent) = "turn_event",
     SessionSetting(SessionSetting) = "session_setting",
+    NativeRecord(NativeRecord) = "native_record",
+    NativeSession(Box<NativeSession>) = "native_session",
     Usage(Usage) = "usage",
 }
 

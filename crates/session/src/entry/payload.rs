@@ -50,12 +50,12 @@ payloads! {
         pub author: Option<Box<str>> = "author",
         /// Entries before the first kept one that stay, such as pinned ones.
         pub kept_ids: Option<Vec<EntryId>> = "keptIds",
-        /// Why another author's text was not used.
+        /// The reason why another author's text was not used.
         pub refused: Option<Box<str>> = "refused",
         /// Factor between counted tokens and reported usage, in thousandths.
         pub scale_permille: Option<u64> = "scalePermille",
         later {
-            /// Why it was created, if not because of the budget.
+            /// The reason why it was created, if not the budget.
             pub reason: Option<Box<str>> = "reason",
             /// Number of messages before the range that are in no summary. Absent for none.
             pub older_count: Option<u64> = "olderCount",
@@ -112,12 +112,44 @@ payloads! {
         ..unknown
     }
 
-    /// What remains of an entry whose bytes a redaction removed: at its position, under its id.
+    /// The rest of an entry whose bytes a redaction removed. It keeps its position and its id.
     pub struct Purged {
         pub type_name: Box<str> = "type",
         /// The hash of the original record.
         pub hash: RecordHash = "hash",
         pub by: EntryId = "by",
+        ..unknown
+    }
+
+    /// A record of an agent's own session that is no message, such as a setting or a snapshot of
+    /// files. Its text is in the entry's `meta`, like that of every imported record.
+    pub struct NativeRecord {
+        /// The agent, such as `claude`.
+        pub agent: Box<str> = "agent",
+        /// The type of the record in the agent's format, if it has one.
+        pub record_type: Option<Box<str>> = "recordType",
+        ..unknown
+    }
+
+    /// Connects the log to the session of an agent: how far one was imported or written. Its parent
+    /// is the entry at which both have the same content.
+    pub struct NativeSession {
+        pub agent: Box<str> = "agent",
+        /// The id of the session in the agent's format.
+        pub native_session_id: Box<str> = "nativeSessionId",
+        pub direction: NativeDirection = "direction",
+        /// The file or folder of the session.
+        pub path: Option<Box<str>> = "path",
+        /// Number of records that were read or written.
+        pub records: u64 = "records",
+        /// Number of bytes that were read or written.
+        pub bytes: u64 = "bytes",
+        /// BLAKE3 hash of these bytes in hex.
+        pub hash: Box<str> = "hash",
+        /// The agent's id of the last record of the current branch.
+        pub last_record_id: Option<Box<str>> = "lastRecordId",
+        /// The outcome of every item.
+        pub receipt: Option<Json> = "receipt",
         ..unknown
     }
 
@@ -158,12 +190,20 @@ impl CompactionSummary {
 }
 
 words! {
-    /// How a context was cut.
+    /// The way in which a context was cut.
     pub enum CutStrategy: "elide or drop" {
         /// Old tool outputs became stubs.
         Elide = "elide",
         /// Old entries were left out.
         Drop = "drop",
+    }
+}
+
+words! {
+    /// Whether an agent's session was imported into the log or written from it.
+    pub enum NativeDirection: "imported or written" {
+        Imported = "imported",
+        Written = "written",
     }
 }
 

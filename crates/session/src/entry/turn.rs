@@ -19,7 +19,7 @@ pub struct Turn {
     pub cause_source: Option<Json>,
     pub error_class: Option<Box<str>>,
     pub prompt_hash: Option<Box<str>>,
-    /// How the prompt was built, so that it can be built again (docs/session-record.md).
+    /// The steps that built the prompt, so that it can be built again (docs/session-record.md).
     pub prompt_recipe: Option<Json>,
     pub native_session_id: Option<Box<str>>,
     pub unknown: Fields,
@@ -97,7 +97,7 @@ impl TurnEvent {
 }
 
 kinds! {
-    /// Why a turn is in its state, with the entries that the decision is based on. `by` is the
+    /// The cause of a turn's state, with the entries that the decision is based on. `by` is the
     /// author of the message; `None` for a person from outside.
     #[non_exhaustive]
     pub enum Cause {
@@ -137,7 +137,7 @@ kinds! {
 }
 
 words! {
-    /// How the addressee of a message was determined.
+    /// The rule that determined the addressee of a message.
     pub enum RouteSource: "next, mention, default, first_agent or reply" {
         /// `[NEXT: name]`.
         Next = "next",

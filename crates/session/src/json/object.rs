@@ -86,6 +86,11 @@ impl<'a> Object<'a> {
         read(self.need(name, expected)?).map_err(|error| error.within(name))
     }
 
+    /// Returns a field without taking it; the last one of that name counts.
+    pub fn get(&self, name: &str) -> Option<&'a RawValue> {
+        self.fields.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value)
+    }
+
     /// Returns the remaining names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(|(name, _)| &**name)

@@ -19,7 +19,7 @@ pub use message::read_entry_message;
 pub(crate) use write::record_and_envelope;
 pub use write::{EntryRecord, EnvelopeRecord};
 
-/// Why a value is not an entry.
+/// The reason why a value is not an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryReadError {

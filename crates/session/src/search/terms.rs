@@ -18,7 +18,7 @@ pub enum TermKind {
     Path,
 }
 
-/// How a term is used.
+/// The use of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TermUse {
     /// It finds texts and ranks them.

@@ -13,13 +13,15 @@ pub(crate) const VERSION_1: &str = include_str!("../fixtures/entries-v1.jsonl");
 pub(crate) const VERSION_2: &str = include_str!("../fixtures/entries-v2.jsonl");
 const TEAM_OF_VERSION_1: &str = include_str!("../fixtures/team-v1.jsonl");
 
-const TYPES: [&str; 18] = [
+const TYPES: [&str; 20] = [
     "branch_summary",
     "compaction_summary",
     "context_cut",
     "custom",
     "message",
     "model_change",
+    "native_record",
+    "native_session",
     "purged",
     "recall",
     "redaction",

@@ -26,7 +26,7 @@ fn an_error_names_its_line_and_the_next_line_is_read() {
     check(
         "{\"id\":\"a\",\"type\":\"team_task\",\"payload\":{}}\n{\"id\":\"b\",\"type\":\"custom\"}\n{\"id\":\"c\",\"ty",
         &[
-            "line 1: Entry a: payload.task is missing; give a string, or null to take the task away",
+            "line 1: Entry a: payload.task is missing; give a string, or null to remove the task",
             "b",
             "line 3, column 13: invalid JSON: EOF while parsing a string; fix or remove the line",
         ],

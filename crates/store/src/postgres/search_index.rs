@@ -56,7 +56,7 @@ const CANDIDATES: &str = concat!(
 const ENTRIES: &str =
     "SELECT coalesce(sum(indexed), 0)::bigint FROM tertulia.session WHERE state = 0";
 
-/// What to do while another process fills the index.
+/// The behaviour while another process fills the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WhenBusy {
     Wait,

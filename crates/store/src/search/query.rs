@@ -41,7 +41,7 @@ pub(super) struct Ranked {
     pub(super) kind: TermKind,
     /// Its terms in the index.
     pub(super) forms: AnyOf,
-    /// Counted instead of the forms, if no index term tells the number of occurrences.
+    /// Counted instead of the forms, if no index term has the number of occurrences.
     pub(super) needle: Option<Needle>,
 }
 

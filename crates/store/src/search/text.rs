@@ -50,14 +50,11 @@ fn json_texts(value: &Json, text: &mut String) {
 /// Appends the strings of a JSON text that a user wrote, one per line: neither field names nor the
 /// record's own type names.
 pub(crate) fn json_values(source: &str, text: &mut String) {
-    const OF_THE_RECORD: [&str; 4] = ["type", "kind", "role", "state"];
-    let is_word = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     let mut field = String::new();
     for (said, is_name) in strings(source) {
-        // A name that is not a single word may be user text, as in the arguments of a tool.
         let is_text = match is_name {
             true => !is_word(&said),
-            false => !OF_THE_RECORD.contains(&field.as_str()),
+            false => !is_record_field(&field),
         };
         if is_text {
             push_line(&said, text);
@@ -68,6 +65,17 @@ pub(crate) fn json_values(source: &str, text: &mut String) {
     }
 }
 
+/// Returns whether the values of a field are words of a record's format, and no text.
+pub(crate) fn is_record_field(name: &str) -> bool {
+    ["type", "kind", "role", "state"].contains(&name)
+}
+
+/// Returns whether a field's name is a single word. Other names may be text, as in the arguments of
+/// a tool.
+pub(crate) fn is_word(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+}
+
 fn push_line(said: &str, text: &mut String) {
     if !text.is_empty() {
         text.push('\n');
@@ -76,7 +84,7 @@ fn push_line(said: &str, text: &mut String) {
 }
 
 /// Returns the strings of a JSON text, and whether each is a field name.
-fn strings(source: &str) -> impl Iterator<Item = (String, bool)> {
+pub(crate) fn strings(source: &str) -> impl Iterator<Item = (String, bool)> {
     let mut rest = source;
     std::iter::from_fn(move || {
         loop {

@@ -278,7 +278,7 @@ impl WriteConnection {
             Err(refusal) => return Ok(Err(refusal)),
         };
         if plan.tail.seq > u64::from(u32::MAX) - 1 {
-            let reason = "is one too many: a session holds 4,294,967,294 entries".to_owned();
+            let reason = "does not fit: a session holds at most 4,294,967,294 entries".to_owned();
             let entry = id.to_string();
             return Ok(Err(StoreError::not_stored(id, Problem::BadEntry { entry, reason })));
         }

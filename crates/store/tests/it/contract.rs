@@ -6,6 +6,7 @@ mod branches;
 mod following;
 mod listing;
 mod loading;
+mod native_records;
 mod projects;
 mod redacting;
 mod searching;

@@ -55,7 +55,7 @@ impl Payload for RuntimeInit {
 
 impl Payload for TeamTask {
     fn take(object: &mut Object<'_>) -> Result<Self, FieldError> {
-        let expected = "a string, or null to take the task away";
+        let expected = "a string, or null to remove the task";
         let task = object.need_with("task", expected, |raw| match Kind::from(raw) {
             Kind::Null => Ok(None),
             _ => Ok(Some(text(raw)?.into())),

@@ -1,4 +1,4 @@
-//! What version 1 of the record did differently: the cause of a turn was a text, `word key=value …:
+//! The differences of version 1 of the record: the cause of a turn was a text, `word key=value …:
 //! sentence`, and events of turns, session settings and the title were `custom` entries. All of it
 //! is read into the same entries as version 2, and written again byte for byte as it was read.
 

@@ -7,16 +7,16 @@ use proptest::sample::select;
 use tertulia_session::json::Json;
 use tertulia_session::{
     BranchSummary, Cause, CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind,
-    Intent, Message, ModelChange, NewEntry, OtherEntry, Purged, QueueRule, Recall, RecordHash,
-    Redaction, Role, RouteSource, RuntimeInit, Salt, SessionHeader, SessionSetting, Setting,
-    SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnState,
-    Usage, Usd,
+    Intent, Message, ModelChange, NativeDirection, NativeRecord, NativeSession, NewEntry,
+    OtherEntry, Purged, QueueRule, Recall, RecordHash, Redaction, Role, RouteSource, RuntimeInit,
+    Salt, SessionHeader, SessionSetting, Setting, SystemPromptOverride, TeamTask,
+    ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnState, Usage, Usd,
 };
 
 use super::{any_json, boxed, fields, json, json_string, message, object, text, timestamp};
 
 /// The types with a payload of their own, and two without.
-const TYPES: [&str; 19] = [
+const TYPES: [&str; 21] = [
     "session_header",
     "purged",
     "message",
@@ -33,6 +33,8 @@ const TYPES: [&str; 19] = [
     "turn",
     "turn_event",
     "session_setting",
+    "native_record",
+    "native_session",
     "usage",
     "custom",
     "surprise",
@@ -43,7 +45,7 @@ const NAMES: &str = "version role parts content speaker routing model level data
      summary firstKeptEntryId coveredFromId coveredToId coveredCount tokensBefore tokensAfter \
      strategy elidedIds keptIds refused scalePermille olderCount reason sourceSessionId sourceEntryId sourceIds replaces targetId member state cause \
      inputTokens outputTokens costUsd timestamp runId meta parentId x kind turnId agent table turn \
-     toolCallId toolName arguments text message count path title turns";
+     toolCallId toolName arguments text message count path title turns recordType direction records bytes hash lastRecordId receipt";
 
 fn id() -> impl Strategy<Value = EntryId> {
     text().prop_map(EntryId::from)
@@ -277,6 +279,40 @@ fn turns() -> impl Strategy<Value = EntryKind> {
     prop_oneof![turn().prop_map(|turn| EntryKind::Turn(Box::new(turn))), event, setting]
 }
 
+fn natives() -> impl Strategy<Value = EntryKind> {
+    let record =
+        (boxed(), option::of(boxed()), fields()).prop_map(|(agent, record_type, unknown)| {
+            EntryKind::NativeRecord(NativeRecord { agent, record_type, unknown })
+        });
+    let direction = select(&NativeDirection::ALL);
+    let ids = (boxed(), boxed(), option::of(boxed()), option::of(boxed()));
+    let counts = (any::<u64>(), any::<u64>(), boxed());
+    let session = (ids, direction, counts, option::of(object_json()), fields()).prop_map(
+        |(
+            (agent, native_session_id, path, last_record_id),
+            direction,
+            counts,
+            receipt,
+            unknown,
+        )| {
+            let (records, bytes, hash) = counts;
+            EntryKind::NativeSession(Box::new(NativeSession {
+                agent,
+                native_session_id,
+                direction,
+                path,
+                records,
+                bytes,
+                hash,
+                last_record_id,
+                receipt,
+                unknown,
+            }))
+        },
+    );
+    prop_oneof![record, session]
+}
+
 fn usage() -> impl Strategy<Value = EntryKind> {
     let usd = prop_oneof![
         (0.0..1e9).prop_map(|amount| Usd::new(amount).unwrap()),
@@ -313,6 +349,7 @@ fn kind() -> impl Strategy<Value = EntryKind> {
         6 => changes(),
         4 => views(),
         3 => turns(),
+        1 => natives(),
         1 => usage(),
         1 => option::of(any_json()).prop_map(EntryKind::Custom),
         1 => other,

@@ -1,0 +1,169 @@
+//! Entries that were imported from an agent's own session: the text of their record, which is kept in
+//! their `meta`, and the other entries of the same record.
+
+use std::collections::HashSet;
+
+use tertulia_session::json::{self, Json, Object};
+use tertulia_session::{Entry, EntryId};
+
+use super::{EntryLocation, has_number};
+use crate::search::{is_record_field, is_word, strings};
+use crate::{Result, SessionStore, StoreError};
+
+/// Field of an entry's `meta` that says where it was imported from.
+const NATIVE: &str = "native";
+/// How many strings that are JSON may be nested in each other, such as the arguments of a call.
+const DEPTH_MAX: usize = 3;
+
+/// Removes the record from the `meta` of an imported entry, and returns its text.
+pub(super) fn take_record(meta: &mut Option<Json>) -> Option<String> {
+    let mut notes = Object::try_from(meta.as_ref()?.raw()).ok()?;
+    let mut native = Object::try_from(notes.take(NATIVE)?).ok()?;
+    let record = match native.take_text("record").ok()? {
+        Some(text) => text,
+        None => from_hex(&native.take_text("recordHex").ok()??)?,
+    };
+    let rest = notes.into_fields();
+    let rest = rest.map(|(name, value)| format!("{}:{}", Json::text(&name).as_str(), value.get()));
+    let rest: Vec<String> = rest.collect();
+    *meta = Json::parse(&format!("{{{}}}", rest.join(","))).ok();
+    Some(record)
+}
+
+/// Returns whether a record contains a text, as a string or as a number. Names of fields and types
+/// do not count.
+pub(super) fn holds_text(record: &str, text: &str) -> bool {
+    holds_nested(record, text, DEPTH_MAX)
+}
+
+fn holds_nested(record: &str, text: &str, depth: usize) -> bool {
+    if json::parse(record).is_err() && record.contains(text) {
+        return true;
+    }
+    let mut field = String::new();
+    for (said, is_name) in strings(record) {
+        let is_text = if is_name { !is_word(&said) } else { !is_record_field(&field) };
+        let is_nested =
+            depth > 0 && !is_name && said.starts_with(['{', '[']) && json::parse(&said).is_ok();
+        let is_found = match is_nested {
+            true => holds_nested(&said, text, depth - 1),
+            false => is_text && said.contains(text),
+        };
+        if is_found {
+            return true;
+        }
+        if is_name {
+            field = said;
+        }
+    }
+    has_number(record, text)
+}
+
+/// Reads bytes in hex as text, as far as they are UTF-8.
+fn from_hex(text: &str) -> Option<String> {
+    let pairs = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+    let bytes =
+        pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect::<Option<Vec<u8>>>()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns whether an entry has the text of an imported record.
+fn has_record(entry: &Entry) -> bool {
+    take_record(&mut entry.meta.clone()).is_some()
+}
+
+/// Returns the id of the first entry of a record, if this one may be another entry of it.
+fn first_of(id: &EntryId) -> Option<EntryId> {
+    let (first, number) = id.as_str().rsplit_once('#')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| first.into())
+}
+
+impl SessionStore {
+    /// Returns the other entries of the imported records that these entries came from: the first
+    /// one has the text of the record, and the others may have parts of it.
+    pub(super) fn of_the_same_records<'t>(
+        &self,
+        targets: impl Iterator<Item = &'t EntryLocation>,
+    ) -> Result<Vec<EntryLocation>> {
+        let mut known: HashSet<EntryLocation> = HashSet::new();
+        let mut others = Vec::new();
+        for target in targets {
+            known.insert(target.clone());
+            let first = first_of(&target.entry).unwrap_or_else(|| target.entry.clone());
+            for first in [first, target.entry.clone()] {
+                let at = EntryLocation { session: target.session.clone(), entry: first };
+                if at != *target && known.contains(&at) || !self.is_first(&at)? {
+                    continue;
+                }
+                self.add_record(&at, &mut known, &mut others)?;
+            }
+        }
+        Ok(others)
+    }
+
+    /// Adds all entries of a record, of which this is the first one.
+    fn add_record(
+        &self,
+        first: &EntryLocation,
+        known: &mut HashSet<EntryLocation>,
+        others: &mut Vec<EntryLocation>,
+    ) -> Result<()> {
+        if known.insert(first.clone()) {
+            others.push(first.clone());
+        }
+        for number in 1_u32.. {
+            let entry = EntryId::from(format!("{}#{number}", first.entry));
+            if self.backend.find(&first.session, &entry)?.is_none() {
+                break;
+            }
+            let location = EntryLocation { session: first.session.clone(), entry };
+            if known.insert(location.clone()) {
+                others.push(location);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether this is the first entry of an imported record. A damaged entry may be one.
+    fn is_first(&self, location: &EntryLocation) -> Result<bool> {
+        match self.entry(&location.session, &location.entry) {
+            Ok(stored) => Ok(has_record(&stored.entry)),
+            Err(StoreError::EntryNotFound { .. }) => Ok(false),
+            Err(StoreError::SessionReadFailed {
+                problem: crate::Problem::Damaged { .. }, ..
+            }) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_in_a_kept_record_is_found_however_deep_it_is_escaped() {
+        let record =
+            r#"{"type":"call","pin":4711,"args":"{\"cmd\":\"echo \\\"caf\\u00e9\\\"\\n\"}"}"#;
+        for text in ["echo \"café\"", "4711", "café"] {
+            assert!(holds_text(record, text), "{text}");
+        }
+        for text in ["call", "args", "cmd", "471", "pin"] {
+            assert!(!holds_text(record, text), "{text}");
+        }
+        assert!(holds_text(r#"{"text":"the sec"#, "the sec"), "a record that was cut off");
+        assert!(holds_text("> plain text\n", "plain"));
+    }
+
+    #[test]
+    fn the_record_is_taken_from_the_notes_of_an_entry() {
+        let notes = |text: &str| Json::parse(text).ok();
+        let mut meta = notes(r#"{"a":1,"native":{"agent":"claude","record":"x","line":1}}"#);
+        assert_eq!(take_record(&mut meta).as_deref(), Some("x"));
+        assert_eq!(meta, notes(r#"{"a":1}"#));
+        let mut meta = notes(r#"{"native":{"recordHex":"6869ff"}}"#);
+        assert_eq!(take_record(&mut meta).as_deref(), Some("hi\u{fffd}"));
+        assert_eq!(take_record(&mut notes(r#"{"native":{}}"#)), None);
+    }
+}
