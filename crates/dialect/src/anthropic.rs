@@ -15,7 +15,8 @@ use crate::turns::{Block, BlockKind, Turns, Writer, nodes};
 use crate::{Dialect, ModelContext, Note, NoteKind};
 use blocks::{content_block, kept, result_blocks, text_node, use_node};
 
-pub(crate) use read::read;
+pub(crate) use blocks::image_node;
+pub(crate) use read::{read, read_block};
 
 /// Ids are checked against `^[a-zA-Z0-9_-]+$`; 64 characters are safe for ids and names alike.
 const RULES: IdentifierRules =

@@ -84,6 +84,12 @@ impl<'a> Node<'a> {
         Self::Text(text.into())
     }
 
+    pub(crate) fn number(number: i64) -> Self {
+        let json = Json::parse(&number.to_string());
+        // A number is valid JSON, so the fallback is never needed.
+        Self::Raw(Cow::Owned(json.unwrap_or_else(|_| Json::from(RawValue::NULL))))
+    }
+
     pub(crate) fn typed<const N: usize>(
         kind: &'static str,
         fields: [(&'static str, Self); N],

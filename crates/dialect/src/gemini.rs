@@ -19,11 +19,11 @@ use crate::tool_specs::write_tools;
 use crate::turns::{Block, BlockKind, Turns, Writer, nodes};
 use crate::{Dialect, ModelContext, Note, NoteKind};
 
-pub(crate) use read::read;
+pub(crate) use read::{PartReader, read};
 
 /// A name begins with a letter or `_`. A declaration may also have dots and colons, but a call may
 /// not.
-const RULES: IdentifierRules = IdentifierRules {
+pub(crate) const RULES: IdentifierRules = IdentifierRules {
     ids: IdentifierRule::visible(64),
     names: IdentifierRule {
         allows: |at, c| match at {
@@ -105,7 +105,8 @@ fn signature<'a>(part: &Part) -> Option<(&'static str, Node<'a>)> {
     Some((SIGNATURE, Node::text(signature)))
 }
 
-fn image_node(picture: Picture<'_>) -> Node<'_> {
+/// Returns the part with a picture.
+pub(crate) fn image_node(picture: Picture<'_>) -> Node<'_> {
     let mime_type = |mime_type| ("mimeType", Node::text(mime_type));
     let (name, fields) = match picture {
         Picture::Data { mime_type: known, data } => {

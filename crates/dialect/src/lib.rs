@@ -28,6 +28,7 @@ mod content;
 mod fragment;
 mod gemini;
 mod identifier_rules;
+pub mod native;
 mod normalize;
 mod note;
 mod reading;

@@ -118,7 +118,7 @@ struct Pass<'a, 'n> {
     /// Calls without a result, by their original id: turn and index in the turn.
     waiting: OpenCalls<&'a str, (usize, usize)>,
     answered: (usize, usize),
-    /// How many volatile messages were followed by others.
+    /// The number of volatile messages that were followed by others.
     volatile_moved: usize,
 }
 

@@ -64,7 +64,7 @@ pub enum NoteKind {
     SurrogatesReplaced,
 }
 
-/// Why a user turn was added.
+/// The reason for adding a user turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placeholder {
     /// The first turn must be the user's.

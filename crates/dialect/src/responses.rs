@@ -95,7 +95,7 @@ fn push_answer<'a>(items: &mut Items<'a>, answer: &Answer<'a>, notes: &mut Vec<N
 }
 
 /// Field of a thinking part that lets OpenAI read it again.
-const ENCRYPTED: &str = "encryptedContent";
+pub(crate) const ENCRYPTED: &str = "encryptedContent";
 
 /// The items so far, and the content of the current message item: consecutive texts and pictures
 /// form one message item; reasoning, calls and outputs are separate items.

@@ -217,7 +217,7 @@ impl StreamParser {
                 Reader::Text(text) => {
                     text.finish(turn);
                     counts.unparsed = text.unparsed;
-                    // Only the exit code tells whether a plain text is complete.
+                    // Only the exit code shows whether a plain text is complete.
                     if exit == Exit::Code(0) {
                         turn.succeed_with_pieces(false);
                     }

@@ -24,7 +24,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// What the rules distinguish.
+/// The kinds of blocks that the rules distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockKind {
     Text,

@@ -77,7 +77,7 @@ pub(super) fn content_block<'a>(
     Some(Block::new(index, kind, node))
 }
 
-fn image_node(image: &Image) -> Result<Node<'_>, NoteKind> {
+pub(crate) fn image_node(image: &Image) -> Result<Node<'_>, NoteKind> {
     let source = match common_picture(image)? {
         Picture::Data { mime_type, data } => {
             let fields = [("media_type", Node::text(mime_type)), ("data", Node::text(data))];

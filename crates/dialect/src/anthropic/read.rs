@@ -1,6 +1,6 @@
 //! Reads Anthropic's JSON as messages: a request, a bare list of messages, or a response's message.
 
-use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, each};
+use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, each, text};
 use tertulia_session::{Image, Part, PartKind, Role, ToolCall, ToolResult};
 
 use super::blocks::without_mark;
@@ -44,22 +44,26 @@ fn read_content(raw: &RawValue, role: Role, reading: &mut Reading) -> Result<(),
     if is_text(raw) {
         return reading.push_text(role, raw);
     }
-    reading.push_blocks(role, each(raw, read_block)?);
+    reading.push_blocks(role, each(raw, |raw| read_block(raw, text))?);
     Ok(())
 }
 
-/// Returns a block, and whether it has a cache mark.
-fn read_block(raw: &RawValue) -> Result<(Part, bool), FieldError> {
+/// Returns a block, and whether it has a cache mark. `text` reads its texts.
+pub(crate) fn read_block(
+    raw: &RawValue,
+    text: fn(&RawValue) -> Result<String, FieldError>,
+) -> Result<(Part, bool), FieldError> {
     let mut block = Object::try_from(raw)?;
     let kind = block.need_text("type")?;
     let is_marked = block.take_some(MARK).is_some();
+    let words = |block: &mut Object<'_>, name| block.need_with(name, "a string", text);
     let own = || {
         let json = Json::from(raw);
         own_part(Dialect::Anthropic, &kind, without_mark(&json).unwrap_or(json))
     };
     let read = match kind.as_str() {
-        "text" => part(PartKind::Text(block.need_text("text")?), block.rest()),
-        "thinking" => part(PartKind::Thinking(block.need_text("thinking")?), block.rest()),
+        "text" => part(PartKind::Text(words(&mut block, "text")?), block.rest()),
+        "thinking" => part(PartKind::Thinking(words(&mut block, "thinking")?), block.rest()),
         "tool_use" => {
             let call = ToolCall {
                 tool_call_id: block.need_text("id")?.into(),

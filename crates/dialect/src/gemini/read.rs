@@ -14,7 +14,7 @@ use crate::{Dialect, Reading};
 /// response, of whose `candidates` only the first counts. Calls without an id are numbered; a
 /// response without one belongs to the first open call of its name.
 pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
-    let mut reader = Reader::default();
+    let mut reader = PartReader::default();
     if is_list(raw) {
         return reader.contents(raw).map(|()| reader.reading);
     }
@@ -37,15 +37,21 @@ pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
     Ok(reader.reading)
 }
 
-#[derive(Default)]
-struct Reader {
+/// Reads contents and their parts, and remembers which calls have no response so far.
+#[derive(Debug, Default)]
+pub(crate) struct PartReader {
     reading: Reading,
     calls: usize,
     /// Calls without a response so far: name and id.
     open: Vec<(Box<str>, Box<str>)>,
 }
 
-impl Reader {
+impl PartReader {
+    /// Forgets the calls without a response.
+    pub(crate) fn close_calls(&mut self) {
+        self.open.clear();
+    }
+
     fn contents(&mut self, raw: &RawValue) -> Result<(), FieldError> {
         if is_list(raw) {
             return each(raw, |raw| self.content(raw, None));
@@ -73,7 +79,8 @@ impl Reader {
         Ok(())
     }
 
-    fn part(&mut self, raw: &RawValue) -> Result<Part, FieldError> {
+    /// Reads one part.
+    pub(crate) fn part(&mut self, raw: &RawValue) -> Result<Part, FieldError> {
         let mut object = Object::try_from(raw)?;
         if let Some(response) = either(&mut object, "functionResponse", "function_response") {
             return self.response(response).map_err(|error| error.within("functionResponse"));

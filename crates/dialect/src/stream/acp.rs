@@ -144,7 +144,7 @@ impl Acp {
         let [session, models, options] =
             result.fields(&["sessionId", "models", "configOptions"])?;
         let Some(session) = session.word() else {
-            let message = "the agent opened a session and did not name it";
+            let message = "the agent opened a session without an ID";
             turn.fail(TurnError::new(ErrorClass::Setup, message));
             return Ok(());
         };
@@ -163,7 +163,8 @@ impl Acp {
                     let params = format!(r#"{{"sessionId":{session},{value}}}"#);
                     self.request(Phase::SetModel, "session/set_config_option", &params);
                 } else {
-                    let message = "the agent lets no model be chosen; name it in its arguments";
+                    let message =
+                        "the agent does not accept a model from Tertulia; set it in `args`";
                     turn.fail(TurnError::new(ErrorClass::Setup, message));
                 }
             }
@@ -286,8 +287,8 @@ impl Acp {
             "max_turn_requests" => {
                 (ErrorClass::Limit, "the agent reached its limit of requests to the model")
             }
-            "refusal" => (ErrorClass::Refused, "the agent refused to go on"),
-            _ => (ErrorClass::Crash, "the turn ended for a reason that is not known"),
+            "refusal" => (ErrorClass::Refused, "the agent refused to continue"),
+            _ => (ErrorClass::Crash, "the turn ended for an unknown reason"),
         };
         turn.fail(TurnError::new(class, format!("{message} ({reason})")));
         Ok(())

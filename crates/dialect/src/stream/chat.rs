@@ -157,7 +157,8 @@ impl Chat {
         let body = std::mem::take(&mut self.body);
         let body = body.trim();
         if self.is_body_cut || self.has_gap {
-            let message = "the endpoint answered without a stream, with more than is kept";
+            let message =
+                "the endpoint answered without a stream, and its answer is longer than the limit";
             return turn.give_up(TurnError::new(ErrorClass::Limit, message));
         }
         let reading = match body.starts_with(['{', '[']) {

@@ -1,4 +1,4 @@
-//! Classes of failed turns. A class tells who has to act: the person (key, plan, setup), the caller
+//! Classes of failed turns. A class shows who has to act: the person (key, plan, setup), the caller
 //! (a smaller prompt, a later retry) or nobody. Called by the readers and by the verdict; knows
 //! messages and HTTP statuses, no agent's JSON.
 
@@ -8,7 +8,7 @@ use std::fmt;
 const SEARCHED_BYTES_MAX: usize = 8 * 1024;
 
 tertulia_session::word_enum! {
-    /// Why a turn failed.
+    /// The class of a failed turn's error.
     #[non_exhaustive]
     pub enum ErrorClass: "the class of a failure, such as auth or quota" {
         /// No key, a wrong one, or one without permission.

@@ -117,7 +117,7 @@ pub struct Cost {
     pub scope: Scope,
 }
 
-/// What a figure covers.
+/// The messages that a figure covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     #[default]
@@ -126,7 +126,7 @@ pub enum Scope {
     Session,
 }
 
-/// Why a readable line cannot be genuine.
+/// The reason why a readable line cannot be genuine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViolationKind {
@@ -139,7 +139,7 @@ pub enum ViolationKind {
     DuplicateField,
 }
 
-/// Why a line cannot be parsed.
+/// The reason why a line cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unparsed {
     NotUtf8,

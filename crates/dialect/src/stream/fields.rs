@@ -10,7 +10,7 @@ use tertulia_session::json::{self, Json, Kind};
 
 use super::event::{Unparsed, ViolationKind};
 
-/// Why a line is not accepted as an event.
+/// The reason for refusing a line as an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     Unparsed(Unparsed),

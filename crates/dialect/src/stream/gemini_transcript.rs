@@ -1,13 +1,12 @@
-//! The transcript that Gemini CLI writes in addition to its stream: a log of records, of which only
-//! the last answer's text is needed. Called by the `agent` crate with the file's text; the stream
-//! repeats a text after a retry, and the transcript does not.
-//!
-//! A record is written again under its id when its tool calls arrive, and `$set.messages` replaces
-//! everything before. Lines that cannot be parsed are skipped.
+//! The transcript that Gemini CLI writes in addition to its stream, of which only the last answer's
+//! text is needed. Called by the `agent` crate with the file's text; the stream repeats a text
+//! after a retry, and the transcript does not. Lines that cannot be parsed are skipped.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-use super::fields::{Value, read_fields};
+use tertulia_session::{Entry, PartKind, Role};
+
+use crate::native::{NativeFormat, NativeReader, Record};
 
 /// Returns the exact answer at the end of a text that was assembled from the stream, as far as the
 /// transcript of this session contains it after the last tool. Returns `None` if the transcript has
@@ -17,105 +16,47 @@ pub fn gemini_transcript_text<'a>(
     session_id: &str,
     pieced: &'a str,
 ) -> Option<&'a str> {
-    let mut records = Records::default();
-    let mut is_ours = false;
-    for line in transcript.lines() {
-        let Ok([set, named, kind]) = read_fields(line, &["$set", "sessionId", "type"]) else {
-            continue;
-        };
-        if let Some(named) = named.text() {
-            if named != session_id {
-                return None;
-            }
-            is_ours = true;
-        }
-        if set.is_some() {
-            records.set(set);
-        } else if kind.is_some() {
-            records.add(line);
-        }
+    let mut reader = NativeReader::new(NativeFormat::Gemini);
+    let mut entries = Vec::new();
+    for (number, line) in (1..).zip(transcript.lines()) {
+        let record = Record { file: "", line: number, bytes: line.as_bytes(), end: "\n" };
+        reader.read(record, &mut entries);
     }
-    if is_ours { records.end_of(pieced) } else { None }
+    let session = reader.finish();
+    if session.native_id.as_deref() != Some(session_id) {
+        return None;
+    }
+    let by_id: HashMap<&str, &Entry> =
+        entries.iter().map(|entry| (entry.id.as_str(), entry)).collect();
+    let mut at = session.leaf.as_ref();
+    // Every parent is an earlier entry, so this ends.
+    let branch = std::iter::from_fn(|| {
+        let entry = by_id.get(at?.as_str())?;
+        at = entry.parent_id.as_ref();
+        Some(*entry)
+    });
+    end_of(branch, pieced)
 }
 
-#[derive(Debug, Default)]
-struct Records {
-    list: Vec<Record>,
-    indexes: BTreeMap<Box<str>, usize>,
-}
-
-#[derive(Debug, Default)]
-struct Record {
-    /// The model's text; empty for a person, a tool or a notice.
-    text: String,
-    calls_tools: bool,
-}
-
-impl Records {
-    /// Adds a record, or replaces the one with its id.
-    fn add(&mut self, line: &str) {
-        const NAMES: [&str; 4] = ["id", "type", "content", "toolCalls"];
-        let Ok([id, kind, content, calls]) = read_fields(line, &NAMES) else { return };
-        let record = match kind.is("gemini") {
-            true => Record {
-                text: words(content),
-                calls_tools: calls.source().is_some_and(|calls| calls != "[]"),
-            },
-            false => Record::default(),
-        };
-        let Some(id) = id.word() else { return };
-        match self.indexes.get(&id).and_then(|index| self.list.get_mut(*index)) {
-            Some(known) => *known = record,
-            None => {
-                self.indexes.insert(id, self.list.len());
-                self.list.push(record);
-            }
+/// Returns the end of the text that matches the last messages of the model, going backwards.
+/// Several may form the answer; one before them may belong to a summary or another turn, and does
+/// not match.
+fn end_of<'a, 'e>(branch: impl Iterator<Item = &'e Entry>, pieced: &'a str) -> Option<&'a str> {
+    // The stream and the transcript may differ in trailing whitespace.
+    let mut rest = pieced.trim_end();
+    let mut is_last = true;
+    let answers = branch.filter_map(Entry::message);
+    for answer in answers.filter(|message| message.role == Some(Role::Assistant)) {
+        if answer.parts.iter().any(|part| matches!(part.kind, PartKind::ToolCall(_))) {
+            break;
         }
+        let text: String = answer.parts.iter().filter_map(|part| part.as_text()).collect();
+        let text = if is_last { text.trim_end() } else { text.as_str() };
+        let Some(before) = rest.strip_suffix(text) else { break };
+        rest = before;
+        is_last &= text.is_empty();
     }
-
-    /// Applies `$set`: its `messages` replace all others.
-    fn set(&mut self, set: Value<'_>) {
-        let mut fresh = Self::default();
-        let reading = set.at(&["messages"]).each(|record| {
-            fresh.add(record.source().unwrap_or_default());
-            Ok(())
-        });
-        if reading.is_ok() {
-            *self = fresh;
-        }
-    }
-
-    /// Returns the end of the text that matches the last records, going backwards. Several records
-    /// may form the answer; one before them may belong to a summary or another turn, and does not
-    /// match.
-    fn end_of<'a>(&self, pieced: &'a str) -> Option<&'a str> {
-        // The stream and the transcript may differ in trailing whitespace.
-        let mut rest = pieced.trim_end();
-        let from = self.list.iter().rposition(|record| record.calls_tools).map_or(0, |at| at + 1);
-        let said = self.list.get(from..).unwrap_or_default();
-        for record in said.iter().rev() {
-            let is_last = rest.len() == pieced.trim_end().len();
-            let text = if is_last { record.text.trim_end() } else { record.text.as_str() };
-            match rest.strip_suffix(text) {
-                Some(before) => rest = before,
-                None => break,
-            }
-        }
-        pieced.get(rest.len()..).filter(|exact| !exact.trim().is_empty())
-    }
-}
-
-/// Returns the text of a record: a string, or the texts among its parts. An unreadable list has no
-/// text.
-fn words(content: Value<'_>) -> String {
-    content.text().unwrap_or_else(|| {
-        let mut words = String::new();
-        let _ = content.each(|part| {
-            words.push_str(&part.at(&["text"]).text_or_empty());
-            Ok(())
-        });
-        words
-    })
+    pieced.get(rest.len()..).filter(|exact| !exact.trim().is_empty())
 }
 
 #[cfg(test)]
@@ -179,5 +120,7 @@ mod tests {
         let answer = r#"{"id":"d","type":"gemini","content":"ok"}"#;
         assert_eq!(gemini_transcript_text(&format!("{HEADER}\n{answer}"), "s-2", "ok"), None);
         assert_eq!(gemini_transcript_text(answer, "s-1", "ok"), None);
+        let short = format!("{}\n{answer}", r#"{"sessionId":"s-1","kind":"main"}"#);
+        assert_eq!(gemini_transcript_text(&short, "s-1", "ok"), Some("ok"));
     }
 }

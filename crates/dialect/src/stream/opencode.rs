@@ -62,7 +62,7 @@ impl OpenCode {
             Some("stop") => Some(Ok(())),
             Some("length") => failed(ErrorClass::Limit, "the model stopped at max_output_tokens"),
             Some("content-filter") => {
-                failed(ErrorClass::Refused, "the model's guard stopped the answer")
+                failed(ErrorClass::Refused, "the model's safety filter stopped the answer")
             }
             _ => None,
         };

@@ -6,7 +6,7 @@ use super::event::{Cost, DeniedTool, TextOrigin, Usage};
 use super::turn::End;
 use super::{Reader, StreamParser};
 
-/// How the agent's process exited.
+/// The exit of the agent's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     Code(i32),
@@ -134,7 +134,7 @@ impl StreamParser {
 
 fn check_success(text: FinalText, is_cut: bool, exit: Exit) -> Result<FinalText, TurnError> {
     if exit != Exit::Code(0) {
-        let message = format!("it said that it succeeded, and then {}", said_exit(exit));
+        let message = format!("it reported success, and then {}", said_exit(exit));
         Err(TurnError::new(ErrorClass::Crash, message))
     } else if text.text.trim().is_empty() {
         Err(TurnError::new(ErrorClass::Empty, "finished without any output"))

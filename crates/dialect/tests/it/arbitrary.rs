@@ -7,7 +7,7 @@ use proptest::sample::select;
 use tertulia_session::json::Json;
 use tertulia_session::{FileRef, ImageSource, Message, Part, PartKind, Role};
 
-use crate::table::{call_with, image, json, message, other, result_part, thinking, with_field};
+use crate::messages::{call_with, image, json, message, other, result_part, thinking, with_field};
 
 /// At least this many cases, more if `PROPTEST_CASES` asks for them.
 pub(crate) fn at_least(cases: u32) -> ProptestConfig {

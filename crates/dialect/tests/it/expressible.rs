@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use tertulia_dialect::Dialect;
 use tertulia_session::{ImageSource, Message, Part, Role};
 
-use crate::table::{call_with, image, message, png, result_part, thinking, with_field};
+use crate::messages::{call_with, image, message, png, result_part, thinking, with_field};
 
 /// What is said, before it is put into a vendor's terms.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use tertulia_dialect::{Dialect, NoteKind};
 use tertulia_session::{FileRef, ImageSource, Message, Part, PartKind, Role};
 
-use crate::table::{
+use crate::messages::{
     assistant, call, call_with, codes, failure, hint, image, message, other, png, render, result,
     result_part, system, thinking, turns, user, with_field,
 };

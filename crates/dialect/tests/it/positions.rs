@@ -3,8 +3,8 @@
 use tertulia_dialect::{Dialect, ModelContext, Note, NoteKind};
 use tertulia_session::{Message, Part};
 
+use crate::messages::{assistant, call, hint, json, render, result, system, turns, user};
 use crate::rules::assert_valid;
-use crate::table::{assistant, call, hint, json, render, result, system, turns, user};
 
 fn check(dialect: Dialect, messages: &[Message], expected: &str) {
     assert_eq!(render(dialect, messages).fragment.to_json(), expected, "{dialect:?}");

@@ -8,8 +8,8 @@ use tertulia_session::{ToolResult, json};
 
 use crate::arbitrary::{at_least, lasting_messages, messages, tool_specs};
 use crate::expressible::conversation;
+use crate::messages::{render, turns};
 use crate::rules::assert_valid;
-use crate::table::{render, turns};
 
 proptest! {
     #![proptest_config(at_least(1500))]
@@ -61,7 +61,7 @@ proptest! {
         hint in "[a-z]{1,5}",
     ) {
         let mut whole = head.clone();
-        whole.push(crate::table::hint(&hint));
+        whole.push(crate::messages::hint(&hint));
         for dialect in Dialect::ALL {
             let before = render(dialect, &head).fragment.to_json();
             let after = render(dialect, &whole).fragment.to_json();

@@ -6,8 +6,8 @@ use tertulia_session::json;
 use tertulia_session::{Message, Part, PartKind, Role};
 
 use crate::arbitrary::at_least;
+use crate::messages::{assistant, call, render, result, thinking, user};
 use crate::rules::assert_valid;
-use crate::table::{assistant, call, render, result, thinking, user};
 
 fn read(dialect: Dialect, text: &str) -> Vec<Message> {
     dialect.read(json::parse(text).unwrap()).unwrap().messages

@@ -74,8 +74,8 @@ started - m-1
 text "Half of"
 text ends
 usage 9 ? ? 2 ? of the turn
-failed limit: the answer was cut at the length that the model may write
-=> limit: the answer was cut at the length that the model may write
+failed limit: the answer reached the model's maximum length
+=> limit: the answer reached the model's maximum length
    so far "Half of"
 "#,
     );

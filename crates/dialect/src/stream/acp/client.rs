@@ -44,7 +44,7 @@ pub struct AcpPermission {
     pub request: PermissionRequest,
 }
 
-/// What an agent asks permission for, in its own words.
+/// A request for permission, in the agent's own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionRequest {
     pub title: Box<str>,

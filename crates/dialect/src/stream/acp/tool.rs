@@ -89,7 +89,7 @@ impl Tools {
         Ok(())
     }
 
-    /// Reports the start of the call with what is known.
+    /// Reports the start of the call with the known fields.
     pub(super) fn start(&mut self, call: &Call<'_>, turn: &mut Turn) {
         if turn.is_tool_open(&call.id) {
             return;

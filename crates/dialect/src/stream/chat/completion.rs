@@ -172,11 +172,16 @@ fn finish(reason: &str, error: Value<'_>) -> Finish {
         "stop" => return Finish::Stop,
         "error" => {
             let said = error.source().map(|error| endpoint_error::from_json(error, None));
-            let unsaid = || TurnError::new(ErrorClass::Network, "the endpoint gave the answer up");
+            let unsaid = || {
+                TurnError::new(
+                    ErrorClass::Network,
+                    "the endpoint stopped before the answer was complete",
+                )
+            };
             return Finish::Failed(said.unwrap_or_else(unsaid));
         }
         "length" | "max_tokens" | "model_length" => {
-            (ErrorClass::Limit, "the answer was cut at the length that the model may write")
+            (ErrorClass::Limit, "the answer reached the model's maximum length")
         }
         "content_filter" => (ErrorClass::Refused, "the endpoint's filter stopped the answer"),
         "tool_calls" | "function_call" => {
@@ -184,7 +189,7 @@ fn finish(reason: &str, error: Value<'_>) -> Finish {
         }
         "insufficient_system_resource" => (ErrorClass::Network, "the endpoint is overloaded"),
         other => {
-            let message = format!("the answer ended for a reason that is not known: {other}");
+            let message = format!("the answer ended for an unknown reason: {other}");
             return Finish::Failed(TurnError::new(ErrorClass::Crash, message));
         }
     };

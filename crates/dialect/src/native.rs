@@ -1,0 +1,79 @@
+//! The sessions that agents keep themselves: reads their records as entries, and writes entries as
+//! records that the agent's own resume command accepts. docs/native-sessions.md lists the formats.
+//!
+//! A native session is a sequence of records: the lines of a file, the pieces of a JSON document, or
+//! the rows of a database. Finding and splitting them is IO and happens elsewhere; this module gets
+//! one [`Record`] at a time. Every record becomes at least one entry, and the exact text of the
+//! record is kept in the first of them ([`NativeOrigin`]), so a redaction of the entry removes both.
+
+mod aider;
+mod claude;
+mod cline;
+mod codex;
+mod copilot;
+mod detect;
+mod document;
+mod fields;
+mod gemini;
+mod goose;
+mod item;
+mod opencode;
+mod origin;
+mod pi;
+mod problem;
+mod reader;
+mod split;
+pub mod write;
+
+pub use detect::detect;
+pub use origin::{NativeOrigin, original_bytes};
+pub use problem::{ProblemKind, ReadProblem};
+pub use reader::{NativeReader, ReadSession};
+pub use split::{Layout, layout};
+
+tertulia_session::word_enum! {
+    /// An agent whose sessions can be read. The words are those for `--format`, `--agent` and JSON.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum NativeFormat: "claude, codex, gemini, opencode, copilot, pi, goose, cline or aider" {
+        Claude = "claude",
+        Codex = "codex",
+        Gemini = "gemini",
+        Opencode = "opencode",
+        Copilot = "copilot",
+        Pi = "pi",
+        Goose = "goose",
+        Cline = "cline",
+        Aider = "aider",
+    }
+}
+
+impl NativeFormat {
+    /// Returns the name of the agent for people.
+    pub fn agent_name(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+            Self::Opencode => "opencode",
+            Self::Copilot => "Copilot CLI",
+            Self::Pi => "pi",
+            Self::Goose => "goose",
+            Self::Cline => "Cline",
+            Self::Aider => "aider",
+        }
+    }
+}
+
+/// One record of a native session. The texts and ends of all records of a file, in order, are the
+/// bytes of the file.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// The file within the session, such as `subagents/agent-1.jsonl`; empty for the main one.
+    pub file: &'a str,
+    /// The number of its first line in the file, from 1; the number of the row in a database.
+    pub line: u64,
+    /// The bytes, without those in `end`. Not always UTF-8, and not always valid JSON.
+    pub bytes: &'a [u8],
+    /// What follows it in the file: `\n`, `\r\n`, or nothing at the end of a file.
+    pub end: &'a str,
+}

@@ -1,0 +1,235 @@
+//! Sessions of aider: `.aider.chat.history.md`, one Markdown file for all sessions in a folder.
+//!
+//! - `# aider chat started at 2026-01-31 12:00:00` starts a session, which is a branch here. The
+//!   time is a local one without an offset; it is read as UTC.
+//! - Lines that begin with `#### ` are the user's, those that begin with `> ` are aider's own:
+//!   settings, questions, output of commands, tokens. aider ends both with two spaces, which tells
+//!   them from headings and quotes in an answer.
+//! - Everything else is the answer. Tool calls do not exist: edits are blocks in the answer.
+
+use tertulia_session::{EntryKind, Fields, ModelChange, Part, Role, Timestamp, Usage, Usd};
+
+use super::item::{Item, Parent, Speakers};
+use super::split::Piece;
+use super::{NativeFormat, ReadSession};
+
+const FORMAT: NativeFormat = NativeFormat::Aider;
+const STARTED: &str = "# aider chat started at ";
+const USER: &str = "#### ";
+const NOTE: &str = "> ";
+/// Commands that send their text to the model.
+const ASKING: [&str; 5] = ["/ask", "/code", "/architect", "/context", "/help"];
+
+/// Reads the records of a session of aider.
+#[derive(Debug)]
+pub(super) struct Reader {
+    speakers: Speakers,
+    model: Option<Box<str>>,
+}
+
+impl Reader {
+    pub(super) fn new() -> Self {
+        Self { speakers: Speakers::new(FORMAT), model: None }
+    }
+
+    pub(super) fn read(&mut self, text: &str, facts: &mut ReadSession) -> Item {
+        if let Some(time) = text.strip_prefix(STARTED) {
+            let timestamp = local_time(time.trim());
+            let item = Item::aside(FORMAT, Some("started"));
+            return Item { timestamp, parent: Parent::Root, ..item };
+        }
+        if text.starts_with(NOTE) {
+            return self.notes(text, facts);
+        }
+        if text.starts_with(USER.trim_end()) {
+            return self.user(text);
+        }
+        let parts = [Part::text(text.trim())];
+        Item::new(EntryKind::Message(self.speakers.message(Role::Assistant, parts)))
+    }
+
+    /// A command of aider is not said to the model, except those that ask something.
+    fn user(&self, text: &str) -> Item {
+        let lines = text.lines().map(|line| {
+            let line = line.strip_prefix(USER).or_else(|| line.strip_prefix(USER.trim_end()));
+            let line = line.unwrap_or_default();
+            line.strip_suffix("  ").unwrap_or(line)
+        });
+        let said = lines.collect::<Vec<_>>().join("\n");
+        let command = said.split_whitespace().next().unwrap_or_default();
+        let is_command = said.starts_with(['/', '!']) && !ASKING.contains(&command);
+        if is_command || said.trim().is_empty() || said == "<blank>" {
+            return Item::aside(FORMAT, Some("command"));
+        }
+        Item::new(EntryKind::Message(self.speakers.message(Role::User, [Part::text(said)])))
+    }
+
+    fn notes(&mut self, text: &str, facts: &mut ReadSession) -> Item {
+        let mut item = Item::aside(FORMAT, Some("notes"));
+        for line in text.lines().filter_map(|line| line.strip_prefix(NOTE)).map(str::trim) {
+            if let Some(version) = line.strip_prefix("Aider v") {
+                facts.agent_version = Some(version.into());
+            } else if let Some(model) = model(line) {
+                if self.model.as_deref() != Some(model) {
+                    let change = ModelChange { model: model.into(), unknown: Fields::NONE };
+                    item.more.push(EntryKind::ModelChange(change));
+                }
+                self.model = Some(model.into());
+                facts.model.clone_from(&self.model);
+            } else if let Some(usage) = usage(line, self.model.as_deref()) {
+                item.more.push(EntryKind::Usage(usage));
+            }
+        }
+        if !item.more.is_empty() {
+            // The model and the usage belong to the branch.
+            item.parent = Parent::Previous;
+        }
+        item
+    }
+}
+
+/// Whether a text begins like a document of aider. It may be cut anywhere.
+pub(super) fn is_document(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with(STARTED)
+}
+
+/// Splits a document into records, and takes from it what is known of the session.
+pub(super) fn split(text: &str, facts: &mut ReadSession) -> Vec<Piece> {
+    let _ = facts;
+    let mut splitter = Splitter {
+        is_marked: text.lines().any(|line| line.starts_with(USER) && line.ends_with("  ")),
+        ..Splitter::default()
+    };
+    for line in text.split_inclusive('\n') {
+        splitter.push(line);
+    }
+    splitter.end_piece();
+    splitter.pieces
+}
+
+/// The speaker of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    Started,
+    User,
+    Note,
+    Answer,
+}
+
+/// Splits the lines where the speaker changes. Empty lines belong to what is before them.
+#[derive(Debug, Default)]
+struct Splitter {
+    pieces: Vec<Piece>,
+    /// Whether the lines of the user end with two spaces, as aider writes them.
+    is_marked: bool,
+    /// The speaker and the start of the current piece; `None` at the start of the text.
+    current: Option<(Line, usize)>,
+    /// The end of its last line that is not empty.
+    end: usize,
+    at: usize,
+}
+
+impl Splitter {
+    fn push(&mut self, line: &str) {
+        let kind = self.kind(line);
+        if line.trim().is_empty() && kind == Line::Answer {
+            self.at += line.len();
+            return;
+        }
+        // Every input of the user follows an empty line.
+        let is_input = kind == Line::User && self.end < self.at;
+        let is_other = self.current.is_none_or(|(current, _)| current != kind);
+        if kind == Line::Started || is_input || is_other {
+            self.end_piece();
+            self.current = Some((kind, self.at));
+        }
+        self.at += line.len();
+        self.end = self.at;
+    }
+
+    fn kind(&self, line: &str) -> Line {
+        let is_marked = !self.is_marked || line.trim_end_matches(['\r', '\n']).ends_with("  ");
+        if line.starts_with(STARTED) {
+            Line::Started
+        } else if line.starts_with(USER.trim_end()) && is_marked && is_user(line) {
+            Line::User
+        } else if line.starts_with(NOTE) && is_marked {
+            Line::Note
+        } else {
+            Line::Answer
+        }
+    }
+
+    fn end_piece(&mut self) {
+        match self.current.take() {
+            Some((kind, start)) => {
+                // The line break before an answer tells it from a note: answers may begin with `> `.
+                let shift = usize::from(kind == Line::Answer && start > 0);
+                self.pieces.push(Piece::record(start..self.at, start - shift..self.end));
+            }
+            None if self.at > 0 => self.pieces.push(Piece::glue(0..self.at)),
+            None => {}
+        }
+    }
+}
+
+/// Whether a line begins with exactly four number signs.
+fn is_user(line: &str) -> bool {
+    line.strip_prefix(USER.trim_end()).is_some_and(|rest| rest.starts_with([' ', '\r', '\n']))
+}
+
+/// Returns the model that a note names: `Main model: gpt-4o with diff edit format`.
+fn model(line: &str) -> Option<&str> {
+    let starts = ["Main model: ", "Model: ", "Models: "];
+    let rest = starts.iter().find_map(|start| line.strip_prefix(start))?;
+    let model = rest.split_once(" with ").map_or(rest, |(model, _)| model);
+    (!model.contains(char::is_whitespace) && !model.is_empty()).then_some(model)
+}
+
+/// Reads `Tokens: 3.4k sent, 1.2k cache hit, 45 received. Cost: $0.17 message, $0.20 session.` and,
+/// from earlier versions, `3400 prompt tokens, 45 completion tokens, $0.17 cost`.
+fn usage(line: &str, model: Option<&str>) -> Option<Usage> {
+    let line = match line.strip_prefix("Tokens: ") {
+        Some(line) => line,
+        None if line.ends_with(" cost") => line,
+        None => return None,
+    };
+    let before = |unit: &str| {
+        let (before, _) = line.split_once(unit)?;
+        before.rsplit([' ', ',']).next()
+    };
+    let either = |unit: &str, earlier: &str| before(unit).or_else(|| before(earlier));
+    let cost = either(" message,", " cost").and_then(|cost| cost.strip_prefix('$'));
+    Some(Usage {
+        member: FORMAT.as_str().into(),
+        model: model.map(Into::into),
+        input_tokens: tokens(either(" sent", " prompt tokens")?)?,
+        cached_tokens: before(" cache hit").and_then(tokens),
+        output_tokens: tokens(either(" received", " completion tokens")?)?,
+        cost_usd: cost.and_then(|cost| Usd::new(cost.parse().ok()?)),
+        unknown: Fields::NONE,
+    })
+}
+
+/// Reads `45`, `3.4k`, `34k` or `34,000`.
+fn tokens(text: &str) -> Option<u64> {
+    let (digits, factor) = match text.strip_suffix('k') {
+        Some(digits) => (digits, 1000.0),
+        None => (text, 1.0),
+    };
+    let number: f64 = digits.parse().ok()?;
+    let is_count = number.is_finite() && number >= 0.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative was just checked; the cast saturates"
+    )]
+    is_count.then(|| (number * factor).round() as u64)
+}
+
+/// Reads `2026-01-31 12:00:00` as UTC.
+fn local_time(text: &str) -> Option<Timestamp> {
+    let (date, time) = text.split_once(' ')?;
+    let millis = format!("{date}T{time}Z").parse::<Timestamp>().ok()?.millis();
+    Some(Timestamp::from_millis(millis))
+}

@@ -1,0 +1,51 @@
+//! The usage of an answer. Every record of an answer tells it, and the figures grow until the last
+//! one, so each record adds what is more than before: the sum is what the last one says.
+
+use tertulia_session::json::{self, Json, Object, RawValue};
+use tertulia_session::{Fields, Usage, Usd};
+
+use crate::native::NativeFormat;
+
+/// What was told of an answer's usage so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    input: u64,
+    cached: u64,
+    output: u64,
+}
+
+impl Counted {
+    /// Returns what the usage of a record adds; `None` if nothing.
+    pub(super) fn next(
+        &mut self,
+        raw: &RawValue,
+        cost: Option<&RawValue>,
+        format: NativeFormat,
+        model: Option<&str>,
+    ) -> Option<Usage> {
+        let mut usage = Object::try_from(raw).ok()?;
+        let mut tokens = |name| {
+            usage.take_some(name).and_then(|raw| json::whole_number(raw).ok()).unwrap_or_default()
+        };
+        let cached = tokens("cache_read_input_tokens");
+        let written = tokens("cache_creation_input_tokens");
+        let input = tokens("input_tokens").saturating_add(cached).saturating_add(written);
+        let now = Self { input, cached, output: tokens("output_tokens") };
+        let before = std::mem::replace(self, now);
+        let more = |now: u64, before: u64| now.saturating_sub(before);
+        let added = Self {
+            input: more(now.input, before.input),
+            cached: more(now.cached, before.cached),
+            output: more(now.output, before.output),
+        };
+        (added != Self::default()).then(|| Usage {
+            member: format.as_str().into(),
+            model: model.map(Into::into),
+            input_tokens: added.input,
+            cached_tokens: Some(added.cached),
+            output_tokens: added.output,
+            cost_usd: cost.and_then(|raw| Usd::from_json(Json::from(raw))),
+            unknown: Fields::NONE,
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! A compaction: `{message, replacement_history}`. The model sees the replacement instead of
+//! everything before: messages that stay, texts that Codex adds, and the summary.
+
+use tertulia_session::json::{self, Object, RawValue};
+use tertulia_session::{CompactionSummary, EntryId, EntryKind, Fields, Message, Part, Role};
+
+use super::log::fingerprint;
+use super::{Item, ProblemKind, Reader, aside, content, take_words};
+use crate::native::NativeFormat;
+
+impl Reader {
+    /// Reads a compaction. One that holds nothing but an encrypted summary is no summary: only
+    /// OpenAI can read it, so everything before it counts on.
+    pub(super) fn compacted(&mut self, mut record: Object<'_>, place: &str) -> Item {
+        let summary = take_words(&mut record, "message").unwrap_or_default();
+        let history = match record.take_some("replacement_history").map(json::elements) {
+            Some(Ok(history)) => history,
+            Some(Err(_)) => {
+                let field = "payload.replacement_history";
+                return aside(Some("compacted")).with_problem(ProblemKind::Field { field });
+            }
+            None => Vec::new(),
+        };
+        let is_encrypted = summary.is_empty() && history.iter().any(|raw| is_encrypted(raw));
+        if is_encrypted {
+            return aside(Some("compacted"));
+        }
+        let stays: Vec<Message> =
+            history.into_iter().filter_map(|raw| self.message_of(raw)).collect();
+        let hash = |message: &Message| fingerprint(message.role, &message.text(), 0);
+        let hashes: Vec<u64> = stays.iter().map(hash).collect();
+        let (kept, found) = self.log.find(&hashes);
+        let (mut text, mut has_summary) = (String::new(), false);
+        for (message, _) in stays.iter().zip(found).filter(|(_, found)| !found) {
+            let words = message.text();
+            // Usually the summary, with a text around it for the model.
+            has_summary |= !summary.is_empty() && words.ends_with(&*summary);
+            add(&mut text, &words);
+        }
+        if !has_summary {
+            add(&mut text, &summary);
+        }
+        if text.is_empty() {
+            return aside(Some("compacted"));
+        }
+        Item::new(EntryKind::CompactionSummary(Box::new(native_summary(text, place, kept))))
+    }
+
+    /// Returns an item of the replacement if somebody said it.
+    fn message_of(&self, raw: &RawValue) -> Option<Message> {
+        let mut item = Object::try_from(raw).ok()?;
+        if take_words(&mut item, "type").is_some_and(|kind| kind != "message") {
+            return None;
+        }
+        let role = take_words(&mut item, "role")?;
+        let parts = content::read(item.take("content")?)?;
+        let (role, parts) = match &*role {
+            "user" => (Role::User, content::keep_said(parts, &[])),
+            "assistant" => (Role::Assistant, parts),
+            _ => return None,
+        };
+        let is_empty = |part: &Part| part.as_text().is_some_and(str::is_empty);
+        let parts: Vec<Part> = parts.into_iter().filter(|part| !is_empty(part)).collect();
+        (!parts.is_empty()).then(|| self.speakers.message(role, parts))
+    }
+}
+
+/// Whether an item is a summary that only OpenAI can read.
+fn is_encrypted(raw: &RawValue) -> bool {
+    let kind = Object::try_from(raw).ok().and_then(|mut item| take_words(&mut item, "type"));
+    kind.is_some_and(|kind| matches!(&*kind, "compaction" | "compaction_summary"))
+}
+
+fn add(text: &mut String, more: &str) {
+    if !text.is_empty() && !more.is_empty() {
+        text.push_str("\n\n");
+    }
+    text.push_str(more);
+}
+
+fn native_summary(text: String, place: &str, kept: Vec<EntryId>) -> CompactionSummary {
+    CompactionSummary {
+        summary: text.into(),
+        first_kept_entry_id: place.into(),
+        covered_from_id: None,
+        covered_to_id: None,
+        covered_count: None,
+        covered_hash: None,
+        tokens_before: None,
+        tokens_after: None,
+        strategy: Some("native".into()),
+        author: Some(NativeFormat::Codex.as_str().into()),
+        kept_ids: (!kept.is_empty()).then_some(kept),
+        refused: None,
+        scale_permille: None,
+        reason: None,
+        older_count: None,
+        member: None,
+        unknown: Fields::NONE,
+    }
+}

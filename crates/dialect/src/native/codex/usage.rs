@@ -1,0 +1,84 @@
+//! Usage: two kinds of records tell the same numbers, each with the total of the session. A number
+//! counts once, when the total first changes.
+
+use tertulia_session::json::{self, Object, RawValue};
+use tertulia_session::{EntryKind, Fields, Usage};
+
+use super::{Item, Parent, Reader, aside};
+use crate::native::{NativeFormat, ProblemKind};
+
+/// The total of the session so far.
+#[derive(Debug, Default)]
+pub(super) struct Counter {
+    total: Option<Tokens>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tokens {
+    input: u64,
+    cached: Option<u64>,
+    output: u64,
+}
+
+impl Tokens {
+    fn read(raw: &RawValue) -> Option<Self> {
+        let mut fields = Object::try_from(raw).ok()?;
+        let mut number = |name| fields.take(name).and_then(|raw| json::whole_number(raw).ok());
+        Some(Self {
+            input: number("input_tokens")?,
+            cached: number("cached_input_tokens"),
+            output: number("output_tokens")?,
+        })
+    }
+}
+
+impl Reader {
+    /// Reads `{info: {last_token_usage, total_token_usage}}`.
+    pub(super) fn token_count(&mut self, mut event: Object<'_>) -> Item {
+        let item = aside(Some("event_msg/token_count"));
+        let Some(info) = event.take_some("info") else { return item };
+        let Ok(mut info) = Object::try_from(info) else { return odd(item) };
+        let last = info.take_some("last_token_usage").and_then(Tokens::read);
+        let total = info.take_some("total_token_usage").and_then(Tokens::read);
+        match last {
+            Some(last) => self.usage(item, last, total),
+            None => odd(item),
+        }
+    }
+
+    /// Reads `{usage, thread_token_usage}`.
+    pub(super) fn usage_record(&mut self, mut record: Object<'_>) -> Item {
+        let item = aside(Some("token_usage_record"));
+        let last = record.take_some("usage").and_then(Tokens::read);
+        let total = record.take_some("thread_token_usage").and_then(Tokens::read);
+        match last {
+            Some(last) => self.usage(item, last, total),
+            None => odd(item),
+        }
+    }
+
+    fn usage(&mut self, item: Item, last: Tokens, total: Option<Tokens>) -> Item {
+        if total.is_some() && total == self.counter.total {
+            return item;
+        }
+        self.counter.total = total.or(self.counter.total);
+        if last.input == 0 && last.output == 0 {
+            // The size of a session that another program wrote.
+            return item;
+        }
+        let usage = Usage {
+            member: NativeFormat::Codex.as_str().into(),
+            model: self.model.clone(),
+            input_tokens: last.input,
+            cached_tokens: last.cached,
+            output_tokens: last.output,
+            cost_usd: None,
+            unknown: Fields::NONE,
+        };
+        Item { parent: Parent::Previous, more: vec![EntryKind::Usage(usage)], ..item }
+    }
+}
+
+fn odd(item: Item) -> Item {
+    item.with_problem(ProblemKind::Field { field: "payload.info" })
+}

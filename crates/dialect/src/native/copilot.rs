@@ -1,0 +1,335 @@
+//! Sessions of Copilot CLI: `events.jsonl`, an event per line, as `{type, data, id, timestamp,
+//! parentId}`.
+//!
+//! An event's `parentId` is the event that was written before it, whatever it was about: the chain
+//! runs through bookkeeping and through the events of sub-agents, and events that were computed side
+//! by side name an older one. So the conversation follows its own last event, and only the `parentId`
+//! of a message of the user counts, if it goes back behind another one: then the conversation was
+//! rewound. The events of a sub-agent carry `agentId`, or the call that started it, and form a branch of their
+//! own behind `subagent.started`.
+//!
+//! What is said is in `user.message` (`content` is what the person wrote; `transformedContent` adds
+//! the time for the model), `assistant.message` and `tool.execution_complete`. A compaction replaces
+//! everything that was said before it began.
+
+mod events;
+mod message;
+
+use std::collections::HashMap;
+
+use tertulia_session::json::{Object, RawValue};
+use tertulia_session::{
+    CompactionSummary, EntryId, EntryKind, Fields, Message, ModelChange, Usage,
+};
+
+use super::fields::{take_count, take_flag, take_object, take_text, take_word};
+use super::item::{Item, Parent, Speakers};
+use super::reader::hash;
+use super::{NativeFormat, ProblemKind, ReadSession};
+
+/// Reads the records of a session of Copilot CLI. Remembers some 16 bytes of every event, and the
+/// id of the event before every message of the user.
+#[derive(Debug)]
+pub(super) struct Reader {
+    speakers: Speakers,
+    model: Option<Box<str>>,
+    /// The number of messages of the user so far.
+    turn: u32,
+    /// That number for every event, by the hash of its id.
+    turns: HashMap<u64, u32>,
+    /// The last event of the conversation before every message of the user.
+    before: HashMap<u64, Option<Box<str>>>,
+    /// The last event of the conversation.
+    last: Option<Box<str>>,
+    /// What the next event of the conversation follows, after the conversation was rewound.
+    rewound: Option<Parent>,
+    /// The last event of every sub-agent.
+    agents: HashMap<Box<str>, Box<str>>,
+    compaction: Compaction,
+}
+
+/// How far a compaction is, which runs while the conversation may go on.
+#[derive(Debug, Default)]
+enum Compaction {
+    #[default]
+    None,
+    /// It has begun, and nothing was said since.
+    Begun,
+    /// The first event of the conversation since it began.
+    Since(Box<str>),
+}
+
+/// An event without its payload.
+struct Event {
+    id: Option<Box<str>>,
+    parent: Option<Box<str>>,
+    /// The sub-agent that it belongs to.
+    agent: Option<Box<str>>,
+}
+
+impl Reader {
+    pub(super) fn new() -> Self {
+        Self {
+            speakers: Speakers::new(NativeFormat::Copilot),
+            model: None,
+            turn: 0,
+            turns: HashMap::new(),
+            before: HashMap::new(),
+            last: None,
+            rewound: None,
+            agents: HashMap::new(),
+            compaction: Compaction::None,
+        }
+    }
+
+    pub(super) fn read(&mut self, raw: &RawValue, facts: &mut ReadSession) -> Item {
+        let Ok(mut object) = Object::try_from(raw) else {
+            return aside(None).with_problem(ProblemKind::Field { field: "the event" });
+        };
+        let kind = take_text(&mut object, "type");
+        let mut data = take_object(&mut object, "data").unwrap_or_default();
+        let call = take_word(&mut data, "parentToolCallId");
+        let event = Event {
+            id: take_word(&mut object, "id"),
+            parent: take_word(&mut object, "parentId"),
+            agent: take_word(&mut object, "agentId").or(call),
+        };
+        let timestamp = take_text(&mut object, "timestamp").and_then(|text| text.parse().ok());
+        let mut item = match kind.as_deref() {
+            Some(kind) => self.item(kind, data, &event, facts),
+            None => aside(None).with_problem(ProblemKind::Field { field: "type" }),
+        };
+        item.timestamp = timestamp;
+        self.place(&mut item, event, kind.as_deref() == Some("user.message"));
+        item
+    }
+
+    /// Reads the payload of an event.
+    fn item(
+        &mut self,
+        kind: &str,
+        mut data: Object<'_>,
+        event: &Event,
+        facts: &mut ReadSession,
+    ) -> Item {
+        let is_side = event.agent.is_some();
+        match kind {
+            "user.message" => self.said(kind, message::user(data, &self.speakers, is_side)),
+            "assistant.message" => self.answer(data, is_side, facts),
+            "tool.execution_complete" => self.said(kind, message::result(data)),
+            "session.usage_record" => usage(kind, data),
+            "assistant.usage" => usage_of(kind, data),
+            _ if is_side => bookkeeping(kind),
+            "session.start" | "session.resume" => self.start(kind, data, facts),
+            "session.model_change" => self.changed(kind, data, "newModel", facts),
+            "session.title_changed" => {
+                facts.title = take_word(&mut data, "title").or(facts.title.take());
+                aside(Some(kind))
+            }
+            "session.compaction_start" => {
+                self.compaction = Compaction::Begun;
+                aside(Some(kind))
+            }
+            "session.compaction_complete" => self.compacted(kind, data, event),
+            "session.snapshot_rewind" => {
+                self.rewind(data);
+                aside(Some(kind))
+            }
+            "session.context_cleared" => {
+                self.rewound = Some(Parent::Root);
+                aside(Some(kind))
+            }
+            _ => bookkeeping(kind),
+        }
+    }
+
+    fn said(&self, kind: &str, message: Result<Option<Message>, &'static str>) -> Item {
+        match message {
+            Ok(Some(message)) => Item::new(EntryKind::Message(message)),
+            Ok(None) => aside(Some(kind)),
+            Err(field) => aside(Some(kind)).with_problem(ProblemKind::Field { field }),
+        }
+    }
+
+    fn answer(&mut self, mut data: Object<'_>, is_side: bool, facts: &mut ReadSession) -> Item {
+        let model = take_word(&mut data, "model");
+        let mut item = self.said("assistant.message", message::answer(data, &self.speakers));
+        if item.parent != Parent::Aside && !is_side {
+            item.more.extend(self.change(model, facts));
+        }
+        item
+    }
+
+    /// Reads the start of a session, or that it was resumed.
+    fn start(&mut self, kind: &str, mut data: Object<'_>, facts: &mut ReadSession) -> Item {
+        if kind == "session.start" {
+            let id = take_word(&mut data, "sessionId");
+            facts.native_id = facts.native_id.take().or(id);
+            facts.parent_native_id = take_word(&mut data, "detachedFromSpawningParentSessionId")
+                .or(facts.parent_native_id.take());
+        }
+        let version = take_word(&mut data, "copilotVersion");
+        facts.agent_version = version.or(facts.agent_version.take());
+        let context = take_object(&mut data, "context");
+        let folder = context.and_then(|mut context| take_word(&mut context, "cwd"));
+        facts.folder = facts.folder.take().or(folder);
+        self.changed(kind, data, "selectedModel", facts)
+    }
+
+    /// Reads an event that names the model from here on.
+    fn changed(
+        &mut self,
+        kind: &str,
+        mut data: Object<'_>,
+        field: &str,
+        facts: &mut ReadSession,
+    ) -> Item {
+        let model = take_word(&mut data, field);
+        self.change(model, facts).map_or_else(|| aside(Some(kind)), Item::new)
+    }
+
+    fn change(&mut self, model: Option<Box<str>>, facts: &mut ReadSession) -> Option<EntryKind> {
+        let model = model.filter(|model| self.model.as_ref() != Some(model))?;
+        self.model = Some(model.clone());
+        facts.model = Some(model.clone());
+        let unknown = Fields::NONE;
+        Some(EntryKind::ModelChange(ModelChange { model, unknown }))
+    }
+
+    /// Reads the end of a compaction. What was said while it ran is still sent.
+    fn compacted(&mut self, kind: &str, mut data: Object<'_>, event: &Event) -> Item {
+        let since = std::mem::take(&mut self.compaction);
+        let summary = take_word(&mut data, "summaryContent");
+        let is_done = take_flag(&mut data, "success");
+        let (Some(summary), Some(own), true) = (summary, &event.id, is_done) else {
+            return aside(Some(kind));
+        };
+        let first = match since {
+            Compaction::Since(id) => id,
+            Compaction::None | Compaction::Begun => own.clone(),
+        };
+        let mut item = Item::new(EntryKind::CompactionSummary(Box::new(CompactionSummary {
+            summary,
+            first_kept_entry_id: EntryId::from(&*first),
+            covered_from_id: None,
+            covered_to_id: None,
+            covered_count: None,
+            covered_hash: None,
+            tokens_before: take_count(&mut data, "preCompactionTokens"),
+            tokens_after: take_count(&mut data, "postCompactionTokens"),
+            strategy: Some("native".into()),
+            author: Some(NativeFormat::Copilot.as_str().into()),
+            kept_ids: None,
+            refused: None,
+            scale_permille: None,
+            reason: None,
+            older_count: None,
+            member: None,
+            unknown: Fields::NONE,
+        })));
+        item.more.extend(take_object(&mut data, "compactionTokensUsed").and_then(tokens));
+        item
+    }
+
+    /// Goes back to what was said before a message of the user.
+    fn rewind(&mut self, mut data: Object<'_>) {
+        let Some(event) = take_word(&mut data, "upToEventId") else { return };
+        if let Some(before) = self.before.get(&hash(&event)) {
+            self.rewound = Some(before.clone().map_or(Parent::Root, Parent::Id));
+        }
+    }
+
+    /// Says what the item follows, and remembers it.
+    fn place(&mut self, item: &mut Item, event: Event, is_user: bool) {
+        let Event { id, parent, agent } = event;
+        item.id.clone_from(&id);
+        let is_aside = item.parent == Parent::Aside;
+        if let Some(agent) = agent {
+            item.is_side = true;
+            if let Some(last) = self.agents.get(&agent) {
+                item.parent = Parent::Id(last.clone());
+            }
+            if let Some(id) = id
+                && (!is_aside || !self.agents.contains_key(&agent))
+            {
+                self.agents.insert(agent, id);
+            }
+            return;
+        }
+        if !is_aside {
+            item.parent = self.parent(parent.filter(|_| is_user));
+        }
+        let Some(id) = id else { return };
+        if is_user {
+            self.turn += 1;
+            self.before.insert(hash(&id), self.last.clone());
+        }
+        self.turns.insert(hash(&id), self.turn);
+        if is_aside {
+            return;
+        }
+        let is_said = matches!(item.kind, EntryKind::Message(_));
+        if is_said && matches!(self.compaction, Compaction::Begun) {
+            self.compaction = Compaction::Since(id.clone());
+        }
+        self.last = Some(id);
+    }
+
+    /// Returns what an event of the conversation follows: the last one, unless this one is named.
+    fn parent(&mut self, named: Option<Box<str>>) -> Parent {
+        if let Some(rewound) = self.rewound.take() {
+            return rewound;
+        }
+        let Some(named) = named else { return Parent::Previous };
+        match self.turns.get(&hash(&named)) {
+            Some(turn) if *turn == self.turn => Parent::Previous,
+            // Behind a message of the user, or unknown, which is reported.
+            _ => Parent::Id(named),
+        }
+    }
+}
+
+fn aside(kind: Option<&str>) -> Item {
+    Item::aside(NativeFormat::Copilot, kind)
+}
+
+/// Reads an event that says nothing.
+fn bookkeeping(kind: &str) -> Item {
+    let item = aside(Some(kind));
+    if events::is_known(kind) {
+        return item;
+    }
+    item.with_problem(ProblemKind::UnknownType { name: kind.into() })
+}
+
+/// Reads `{usage: {…}}`.
+fn usage(kind: &str, mut data: Object<'_>) -> Item {
+    match take_object(&mut data, "usage") {
+        Some(counts) => usage_of(kind, counts),
+        None => aside(Some(kind)).with_problem(ProblemKind::Field { field: "data.usage" }),
+    }
+}
+
+fn usage_of(kind: &str, counts: Object<'_>) -> Item {
+    tokens(counts).map_or_else(|| aside(Some(kind)), Item::new)
+}
+
+/// Reads counts of tokens. The cost that Copilot tells is in requests of its plan, not in money.
+fn tokens(mut counts: Object<'_>) -> Option<EntryKind> {
+    let input_tokens = take_count(&mut counts, "inputTokens")?;
+    Some(EntryKind::Usage(Usage {
+        member: NativeFormat::Copilot.as_str().into(),
+        model: take_word(&mut counts, "model"),
+        input_tokens,
+        cached_tokens: take_count(&mut counts, "cacheReadTokens"),
+        output_tokens: take_count(&mut counts, "outputTokens").unwrap_or_default(),
+        cost_usd: None,
+        unknown: Fields::NONE,
+    }))
+}
+
+/// Whether a line is a record of Copilot CLI. pi writes such fields too, in events of extensions.
+pub(super) fn is_record(object: &Object<'_>) -> bool {
+    let has = |name: &str| object.names().any(|one| one == name);
+    ["type", "data", "id", "timestamp", "parentId"].into_iter().all(has) && !has("customType")
+}

@@ -1,0 +1,148 @@
+//! Sessions of Gemini CLI: a log of records that has to be folded (`.jsonl`), and the documents of
+//! earlier versions (`.json`). The transcript of a turn is read through it too, see
+//! [`crate::stream::gemini_transcript_text`].
+
+mod calls;
+mod document;
+mod message;
+mod tree;
+
+use tertulia_session::json::{self, Kind, Object, RawValue};
+
+use super::item::Item;
+use super::reader::is_usable;
+use super::{NativeFormat, ProblemKind, ReadSession};
+use message::{MessageReader, Said};
+use tree::{Tree, aside};
+
+pub(super) use document::{is_document, split};
+pub(super) use message::{FRONT, OPENING_ANSWER};
+
+/// Reads the records of a session of Gemini CLI.
+#[derive(Debug)]
+pub(super) struct Reader {
+    messages: MessageReader,
+    tree: Tree,
+    /// The session whose records come now: a file of a sub-agent has its own.
+    session: Option<Box<str>>,
+}
+
+impl Reader {
+    pub(super) fn new() -> Self {
+        let (messages, tree) = (MessageReader::new(), Tree::new(false));
+        Self { messages, tree, session: None }
+    }
+
+    /// Reads a record. `place` is the id of its first entry if it has none of its own.
+    pub(super) fn read(&mut self, raw: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
+        let Ok(mut object) = Object::try_from(raw) else {
+            let field = ProblemKind::Field { field: "the record" };
+            return Item::aside(NativeFormat::Gemini, None).with_problem(field);
+        };
+        if let Some(set) = object.take_some("$set") {
+            return self.set(set, place, facts);
+        }
+        if let Some(id) = object.take_some("$rewindTo") {
+            return self.tree.rewind(&json::words(id));
+        }
+        if is_header(&object) {
+            return self.header(object, place, facts);
+        }
+        let mut said = self.message(&mut object, facts);
+        let problem = said.problem.take();
+        let own = said.id.take().filter(|id| is_usable(id));
+        let mut item = self.tree.say(own.as_deref().unwrap_or(place), said);
+        item.id = item.id.filter(|_| own.is_some());
+        item.problem = problem;
+        item
+    }
+
+    /// Reads a header. The one of another session begins the conversation of a sub-agent.
+    fn header(&mut self, mut object: Object<'_>, place: &str, facts: &mut ReadSession) -> Item {
+        let id: Option<Box<str>> = object.take_some("sessionId").map(|id| json::words(id).into());
+        if self.session.is_some() && self.session != id {
+            self.tree = Tree::new(true);
+        }
+        if facts.native_id.is_none() {
+            facts.native_id.clone_from(&id);
+        }
+        self.session = id;
+        let list = object.take_some("messages");
+        if !self.tree.is_side {
+            read_facts(|name| object.take_some(name), facts);
+        }
+        match list {
+            Some(list) => self.replace(list, place, facts),
+            None => aside(""),
+        }
+    }
+
+    fn set(&mut self, raw: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
+        let Ok(mut set) = Object::try_from(raw) else {
+            return aside("$set").with_problem(ProblemKind::Field { field: "$set" });
+        };
+        if !self.tree.is_side {
+            read_facts(|name| set.take_some(name), facts);
+        }
+        match set.take_some("messages") {
+            Some(list) => self.replace(list, place, facts),
+            None => aside("$set"),
+        }
+    }
+
+    fn replace(&mut self, list: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
+        let Ok(list) = json::elements(list) else {
+            return aside("$set").with_problem(ProblemKind::Field { field: "messages" });
+        };
+        let mut problem = None;
+        let mut read = |raw| {
+            let object = Object::try_from(raw).ok();
+            let mut said = object.map(|mut object| self.message(&mut object, facts));
+            if let Some(said) = &mut said {
+                problem = problem.take().or(said.problem.take());
+            }
+            said
+        };
+        let said: Vec<Said> = list.into_iter().filter_map(&mut read).collect();
+        let time = said.last().and_then(|said| said.timestamp.clone());
+        let mut item = self.tree.replace(place, said);
+        (item.timestamp, item.problem) = (time, problem);
+        item
+    }
+
+    fn message(&mut self, object: &mut Object<'_>, facts: &mut ReadSession) -> Said {
+        let mut said = self.messages.read(object);
+        if !self.tree.is_side {
+            if facts.folder.is_none() {
+                facts.folder = said.folder.take();
+            }
+            if said.model.is_some() {
+                facts.model.clone_from(&said.model);
+            }
+        }
+        said
+    }
+}
+
+/// Takes what a header, a document or a change says about the session.
+fn read_facts<'a>(mut field: impl FnMut(&str) -> Option<&'a RawValue>, facts: &mut ReadSession) {
+    let is_text = |raw: &&RawValue| Kind::from(*raw) == Kind::String;
+    if let Some(title) = field("summary").filter(is_text) {
+        facts.title = Some(json::words(title).into());
+    }
+    let folders = field("directories").and_then(|raw| json::elements(raw).ok());
+    if let Some(folder) = folders.unwrap_or_default().first().copied().filter(|raw| is_text(raw)) {
+        facts.folder = Some(json::words(folder).into());
+    }
+}
+
+fn is_header(object: &Object<'_>) -> bool {
+    let has = |name: &str| object.names().any(|found| found == name);
+    has("sessionId") && !has("type") && (has("projectHash") || has("kind"))
+}
+
+/// Whether a line is a record of Gemini CLI.
+pub(super) fn is_record(object: &Object<'_>) -> bool {
+    let has = |name: &str| object.names().any(|found| found == name);
+    is_header(object) || has("$set") || has("$rewindTo")
+}

@@ -1,0 +1,287 @@
+//! Reads one message of a Gemini session: a line of the log, an element of a replaced list, or an
+//! element of a document. What it means for the conversation is decided in [`super::tree`].
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use tertulia_session::json::{self, Json, Kind, Object, RawValue};
+use tertulia_session::{
+    EntryKind, Message, Part, PartKind, Parts, Role, Timestamp, ToolResult, Usage,
+};
+
+use super::super::fields::{self, take_time};
+use super::super::item::Speakers;
+use super::super::reader::hash;
+use super::super::{NativeFormat, ProblemKind};
+use super::calls::{Calls, read_results};
+use crate::Dialect;
+use crate::gemini::PartReader;
+use crate::reading::own_part;
+use crate::surrogates::mended;
+
+/// The beginnings of texts that the agent adds as the user's.
+const INJECTED: [&str; 3] = [
+    "<session_context>",
+    "<hook_context>",
+    "This is the Gemini CLI. We are setting up the context for our chat.",
+];
+
+/// The text that [`super::super::write`] puts in front of a message of the user that the agent would
+/// leave out, because it begins like a command or like one of the agent's own texts.
+pub(in super::super) const FRONT: &str = "The user wrote:\n";
+
+/// What the model says to the agent's own first text in earlier versions. [`super::super::write`] puts
+/// it there too: the agent merges its text with a message of the user that follows it, and leaves
+/// out both with the next resume.
+pub(in super::super) const OPENING_ANSWER: &str = "Got it. Thanks for the context!";
+
+/// A message as it was said.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub id: Option<Box<str>>,
+    /// The type in the record.
+    pub kind: Box<str>,
+    pub timestamp: Option<Timestamp>,
+    /// Whether it has content besides the results of tools.
+    pub is_said: bool,
+    /// That content.
+    pub message: Option<Message>,
+    /// The results of tools, each with the hash of the id of its call.
+    pub results: Vec<(u64, ToolResult)>,
+    /// Hashes of the ids of the calls.
+    pub calls: Vec<u64>,
+    /// A hash of the content, the same in every form in which the agent writes a message.
+    pub print: u64,
+    /// A hash of the content as it is written.
+    pub exact: u64,
+    pub usage: Option<Usage>,
+    pub model: Option<Box<str>>,
+    /// The folder, if the agent's own text names it.
+    pub folder: Option<Box<str>>,
+    pub problem: Option<ProblemKind>,
+}
+
+/// Reads messages, and what they need of earlier ones.
+#[derive(Debug)]
+pub(super) struct MessageReader {
+    speakers: Speakers,
+    parts: PartReader,
+    /// Number of calls so far that had no id.
+    unnamed: usize,
+}
+
+impl MessageReader {
+    pub(super) fn new() -> Self {
+        Self {
+            speakers: Speakers::new(NativeFormat::Gemini),
+            parts: PartReader::default(),
+            unnamed: 0,
+        }
+    }
+
+    /// Reads a message; its fields are taken out of the object.
+    pub(super) fn read(&mut self, object: &mut Object<'_>) -> Said {
+        let mut said = Said::default();
+        let text = |raw: &RawValue| Box::<str>::from(json::words(raw));
+        said.id = object.take_some("id").filter(|raw| Kind::from(*raw) == Kind::String).map(text);
+        said.timestamp = take_time(object, "timestamp");
+        let role = object.take_some("role");
+        said.kind = object.take_some("type").or(role).map(text).unwrap_or_default();
+        let parts = object.take_some("parts");
+        let content = object.take_some("content").or(parts);
+        let (thoughts, calls) = (object.take_some("thoughts"), object.take_some("toolCalls"));
+        said.exact = hash(&[content, thoughts, calls].map(|raw| raw.map(RawValue::get)));
+        match &*said.kind {
+            "user" => self.user(content, &mut said),
+            "gemini" | "model" => {
+                self.parts.close_calls();
+                said.model = object.take_some("model").map(text);
+                said.usage = object.take_some("tokens").and_then(usage);
+                self.assistant([content, thoughts, calls], &mut said);
+            }
+            // Notices on the screen.
+            "info" | "error" | "warning" => {}
+            "" => said.problem = Some(ProblemKind::Field { field: "type" }),
+            other => said.problem = Some(ProblemKind::UnknownType { name: other.into() }),
+        }
+        said
+    }
+
+    fn user(&mut self, content: Option<&RawValue>, said: &mut Said) {
+        let mut parts = self.parts(content, said);
+        let is_fronted = parts.first().and_then(Part::as_text) == Some(FRONT);
+        if is_fronted {
+            parts.remove(0);
+        }
+        parts.retain(|part| {
+            let Some(text) = part.as_text() else { return true };
+            let is_injected =
+                !is_fronted && INJECTED.iter().any(|start| text.trim_start().starts_with(start));
+            if is_injected {
+                said.folder = said.folder.take().or_else(|| folder(text));
+            }
+            !is_injected
+        });
+        said.results = read_results(&mut parts, None).into_iter().map(keyed).collect();
+        self.finish(Role::User, parts, said);
+    }
+
+    fn assistant(&mut self, [content, thoughts, calls]: [Option<&RawValue>; 3], said: &mut Said) {
+        let mut parts = match (content, calls) {
+            (None, Some(_)) => Parts::new(),
+            _ => self.parts(content, said),
+        };
+        said.results = read_results(&mut parts, None).into_iter().map(keyed).collect();
+        let is_own =
+            |part: &Part| matches!(part.kind, PartKind::Thinking(_) | PartKind::ToolCall(_));
+        // After a resume the content holds the thoughts and calls, as the model gave them.
+        let is_whole = parts.iter().any(is_own);
+        if let Some(thoughts) = thoughts.filter(|_| !is_whole) {
+            let thoughts = json::elements(thoughts).unwrap_or_default();
+            parts.insert_many(0, thoughts.into_iter().filter_map(thought));
+        }
+        for raw in calls.map(|raw| json::elements(raw).unwrap_or_default()).unwrap_or_default() {
+            let Ok(call) = Object::try_from(raw) else {
+                said.problem = Some(ProblemKind::Field { field: "toolCalls" });
+                continue;
+            };
+            self.call(call, &mut parts, said);
+        }
+        let calls = parts.iter().filter_map(|part| match &part.kind {
+            PartKind::ToolCall(call) => Some(hash(&call.tool_call_id)),
+            _ => None,
+        });
+        said.calls = calls.collect();
+        if matches!(parts.as_slice(), [part] if part.as_text() == Some(OPENING_ANSWER)) {
+            parts.clear();
+        }
+        self.finish(Role::Assistant, parts, said);
+    }
+
+    /// Reads a call with its result.
+    fn call(&mut self, mut call: Object<'_>, parts: &mut Parts, said: &mut Said) {
+        let name = call.take_some("name").map(json::words).unwrap_or_default();
+        let id = call.take_some("id").map(json::words).filter(|id| !id.is_empty());
+        let id: Box<str> = match id {
+            Some(id) => id.into(),
+            None => {
+                self.unnamed += 1;
+                format!("unnamed-{}", self.unnamed).into()
+            }
+        };
+        let is_id = |part: &Part| match &part.kind {
+            PartKind::ToolCall(call) => call.tool_call_id == id,
+            _ => false,
+        };
+        if !parts.iter().any(is_id) {
+            parts.push(Part::new(fields::call(&id, &name, call.take("args"))));
+        }
+        let mut read = |raw: &RawValue| self.part(raw, said);
+        let result = Calls::result(&id, &mut call, &mut read);
+        said.results.extend(result.map(keyed));
+    }
+
+    fn finish(&mut self, role: Role, mut parts: Parts, said: &mut Said) {
+        parts.retain(|part| part.as_text().is_none_or(|text| !text.is_empty()));
+        let mut hasher = DefaultHasher::new();
+        (role == Role::User).hash(&mut hasher);
+        for part in &parts {
+            match &part.kind {
+                PartKind::Text(text) => {
+                    text.split_ascii_whitespace().for_each(|word| hasher.write(word.as_bytes()));
+                }
+                PartKind::Image(image) => format!("{image:?}").hash(&mut hasher),
+                PartKind::Other(other) => {
+                    other.payload.as_ref().map(Json::as_str).hash(&mut hasher)
+                }
+                _ => {}
+            }
+        }
+        said.calls.hash(&mut hasher);
+        said.print = hasher.finish();
+        if !parts.is_empty() {
+            said.is_said = true;
+            said.message = Some(self.speakers.message(role, parts));
+        }
+    }
+
+    /// Reads content: a text, a part, or a list of both.
+    fn parts(&mut self, content: Option<&RawValue>, said: &mut Said) -> Parts {
+        let Some(content) = content else {
+            said.problem = Some(ProblemKind::Field { field: "content" });
+            return Parts::new();
+        };
+        match Kind::from(content) {
+            Kind::Array => {
+                let parts = json::elements(content).unwrap_or_default();
+                parts.into_iter().map(|raw| self.part(raw, said)).collect()
+            }
+            _ => Parts::from([self.part(content, said)]),
+        }
+    }
+
+    fn part(&mut self, raw: &RawValue, said: &mut Said) -> Part {
+        if Kind::from(raw) == Kind::String {
+            return Part::text(json::words(raw));
+        }
+        self.parts.part(raw).unwrap_or_else(|_| {
+            // Lone surrogates are the usual reason.
+            let whole = Json::from(raw);
+            self.parts.part(mended(&whole).raw()).unwrap_or_else(|_| {
+                said.problem = Some(ProblemKind::Field { field: "content" });
+                own_part(Dialect::Gemini, "part", whole)
+            })
+        })
+    }
+}
+
+/// Returns the text of a thought as the agent repeats it to the model.
+fn thought(raw: &RawValue) -> Option<Part> {
+    let mut thought = Object::try_from(raw).ok()?;
+    let mut field = |name: &str| thought.take_some(name).map(json::words).unwrap_or_default();
+    let (subject, description) = (field("subject"), field("description"));
+    let text = match (subject.is_empty(), description.is_empty()) {
+        (true, true) => return None,
+        (true, false) => description.into_owned(),
+        (false, _) => format!("**{subject}** {description}"),
+    };
+    Some(Part::new(PartKind::Thinking(text)))
+}
+
+fn usage(raw: &RawValue) -> Option<Usage> {
+    let mut tokens = Object::try_from(raw).ok()?;
+    let mut count = |name| tokens.take_some(name).and_then(|raw| json::whole_number(raw).ok());
+    let (input, tool) = (count("input")?, count("tool").unwrap_or_default());
+    let (output, thoughts) = (count("output").unwrap_or_default(), count("thoughts"));
+    let cached = count("cached");
+    let input = input.saturating_add(tool);
+    let output = output.saturating_add(thoughts.unwrap_or_default());
+    // A request that failed used nothing.
+    (input > 0 || output > 0).then(|| Usage {
+        member: NativeFormat::Gemini.as_str().into(),
+        model: None,
+        input_tokens: input,
+        cached_tokens: cached,
+        output_tokens: output,
+        cost_usd: None,
+        unknown: tertulia_session::Fields::NONE,
+    })
+}
+
+/// Returns the folder that the agent's own text names.
+fn folder(text: &str) -> Option<Box<str>> {
+    let after = |mark: &str| text.split_once(mark).map(|(_, after)| after);
+    let listed = || after("**Workspace Directories:**")?.trim_start().strip_prefix("- ");
+    let named = listed().or_else(|| after("I'm currently working in the directory: "))?;
+    let folder = named.lines().next()?.trim();
+    (!folder.is_empty()).then(|| folder.into())
+}
+
+fn keyed(result: ToolResult) -> (u64, ToolResult) {
+    (hash(&result.tool_call_id), result)
+}
+
+/// Returns a result as a message of its own.
+pub(super) fn result_kind(result: ToolResult) -> EntryKind {
+    let part = Part::new(PartKind::ToolResult(Box::new(result)));
+    EntryKind::Message(Message::with_role(Role::Tool, Parts::from([part])))
+}

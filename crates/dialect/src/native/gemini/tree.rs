@@ -1,0 +1,361 @@
+//! The conversation of a Gemini session as a tree of messages: the log is folded into a list, and
+//! whatever the agent does to that list becomes a step in the tree. A replaced list is followed
+//! from the root as long as its messages are known, so nothing is read twice.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use tertulia_session::{
+    CompactionSummary, EntryId, EntryKind, Fields, ModelChange, NativeRecord, Role,
+};
+
+use super::super::NativeFormat;
+use super::super::item::{Item, Parent};
+use super::super::reader::hash;
+use super::message::{Said, result_kind};
+
+/// What the model says to its own summary.
+const SUMMARY_ANSWER: &str = "Got it. Thanks for the additional context!";
+
+const ROOT: u32 = 0;
+
+/// The conversation so far. Its memory grows by some 150 bytes for every message.
+#[derive(Debug)]
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+    /// The node that says this after that node.
+    children: HashMap<(u32, u64), u32>,
+    /// What became of the message with this id; the key is a hash of the id.
+    marks: HashMap<u64, Mark>,
+    /// Hashes of the ids of the calls that have a result.
+    answered: HashSet<u64>,
+    /// The node that the next message follows.
+    tip: u32,
+    /// The node of the last entry of the current branch.
+    leaf: u32,
+    /// Whether it is a conversation beside the main one.
+    pub is_side: bool,
+    model: Option<Box<str>>,
+}
+
+/// A message of the model or the user.
+#[derive(Debug)]
+struct Node {
+    parent: u32,
+    print: u64,
+    /// Its own entry.
+    first: EntryId,
+    /// What follows it names this as its parent.
+    tail: Arc<str>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    /// The node before the message.
+    before: u32,
+    /// The node of the message; the one before it if it has no content.
+    node: u32,
+    exact: u64,
+    /// Number of records with this id.
+    versions: u32,
+    has_usage: bool,
+}
+
+impl Tree {
+    pub(super) fn new(is_side: bool) -> Self {
+        let root = Node { parent: ROOT, print: 0, first: EntryId::from(""), tail: Arc::from("") };
+        Self {
+            nodes: vec![root],
+            children: HashMap::new(),
+            marks: HashMap::new(),
+            answered: HashSet::new(),
+            tip: ROOT,
+            leaf: ROOT,
+            is_side,
+            model: None,
+        }
+    }
+
+    /// Adds the message of one record. `id` is the id of its entry without the version.
+    pub(super) fn say(&mut self, id: &str, mut said: Said) -> Item {
+        let key = hash(id);
+        let known = self.marks.get(&key).copied();
+        let is_again = known.is_some();
+        let mut mark = known.unwrap_or_default();
+        mark.versions += 1;
+        let id = versioned(id, mark.versions);
+        let is_same = is_again && mark.exact == said.exact;
+        let kinds = if is_same { Vec::new() } else { self.kinds(&mut said) };
+        if kinds.is_empty() {
+            if !is_again {
+                (mark.before, mark.node) = (self.tip, self.tip);
+            }
+            mark.exact = said.exact;
+            let mut item = aside(&said.kind);
+            item.more.extend(is_same.then(|| usage(&mut said, &mut mark)).flatten());
+            (item.id, item.timestamp) = (Some(id), said.timestamp);
+            self.marks.insert(key, mark);
+            return item;
+        }
+        let is_current = !is_again || self.tip == mark.node || self.tip == mark.before;
+        let before = if is_again { mark.before } else { self.tip };
+        let mut kinds = kinds.into_iter();
+        let mut item = Item::new(kinds.next().unwrap_or_else(|| record(&said.kind)));
+        item.parent = self.follow(before);
+        item.more = kinds.collect();
+        let place = Place { record: &id, first: 0, last: None, is_current };
+        let node = self.place(before, &said, place);
+        item.more.extend(usage(&mut said, &mut mark));
+        item.is_side = self.is_side || !is_current;
+        if is_current {
+            (self.tip, self.leaf) = (node, node);
+        }
+        (mark.before, mark.node, mark.exact) = (before, node, said.exact);
+        self.marks.insert(key, mark);
+        (item.id, item.timestamp) = (Some(id), said.timestamp);
+        item
+    }
+
+    /// Replaces the list of messages. `id` is the id of the entry.
+    pub(super) fn replace(&mut self, id: &str, list: Vec<Said>) -> Item {
+        let (mut at, mut known) = (ROOT, 0);
+        let mut marks = Vec::with_capacity(list.len());
+        for (index, said) in list.iter().enumerate() {
+            let before = at;
+            if said.is_said {
+                let Some(next) = self.children.get(&(at, said.print)) else { break };
+                (at, known) = (*next, index + 1);
+            }
+            marks.push((said.id.as_deref().map(hash), before, at));
+        }
+        marks.truncate(known);
+        for (key, before, node) in marks {
+            if let Some(key) = key {
+                let mark = self.marks.entry(key).or_default();
+                (mark.before, mark.node) = (before, node);
+            }
+        }
+        let mut rest: Vec<Said> = list.into_iter().skip(known).collect();
+        if at == ROOT && is_summary(&rest) {
+            return self.compact(id, rest);
+        }
+        let kinds = self.add(id, at, &mut rest);
+        let is_empty = at == ROOT && self.tip == ROOT && kinds.is_empty();
+        if kinds.is_empty() && (self.tip == self.leaf || is_empty) {
+            return aside("$set");
+        }
+        let mut item = Item::new(record("$set"));
+        (item.parent, item.more) = (self.follow(at), kinds);
+        item.is_side = self.is_side;
+        self.leaf = self.tip;
+        item
+    }
+
+    /// Goes back to before the message with this id; to the beginning if it is not known.
+    pub(super) fn rewind(&mut self, id: &str) -> Item {
+        self.tip = self.marks.get(&hash(id)).map_or(ROOT, |mark| mark.before);
+        let mut item = Item::new(record("$rewindTo"));
+        item.parent = self.follow(self.tip);
+        item.is_side = self.is_side;
+        self.leaf = self.tip;
+        item
+    }
+
+    /// Puts a summary in the place of everything before the messages that the list keeps.
+    fn compact(&mut self, id: &str, list: Vec<Said>) -> Item {
+        let parent = self.follow(self.leaf);
+        let mut list = list.into_iter().filter(|said| said.is_said);
+        let (Some(summary), Some(answer)) = (list.next(), list.next()) else {
+            return aside("$set");
+        };
+        let mut kept: Vec<Said> = list.collect();
+        // The kept messages are usually the last ones.
+        let mut at = self.leaf;
+        let mut first_kept = EntryId::from(id);
+        let mut is_known = true;
+        for said in kept.iter().rev() {
+            let Some(node) = self.nodes.get(at as usize).filter(|_| at != ROOT) else {
+                is_known = false;
+                break;
+            };
+            is_known &= node.print == said.print;
+            first_kept = node.first.clone();
+            at = node.parent;
+        }
+        let text = summary.message.as_ref().map(|message| message.text().into_owned());
+        let mut before = ROOT;
+        let place = Place { record: id, first: 0, last: None, is_current: true };
+        before = self.place(before, &summary, place);
+        before = self.place(before, &answer, place);
+        let mut more = Vec::new();
+        if is_known {
+            for said in &kept {
+                before = self.place(before, said, place);
+            }
+            (self.tip, self.leaf) = (before, before);
+        } else {
+            first_kept = EntryId::from(id);
+            more = self.add(id, before, &mut kept);
+            self.leaf = self.tip;
+        }
+        let summary = CompactionSummary {
+            summary: text.unwrap_or_default().into(),
+            first_kept_entry_id: first_kept,
+            covered_from_id: None,
+            covered_to_id: None,
+            covered_count: None,
+            covered_hash: None,
+            tokens_before: None,
+            tokens_after: None,
+            strategy: Some("native".into()),
+            author: Some(NativeFormat::Gemini.as_str().into()),
+            kept_ids: None,
+            refused: None,
+            scale_permille: None,
+            reason: None,
+            older_count: None,
+            member: None,
+            unknown: Fields::NONE,
+        };
+        let mut item = Item::new(EntryKind::CompactionSummary(Box::new(summary)));
+        (item.parent, item.more) = (parent, more);
+        item.is_side = self.is_side;
+        item
+    }
+
+    /// Adds messages of a list after a node, and returns their entries, which stand beside the
+    /// first one of the record `id`.
+    fn add(&mut self, id: &str, after: u32, list: &mut [Said]) -> Vec<EntryKind> {
+        let (mut kinds, mut count) = (Vec::new(), 0);
+        self.tip = after;
+        for said in list {
+            let before = self.tip;
+            let new = self.kinds(said);
+            let first = count + 1;
+            count += u32::try_from(new.len()).unwrap_or(u32::MAX);
+            if !new.is_empty() {
+                let place = Place { record: id, first, last: Some(count), is_current: true };
+                self.tip = self.place(before, said, place);
+            }
+            kinds.extend(new);
+            if let Some(id) = said.id.as_deref() {
+                let mark = self.marks.entry(hash(id)).or_default();
+                (mark.before, mark.node) = (before, self.tip);
+                if let Some(usage) = usage(said, mark) {
+                    count += 1;
+                    kinds.push(usage);
+                }
+            }
+        }
+        kinds
+    }
+
+    /// Returns the entries of a message: itself, and the results that are not known yet.
+    fn kinds(&mut self, said: &mut Said) -> Vec<EntryKind> {
+        for call in &said.calls {
+            self.answered.remove(call);
+        }
+        let results = std::mem::take(&mut said.results).into_iter();
+        let results = results.filter(|(call, _)| self.answered.insert(*call));
+        let results = results.map(|(_, result)| result_kind(result));
+        let message = said.message.take();
+        let is_user = message.as_ref().is_some_and(|message| message.role == Some(Role::User));
+        let message = message.map(EntryKind::Message);
+        let mut kinds: Vec<EntryKind> = match is_user {
+            true => results.chain(message).collect(),
+            false => message.into_iter().chain(results).collect(),
+        };
+        if let Some(model) = said.model.as_ref().filter(|_| !kinds.is_empty() && !is_user) {
+            let before = self.model.replace(model.clone());
+            if before.is_some_and(|before| before != *model) {
+                let change = ModelChange { model: model.clone(), unknown: Fields::NONE };
+                kinds.push(EntryKind::ModelChange(change));
+            }
+        }
+        kinds
+    }
+
+    /// Adds the node of a message, or only moves the end of the node before it if the message has
+    /// no content of its own, as results have none. Returns the node that the next one follows.
+    fn place(&mut self, before: u32, said: &Said, place: Place<'_>) -> u32 {
+        let tail: Arc<str> = match place.last {
+            None => place.record.into(),
+            Some(last) => format!("{}#{last}", place.record).into(),
+        };
+        if !said.is_said && before != ROOT {
+            if let Some(node) = self.nodes.get_mut(before as usize) {
+                node.tail = tail;
+            }
+            return before;
+        }
+        let first = match place.first {
+            0 => EntryId::from(place.record),
+            first => EntryId::from(format!("{}#{first}", place.record)),
+        };
+        let node = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        self.nodes.push(Node { parent: before, print: said.print, first, tail });
+        let child = self.children.entry((before, said.print)).or_insert(node);
+        if place.is_current {
+            *child = node;
+        }
+        node
+    }
+
+    /// Returns the parent for an entry after this node.
+    fn follow(&self, node: u32) -> Parent {
+        match self.nodes.get(node as usize) {
+            Some(node) if !node.tail.is_empty() => Parent::Id((*node.tail).into()),
+            _ => Parent::Root,
+        }
+    }
+}
+
+/// Where the entries of a message are: beside the first entry of a record.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    record: &'a str,
+    /// 0 is the first entry of the record.
+    first: u32,
+    /// `None` for the last one of the record.
+    last: Option<u32>,
+    /// Whether it belongs to the current branch.
+    is_current: bool,
+}
+
+/// Returns the usage, once for every message.
+fn usage(said: &mut Said, mark: &mut Mark) -> Option<EntryKind> {
+    let mut usage = said.usage.take().filter(|_| !mark.has_usage)?;
+    mark.has_usage = true;
+    usage.model = said.model.take();
+    Some(EntryKind::Usage(usage))
+}
+
+/// Whether a list begins with a summary and the model's words to it.
+fn is_summary(list: &[Said]) -> bool {
+    let mut messages = list.iter().filter_map(|said| said.message.as_ref());
+    let (Some(summary), Some(answer)) = (messages.next(), messages.next()) else { return false };
+    summary.role == Some(Role::User)
+        && answer.role == Some(Role::Assistant)
+        && answer.text().trim() == SUMMARY_ANSWER
+}
+
+fn versioned(id: &str, version: u32) -> Box<str> {
+    match version {
+        1 => id.into(),
+        version => format!("{id}~{version}").into(),
+    }
+}
+
+/// Returns an entry for a record that is no message, within the conversation.
+fn record(kind: &str) -> EntryKind {
+    EntryKind::NativeRecord(NativeRecord {
+        agent: NativeFormat::Gemini.as_str().into(),
+        record_type: (!kind.is_empty()).then(|| kind.into()),
+        unknown: Fields::NONE,
+    })
+}
+
+/// Returns an item for a record beside the conversation.
+pub(super) fn aside(kind: &str) -> Item {
+    Item::aside(NativeFormat::Gemini, (!kind.is_empty()).then_some(kind))
+}

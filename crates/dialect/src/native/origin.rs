@@ -1,0 +1,115 @@
+//! Where an imported entry comes from: the exact text of its record, kept in the `meta` of the first
+//! entry that the record became.
+
+use std::fmt::Write as _;
+
+use tertulia_session::Entry;
+use tertulia_session::json::{self, Json, Object};
+
+use super::{NativeFormat, Record};
+
+const NATIVE: &str = "native";
+
+/// The record that an entry was read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NativeOrigin {
+    pub format: NativeFormat,
+    /// As in [`Record::file`].
+    pub file: Box<str>,
+    pub line: u64,
+    pub bytes: Vec<u8>,
+    pub end: Box<str>,
+}
+
+impl NativeOrigin {
+    /// Creates the origin of this record.
+    pub(crate) fn new(format: NativeFormat, record: Record<'_>) -> Self {
+        Self {
+            format,
+            file: record.file.into(),
+            line: record.line,
+            bytes: record.bytes.to_vec(),
+            end: record.end.into(),
+        }
+    }
+
+    /// Reads the origin of an entry; `None` if it was not the first entry of an imported record.
+    pub fn of(entry: &Entry) -> Option<Self> {
+        let mut meta = Object::try_from(entry.meta.as_ref()?.raw()).ok()?;
+        let mut native = Object::try_from(meta.take(NATIVE)?).ok()?;
+        let bytes = match native.take_text("record").ok()? {
+            Some(text) => text.into_bytes(),
+            None => from_hex(&native.take_text("recordHex").ok()??)?,
+        };
+        Some(Self {
+            format: native.take_text("agent").ok()??.parse().ok()?,
+            file: native.take_text("file").ok()?.unwrap_or_default().into(),
+            line: json::whole_number(native.take("line")?).ok()?,
+            bytes,
+            end: native.take_text("end").ok()?.map_or("\n".into(), Into::into),
+        })
+    }
+
+    /// Returns it as the `meta` of an entry.
+    pub(crate) fn to_meta(&self) -> Option<Json> {
+        let mut text = format!(r#"{{"{NATIVE}":{{"agent":"{}""#, self.format.as_str());
+        let mut field = |name: &str, value: &str| {
+            // Writing into a string cannot fail.
+            let _ = write!(text, r#","{name}":{}"#, Json::text(value).as_str());
+        };
+        if !self.file.is_empty() {
+            field("file", &self.file);
+        }
+        match std::str::from_utf8(&self.bytes) {
+            Ok(record) => field("record", record),
+            Err(_) => field("recordHex", &to_hex(&self.bytes)),
+        }
+        if *self.end != *"\n" {
+            field("end", &self.end);
+        }
+        let _ = write!(text, r#","line":{}}}}}"#, self.line);
+        Json::parse(&text).ok()
+    }
+}
+
+/// Returns the bytes of one file of a native session as they were imported, from the entries of its
+/// log; `None` if a record of it was redacted or is missing.
+pub fn original_bytes<'e>(
+    entries: impl IntoIterator<Item = &'e Entry>,
+    file: &str,
+) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let (mut line_break, mut next_line): (Box<str>, u64) = ("\n".into(), 1);
+    for entry in entries {
+        if entry.is_purged() {
+            return None;
+        }
+        if let Some(origin) = NativeOrigin::of(entry).filter(|origin| &*origin.file == file) {
+            // The line before was imported when its line break was not written yet.
+            if origin.line > next_line && !bytes.is_empty() {
+                bytes.extend_from_slice(line_break.as_bytes());
+            }
+            bytes.extend_from_slice(&origin.bytes);
+            bytes.extend_from_slice(origin.end.as_bytes());
+            let lines = memchr::memchr_iter(b'\n', &origin.bytes).count() as u64;
+            next_line = origin.line + lines + u64::from(!origin.end.is_empty());
+            if !origin.end.is_empty() {
+                line_break = origin.end;
+            }
+        }
+    }
+    Some(bytes)
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+    pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect()
+}

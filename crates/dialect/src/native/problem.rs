@@ -1,0 +1,45 @@
+//! What could not be read. Reading goes on after each of these, and the record is kept as it is.
+
+use std::fmt;
+
+use tertulia_session::json::SyntaxError;
+
+/// A record that could not be read as what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadProblem {
+    /// As in [`super::Record::file`].
+    pub file: Box<str>,
+    pub line: u64,
+    pub kind: ProblemKind,
+}
+
+/// Why a record could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    #[error("not UTF-8; kept as it is")]
+    NotUtf8,
+    #[error("not JSON at column {}: {}; kept as it is", .0.column, .0.reason)]
+    Syntax(SyntaxError),
+    #[error("the file ends in the middle of a record; it is read again when the file has grown")]
+    Truncated,
+    #[error("{field} is missing or of another kind than expected; kept as it is")]
+    Field { field: &'static str },
+    #[error("a record of the unknown type {name:?}; kept as it is")]
+    UnknownType { name: Box<str> },
+    #[error(
+        "follows {parent:?}, which does not come before it; it follows the record before it instead"
+    )]
+    ParentMissing { parent: Box<str> },
+    #[error("has the id {id:?} of an earlier record; it gets one of its own")]
+    IdRepeated { id: Box<str> },
+}
+
+impl fmt::Display for ReadProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.file.is_empty() {
+            write!(f, "{}: ", self.file)?;
+        }
+        write!(f, "line {}: {}", self.line, self.kind)
+    }
+}

@@ -1,0 +1,397 @@
+//! Turns the records of a native session into entries: ids, parents and the text of the record are
+//! the same for all formats; each format's own file says what one record means.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem;
+
+use tertulia_session::json::{self, RawValue};
+use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Timestamp};
+
+use super::item::{Item, Parent};
+use super::split::pieces;
+use super::{
+    NativeFormat, NativeOrigin, ProblemKind, ReadProblem, Record, aider, claude, cline, codex,
+    copilot, gemini, goose, opencode, pi,
+};
+
+/// The longest id of a record that becomes the id of an entry.
+const ID_BYTES_MAX: usize = 256;
+
+/// Reads the records of one native session, one at a time, in the order of the files. Its memory
+/// grows by some 32 bytes for every record.
+///
+/// ```
+/// use tertulia_dialect::native::{NativeFormat, NativeReader, Record};
+///
+/// let line = br#"{"type":"user","uuid":"u-1","parentUuid":null,"sessionId":"s-1",
+///     "message":{"role":"user","content":"Shall we start?"}}"#;
+/// let mut reader = NativeReader::new(NativeFormat::Claude);
+/// let mut entries = Vec::new();
+/// reader.read(Record { file: "", line: 1, bytes: line, end: "\n" }, &mut entries);
+/// assert_eq!(entries[0].id.as_str(), "u-1");
+/// assert_eq!(reader.finish().native_id.as_deref(), Some("s-1"));
+/// ```
+#[derive(Debug)]
+pub struct NativeReader {
+    format: FormatReader,
+    session: ReadSession,
+    /// The last entry of the conversation in every file.
+    last: HashMap<Box<str>, EntryId>,
+    /// Hashes of the ids that were used, with the number of entries beside the first one.
+    used: HashMap<u64, u32>,
+}
+
+/// What is known of a session after its records were read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadSession {
+    pub format: NativeFormat,
+    /// The id of the session in the agent's format.
+    pub native_id: Option<Box<str>>,
+    pub title: Option<Box<str>>,
+    /// The folder in which the agent worked.
+    pub folder: Option<Box<str>>,
+    /// The model that answered last.
+    pub model: Option<Box<str>>,
+    /// The version of the agent that wrote the session.
+    pub agent_version: Option<Box<str>>,
+    /// The session that this one was forked from or belongs to.
+    pub parent_native_id: Option<Box<str>>,
+    /// The time of the first record with one.
+    pub started: Option<Timestamp>,
+    /// The time of the last record with one.
+    pub updated: Option<Timestamp>,
+    pub records: u64,
+    pub messages: u64,
+    /// The last entry of the current branch.
+    pub leaf: Option<EntryId>,
+    /// The agent's id of the record that this entry was read from.
+    pub leaf_record: Option<Box<str>>,
+    /// In the order in which they were found.
+    pub problems: Vec<ReadProblem>,
+}
+
+/// The readers of the formats, with what they remember from record to record.
+#[derive(Debug)]
+enum FormatReader {
+    Claude(claude::Reader),
+    Codex(codex::Reader),
+    Gemini(Box<gemini::Reader>),
+    Opencode(opencode::Reader),
+    Copilot(copilot::Reader),
+    Pi(pi::Reader),
+    Goose(goose::Reader),
+    Cline(cline::Reader),
+    Aider(aider::Reader),
+}
+
+impl FormatReader {
+    fn new(format: NativeFormat) -> Self {
+        match format {
+            NativeFormat::Claude => Self::Claude(claude::Reader::new()),
+            NativeFormat::Codex => Self::Codex(codex::Reader::new()),
+            NativeFormat::Gemini => Self::Gemini(Box::new(gemini::Reader::new())),
+            NativeFormat::Opencode => Self::Opencode(opencode::Reader::new()),
+            NativeFormat::Copilot => Self::Copilot(copilot::Reader::new()),
+            NativeFormat::Pi => Self::Pi(pi::Reader::new()),
+            NativeFormat::Goose => Self::Goose(goose::Reader::new()),
+            NativeFormat::Cline => Self::Cline(cline::Reader::new()),
+            NativeFormat::Aider => Self::Aider(aider::Reader::new()),
+        }
+    }
+
+    /// Reads a record. Its first entry has the id `place` if the record has none of its own.
+    fn read_json(&mut self, raw: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
+        match self {
+            Self::Claude(reader) => reader.read(raw, facts),
+            Self::Codex(reader) => reader.read(raw, place, facts),
+            Self::Gemini(reader) => reader.read(raw, place, facts),
+            Self::Opencode(reader) => reader.read(raw, facts),
+            Self::Copilot(reader) => reader.read(raw, facts),
+            Self::Pi(reader) => reader.read(raw, place, facts),
+            Self::Goose(reader) => reader.read(raw, facts),
+            Self::Cline(reader) => reader.read(raw, facts),
+            // Not JSON; see `read_text`.
+            Self::Aider(_) => Item::aside(NativeFormat::Aider, None),
+        }
+    }
+
+    /// Reads a record of a format that is not JSON.
+    fn read_text(&mut self, text: &str, facts: &mut ReadSession) -> Option<Item> {
+        match self {
+            Self::Aider(reader) => Some(reader.read(text, facts)),
+            _ => None,
+        }
+    }
+}
+
+impl NativeReader {
+    /// Creates a reader of one session.
+    pub fn new(format: NativeFormat) -> Self {
+        let session = ReadSession {
+            format,
+            native_id: None,
+            title: None,
+            folder: None,
+            model: None,
+            agent_version: None,
+            parent_native_id: None,
+            started: None,
+            updated: None,
+            records: 0,
+            messages: 0,
+            leaf: None,
+            leaf_record: None,
+            problems: Vec::new(),
+        };
+        let format = FormatReader::new(format);
+        Self { format, session, last: HashMap::new(), used: HashMap::new() }
+    }
+
+    /// Adds the entries of the next record. A record that ends in the middle at the end of its file
+    /// gives none: the agent is still writing it, or was killed.
+    pub fn read(&mut self, record: Record<'_>, entries: &mut Vec<Entry>) {
+        let Ok(text) = std::str::from_utf8(record.bytes) else {
+            let item = Item::aside(self.session.format, None).with_problem(ProblemKind::NotUtf8);
+            return self.push(record, &line_id(record.line), item, entries);
+        };
+        if let Some(item) = self.format.read_text(text, &mut self.session) {
+            return self.push(record, &line_id(record.line), item, entries);
+        }
+        if text.trim_start_matches('\u{feff}').trim().is_empty() {
+            return self.push(
+                record,
+                &line_id(record.line),
+                Item::aside(self.session.format, None),
+                entries,
+            );
+        }
+        match json::parse(text.trim_start_matches('\u{feff}')) {
+            Ok(raw) => {
+                let place = line_id(record.line);
+                let item = self.format.read_json(raw, &in_file(record, &place), &mut self.session);
+                self.push(record, &place, item, entries);
+            }
+            Err(_) if self.read_several(record, text, entries) => {}
+            Err(_) if record.end.is_empty() => self.problem(record, ProblemKind::Truncated),
+            Err(cause) => {
+                let item = Item::aside(self.session.format, None);
+                let item = item.with_problem(ProblemKind::Syntax(cause));
+                self.push(record, &line_id(record.line), item, entries);
+            }
+        }
+    }
+
+    /// Adds the entries of a file that is one document.
+    pub fn read_document(&mut self, file: &str, bytes: &[u8], entries: &mut Vec<Entry>) {
+        let whole = Record { file, line: 1, bytes, end: "" };
+        let Ok(text) = std::str::from_utf8(bytes) else { return self.read(whole, entries) };
+        let mut line = 1;
+        let pieces = pieces(self.session.format, text, &mut self.session);
+        for (number, piece) in pieces.into_iter().enumerate() {
+            let bytes = bytes.get(piece.range).unwrap_or_default();
+            let record = Record { line, bytes, ..whole };
+            line += memchr::memchr_iter(b'\n', bytes).count() as u64;
+            let value = piece.value.and_then(|value| text.get(value));
+            let place = format!("piece-{}", number + 1);
+            let item = value.map(|value| self.read_value(value, &in_file(record, &place)));
+            let item = item.unwrap_or_else(|| Item::aside(self.session.format, None));
+            self.push(record, &place, item, entries);
+        }
+    }
+
+    /// Returns what is known of the session.
+    pub fn finish(self) -> ReadSession {
+        self.session
+    }
+
+    /// Returns what is known so far.
+    pub fn session(&self) -> &ReadSession {
+        &self.session
+    }
+
+    /// Takes the problems out, so that a long session does not collect them.
+    pub fn take_problems(&mut self) -> Vec<ReadProblem> {
+        self.session.take_problems()
+    }
+
+    /// Reads the record of a piece of a document.
+    fn read_value(&mut self, text: &str, place: &str) -> Item {
+        if let Some(item) = self.format.read_text(text, &mut self.session) {
+            return item;
+        }
+        match json::parse(text) {
+            Ok(raw) => self.format.read_json(raw, place, &mut self.session),
+            Err(cause) => {
+                let item = Item::aside(self.session.format, None);
+                item.with_problem(ProblemKind::Syntax(cause))
+            }
+        }
+    }
+
+    /// Reads a line that holds several values, because a line break was lost. Returns whether it
+    /// does.
+    fn read_several(&mut self, record: Record<'_>, text: &str, entries: &mut Vec<Entry>) -> bool {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+        let mut found = Vec::new();
+        let mut start = 0;
+        while let Some(Ok(raw)) = values.next() {
+            let end = values.byte_offset();
+            found.push((start..end, raw));
+            start = end;
+        }
+        if found.len() < 2 || !text.get(start..).unwrap_or_default().trim().is_empty() {
+            return false;
+        }
+        let last = found.len() - 1;
+        for (at, (range, raw)) in found.into_iter().enumerate() {
+            let (range, end) = if at == last {
+                (range.start..record.bytes.len(), record.end)
+            } else {
+                (range, "")
+            };
+            let bytes = record.bytes.get(range).unwrap_or_default();
+            let id = match at {
+                0 => line_id(record.line),
+                at => format!("{}.{}", line_id(record.line), at + 1),
+            };
+            let item = self.format.read_json(raw, &in_file(record, &id), &mut self.session);
+            self.push(Record { bytes, end, ..record }, &id, item, entries);
+        }
+        true
+    }
+
+    /// Adds the entries of an item. `place` is the id if the record has none of its own.
+    fn push(&mut self, record: Record<'_>, place: &str, mut item: Item, entries: &mut Vec<Entry>) {
+        if let Some(problem) = item.problem.take() {
+            self.problem(record, problem);
+        }
+        self.session.records += 1;
+        let kinds = std::iter::once(&item.kind).chain(&item.more);
+        let messages = kinds.filter(|kind| matches!(kind, EntryKind::Message(_)));
+        self.session.messages += messages.count() as u64;
+        if item.timestamp.is_some() {
+            self.session.started = self.session.started.take().or(item.timestamp.clone());
+            self.session.updated.clone_from(&item.timestamp);
+        }
+        let own = item.id.take().filter(|id| is_usable(id));
+        let parent = self.parent(record, &item.parent);
+        let id = self.id(record, place, own.as_deref());
+        let more = u32::try_from(item.more.len()).unwrap_or(u32::MAX);
+        self.used.insert(hash(id.as_str()), more);
+        let mut last = id.clone();
+        let mut first = NewEntry::new(item.kind);
+        (first.parent_id, first.timestamp) = (parent, item.timestamp.clone());
+        first.meta = NativeOrigin::new(self.session.format, record).to_meta();
+        entries.push(first.with_id(id.clone()));
+        for (kind, number) in item.more.into_iter().zip(1..=more) {
+            let mut entry = NewEntry::new(kind).with_parent(last);
+            entry.timestamp.clone_from(&item.timestamp);
+            last = beside(&id, number);
+            entries.push(entry.with_id(last.clone()));
+        }
+        if item.parent == Parent::Aside || item.is_side {
+            return;
+        }
+        let file = self.conversation(record);
+        if file.is_empty() {
+            self.session.leaf = Some(last.clone());
+            self.session.leaf_record = own;
+        }
+        self.last.insert(file.into(), last);
+    }
+
+    /// Returns the file whose conversation a record continues. opencode's first storage has a file
+    /// for every message, and all are one conversation.
+    fn conversation<'a>(&self, record: Record<'a>) -> &'a str {
+        if self.session.format == NativeFormat::Opencode { "" } else { record.file }
+    }
+
+    /// Returns the id of the first entry of a record.
+    fn id(&mut self, record: Record<'_>, place: &str, own: Option<&str>) -> EntryId {
+        if let Some(own) = own {
+            let id = EntryId::from(own);
+            if !self.used.contains_key(&hash(id.as_str())) {
+                return id;
+            }
+            self.problem(record, ProblemKind::IdRepeated { id: own.into() });
+        }
+        in_file(record, place).into()
+    }
+
+    fn parent(&mut self, record: Record<'_>, parent: &Parent) -> Option<EntryId> {
+        let last = self.last.get(self.conversation(record));
+        match parent {
+            Parent::Root => None,
+            Parent::Previous => last.cloned(),
+            // Beside the main conversation, if the file has none yet.
+            Parent::Aside => last.or_else(|| self.last.get("")).cloned(),
+            Parent::Id(id) => match self.used.get(&hash(id)) {
+                Some(0) => Some(EntryId::from(&**id)),
+                Some(more) => Some(beside(&EntryId::from(&**id), *more)),
+                None if self.is_beside(id) => Some(EntryId::from(&**id)),
+                None => {
+                    let last = last.cloned();
+                    self.problem(record, ProblemKind::ParentMissing { parent: id.clone() });
+                    last
+                }
+            },
+        }
+    }
+
+    /// Whether this is the id of an entry beside the first one of its record.
+    fn is_beside(&self, id: &str) -> bool {
+        let found = id.rsplit_once('#').and_then(|(first, number)| {
+            let number: u32 = number.parse().ok()?;
+            Some((1..=*self.used.get(&hash(first))?).contains(&number))
+        });
+        found.unwrap_or(false)
+    }
+
+    fn problem(&mut self, record: Record<'_>, kind: ProblemKind) {
+        let problem = ReadProblem { file: record.file.into(), line: record.line, kind };
+        self.session.problems.push(problem);
+    }
+}
+
+/// Returns the id of an entry at this place of its file.
+fn in_file(record: Record<'_>, place: &str) -> String {
+    match record.file {
+        "" => place.to_owned(),
+        file => format!("{file}/{place}"),
+    }
+}
+
+/// Returns the id of an entry whose record has none: the number of its line, which does not change
+/// while the file grows.
+fn line_id(line: u64) -> String {
+    format!("line-{line}")
+}
+
+/// Returns the id of an entry beside the first one of its record.
+fn beside(first: &EntryId, number: u32) -> EntryId {
+    format!("{first}#{number}").into()
+}
+
+/// Returns a hash that is the same in every process.
+pub(super) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
+    // The same for every process; collisions would need ids that were made for it.
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Whether the id of a record can be the id of its entry: it can be shown and typed, and is not like
+/// those that are given here.
+pub(super) fn is_usable(id: &str) -> bool {
+    let is_given = ["line-", "piece-"].iter().any(|given| id.starts_with(given));
+    let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && c != '#';
+    !id.is_empty() && id.len() <= ID_BYTES_MAX && !is_given && id.chars().all(is_plain)
+}
+
+impl ReadSession {
+    /// Takes the problems out, so that a long session does not collect them.
+    pub fn take_problems(&mut self) -> Vec<ReadProblem> {
+        mem::take(&mut self.problems)
+    }
+}

@@ -1,0 +1,63 @@
+//! Splits files into records: lines, or the pieces of a document that is read as a whole.
+
+use std::ops::Range;
+
+use super::{NativeFormat, ReadSession, aider, cline, gemini, goose, opencode};
+
+/// How a file is split into records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Every line is a record, so the file can be read line by line.
+    Lines,
+    /// The file is read as a whole, by [`super::NativeReader::read_document`].
+    Document,
+}
+
+/// Returns how a file of this format that begins like this is split.
+pub fn layout(format: NativeFormat, beginning: &[u8]) -> Layout {
+    let text = String::from_utf8_lossy(beginning);
+    let is_document = match format {
+        NativeFormat::Gemini => gemini::is_document(&text),
+        NativeFormat::Opencode => opencode::is_document(&text),
+        NativeFormat::Goose => goose::is_document(&text),
+        NativeFormat::Cline | NativeFormat::Aider => true,
+        NativeFormat::Claude | NativeFormat::Codex | NativeFormat::Copilot | NativeFormat::Pi => {
+            false
+        }
+    };
+    if is_document { Layout::Document } else { Layout::Lines }
+}
+
+/// A piece of a document. All pieces in order are the document, byte for byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub range: Range<usize>,
+    /// Where in the document its record is; `None` if it has none, such as the end of a list.
+    pub value: Option<Range<usize>>,
+}
+
+impl Piece {
+    /// Creates a piece without a record.
+    pub(super) fn glue(range: Range<usize>) -> Self {
+        Self { range, value: None }
+    }
+
+    /// Creates a piece that is a record with what surrounds it.
+    pub(super) fn record(range: Range<usize>, value: Range<usize>) -> Self {
+        Self { range, value: Some(value) }
+    }
+}
+
+/// Splits a document of this format, and takes from it what is known of the session.
+pub(super) fn pieces(format: NativeFormat, text: &str, facts: &mut ReadSession) -> Vec<Piece> {
+    match format {
+        NativeFormat::Gemini => gemini::split(text, facts),
+        NativeFormat::Opencode => opencode::split(text, facts),
+        NativeFormat::Goose => goose::split(text, facts),
+        NativeFormat::Cline => cline::split(text, facts),
+        NativeFormat::Aider => aider::split(text, facts),
+        NativeFormat::Claude | NativeFormat::Codex | NativeFormat::Copilot | NativeFormat::Pi => {
+            vec![Piece::glue(0..text.len())]
+        }
+    }
+}

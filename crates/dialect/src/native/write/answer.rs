@@ -1,0 +1,67 @@
+//! An answer as an agent can take it up: it does not end with thinking, and a call that never got a
+//! result ends it, because some agents send the texts of an answer before its calls.
+
+use std::cmp::Ordering;
+
+use tertulia_session::{Part, PartKind};
+
+use crate::normalize::{Answer, Call, Said};
+
+/// An answer, split.
+#[derive(Debug)]
+pub(super) struct SplitAnswer<'c, 'a> {
+    pub pieces: Vec<AnswerPiece<'c, 'a>>,
+    /// The calls whose results follow the last piece.
+    pub calls: &'c [Call<'a>],
+}
+
+/// What one message says in an answer.
+#[derive(Debug)]
+pub(super) struct AnswerPiece<'c, 'a> {
+    /// Calls before it that have no result: what follows is another answer.
+    pub open: &'c [Call<'a>],
+    pub said: &'c Said<'a>,
+    /// The number of parts up to which thinking counts: something follows it.
+    pub thinks_until: usize,
+}
+
+impl<'c, 'a> SplitAnswer<'c, 'a> {
+    pub(super) fn new(answer: &'c Answer<'a>) -> Self {
+        let (mut begun, mut closed) = (0, 0);
+        let last = answer.said.iter().rposition(|said| words_end(said) > 0);
+        let piece = |(at, said): (usize, &'c Said<'a>)| {
+            let waiting = answer.calls.get(closed..begun).unwrap_or_default();
+            let is_open = has_text(said) && waiting.iter().all(|call| call.result.is_none());
+            let open = if is_open { waiting } else { &[] };
+            closed += open.len();
+            begun += said.parts.iter().filter(|part| is_call(part)).count();
+            let thinks_until = match Some(at).cmp(&last) {
+                Ordering::Less => said.parts.len(),
+                Ordering::Equal => words_end(said),
+                Ordering::Greater => 0,
+            };
+            AnswerPiece { open, said, thinks_until }
+        };
+        let pieces = answer.said.iter().enumerate().map(piece).collect();
+        Self { pieces, calls: answer.calls.get(closed..).unwrap_or_default() }
+    }
+}
+
+/// Returns the number of parts up to the last text or call.
+fn words_end(said: &Said<'_>) -> usize {
+    let is_said =
+        |part: &Part| is_text(part) || is_call(part) || matches!(part.kind, PartKind::FileRef(_));
+    said.parts.iter().rposition(is_said).map_or(0, |at| at + 1)
+}
+
+fn has_text(said: &Said<'_>) -> bool {
+    said.parts.iter().any(is_text)
+}
+
+fn is_text(part: &Part) -> bool {
+    part.as_text().is_some_and(|text| !text.trim().is_empty())
+}
+
+fn is_call(part: &Part) -> bool {
+    matches!(part.kind, PartKind::ToolCall(_))
+}
