@@ -1,0 +1,149 @@
+//! Opens a database of an agent without leaving a trace in its folder. SQLite would create a journal
+//! and shared memory beside a database in use, so such a database is read from a copy.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::{Cause, NativeError};
+
+/// How often a database that changes while it is copied is copied again.
+const TRIES: usize = 5;
+
+/// An open database; the copy is removed with it.
+#[derive(Debug)]
+pub(crate) struct Database {
+    connection: Connection,
+    _copy: Option<Copy>,
+}
+
+/// A folder with the copy of a database.
+#[derive(Debug)]
+struct Copy {
+    folder: PathBuf,
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // What cannot be removed is in the temporary folder of the system.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Database {
+    /// Opens a database for reading. Copies are made in the temporary folder.
+    pub(crate) fn open(path: &Path, temporary: &Path) -> Result<Self, NativeError> {
+        let about = |cause: Cause| NativeError { path: path.to_owned(), cause };
+        for _ in 0..TRIES {
+            let before = state(path).map_err(|error| about(error.into()))?;
+            let opened = match before.journal {
+                None => Self::unchanging(path, None),
+                Some(_) => copy(path, temporary)
+                    .map_err(|error| about(error.into()))
+                    .and_then(|(file, copy)| Self::unchanging(&file, Some(copy))),
+            };
+            // While it was copied, the agent may have moved content from the journal into it.
+            if state(path).map_err(|error| about(error.into()))? == before {
+                return opened.map_err(|error| NativeError { path: path.to_owned(), ..error });
+            }
+        }
+        Err(about(Cause::Busy))
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Opens a database that nobody writes. The journal of a copy is read, and stays in its folder.
+    fn unchanging(path: &Path, copy: Option<Copy>) -> Result<Self, NativeError> {
+        let about = |error: rusqlite::Error| NativeError::new(path, error);
+        let connection = match &copy {
+            Some(_) => Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE),
+            None => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+                Connection::open_with_flags(uri(path), flags)
+            }
+        };
+        let connection = connection.map_err(about)?;
+        // The first query reads the file, so that a file that is no database is reported here.
+        connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+            .map_err(about)?;
+        Ok(Self { connection, _copy: copy })
+    }
+
+    /// Returns the columns of a table; empty if it does not exist.
+    pub(crate) fn columns(&self, table: &str) -> rusqlite::Result<Vec<String>> {
+        let mut found = self.connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
+        let names = found.query_map([table], |row| row.get(0))?;
+        names.collect()
+    }
+}
+
+/// What changes if a database changes.
+#[derive(Debug, PartialEq, Eq)]
+struct FileState {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    /// The length of its journal; `None` if all content is in the database.
+    journal: Option<u64>,
+}
+
+fn state(path: &Path) -> io::Result<FileState> {
+    let file = fs::metadata(path)?;
+    let journal = fs::metadata(beside(path, "-wal")).ok().map(|wal| wal.len());
+    let journal = journal.filter(|bytes| *bytes > 0);
+    // A journal that grows does not matter: SQLite ignores a half of a change at its end.
+    let journal = journal.map(|_| 0);
+    Ok(FileState { modified: file.modified().ok(), bytes: file.len(), journal })
+}
+
+/// Copies a database and its journal.
+fn copy(path: &Path, temporary: &Path) -> io::Result<(PathBuf, Copy)> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let folder = temporary.join(format!("tertulia-native-{}-{number}", std::process::id()));
+    create_private(&folder)?;
+    let copy = Copy { folder };
+    let file = copy.folder.join("copy.db");
+    fs::copy(path, &file)?;
+    match fs::copy(beside(path, "-wal"), beside(&file, "-wal")) {
+        // It was emptied and removed meanwhile; the caller sees that the database changed.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        copied => drop(copied?),
+    }
+    Ok((file, copy))
+}
+
+/// Creates a folder that only this user can read.
+fn create_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Returns the address with which SQLite takes no locks and creates no files.
+fn uri(path: &Path) -> String {
+    let mut text = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                text.push(char::from(*byte));
+            }
+            byte => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text + "?immutable=1"
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(ending);
+    name.into()
+}

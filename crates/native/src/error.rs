@@ -1,0 +1,68 @@
+//! Why a session of an agent cannot be read. Problems with single records are no errors: they are in
+//! the result of the reader.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tertulia_dialect::native::NativeFormat;
+
+/// A file or database that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {cause}", .path.display())]
+pub struct NativeError {
+    pub path: PathBuf,
+    pub cause: Cause,
+}
+
+/// Why it cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Cause {
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error(
+        "no session of an agent that Tertulia knows; if you know the format, name it with --format"
+    )]
+    UnknownFormat,
+    #[error("is not a file; name a file, a folder or the ID of a session")]
+    NotAFile,
+    #[error("no session of an agent was found in this folder")]
+    NoSessions,
+    #[error(
+        "line {line} is longer than {bytes_max} bytes; raise --max-line-bytes to read it anyway"
+    )]
+    LineTooLong { line: u64, bytes_max: u64 },
+    #[error(
+        "has {bytes} bytes, and a file of this format is read as a whole; raise --max-line-bytes above that"
+    )]
+    DocumentTooLong { bytes: u64 },
+    #[error(
+        "became shorter while it was read, after {bytes} bytes; its agent rewrites it, so try again"
+    )]
+    Truncated { bytes: u64 },
+    #[error("changes too fast to be read; try again when its agent is idle")]
+    Busy,
+    #[error(
+        "not a database of {agent} that this version can read: {reason}; update Tertulia, or export \
+         the session with the agent's own command and import that file",
+        agent = .format.agent_name()
+    )]
+    ForeignSchema { format: NativeFormat, reason: String },
+    #[error("a database with tables of no agent that Tertulia knows")]
+    ForeignDatabase,
+    #[error("the database cannot be read: {0}")]
+    Database(#[from] rusqlite::Error),
+    #[error("no session {id} in this database")]
+    NoSuchSession { id: String },
+}
+
+impl NativeError {
+    pub(crate) fn new(path: &Path, cause: impl Into<Cause>) -> Self {
+        Self { path: path.to_owned(), cause: cause.into() }
+    }
+
+    /// Returns whether the file or folder does not exist.
+    pub fn is_missing(&self) -> bool {
+        matches!(&self.cause, Cause::Io(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+}

@@ -1,0 +1,31 @@
+//! The sessions that coding agents keep on this machine: where they are, which there are, and their
+//! records as entries. Reads only; nothing in an agent's folder is created or changed.
+//!
+//! [`Environment`] says where the agents keep their sessions, [`list()`] finds all of them,
+//! [`locate()`] finds those in a file or a folder, and [`SessionReader`] reads one, record by record.
+//! What a record means is in [`tertulia_dialect::native`].
+
+#![expect(clippy::disallowed_methods, reason = "it reads the files of agents")]
+
+mod database;
+mod environment;
+mod error;
+mod found;
+mod in_use;
+mod list;
+mod locate;
+mod peek;
+mod places;
+mod read;
+mod tables;
+mod target;
+
+pub use environment::{Environment, VARIABLES};
+pub use error::{Cause, NativeError};
+pub use found::{FoundSession, Place};
+pub use in_use::{User, find_user};
+pub use list::{Listing, list};
+pub use locate::locate;
+pub use places::is_session_place;
+pub use read::{Edit, SessionReader, prefix_hash};
+pub use target::{Beside, Target, resume_command, target};

@@ -1,0 +1,74 @@
+//! All sessions of all agents on this machine, from the first and last bytes of each file.
+
+use std::path::PathBuf;
+use std::thread;
+
+use tertulia_dialect::native::NativeFormat;
+
+use crate::locate::{in_database, sort};
+use crate::peek::peek;
+use crate::places::{Candidate, candidates};
+use crate::{Environment, FoundSession, NativeError};
+
+/// Fewer files are not worth another thread.
+const FILES_PER_THREAD: usize = 200;
+const THREADS_MAX: usize = 8;
+
+/// The sessions on this machine.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Newest first.
+    pub sessions: Vec<FoundSession>,
+    /// Files and databases that could not be read.
+    pub problems: Vec<NativeError>,
+}
+
+/// Finds the sessions of these agents; a file that cannot be read does not stop it.
+pub fn list(environment: &Environment, formats: &[NativeFormat]) -> Listing {
+    let mut listing = Listing::default();
+    let mut files: Vec<(NativeFormat, PathBuf)> = Vec::new();
+    for format in formats {
+        for candidate in candidates(environment, *format) {
+            match candidate {
+                Candidate::File(path) => files.push((*format, path)),
+                Candidate::Database(path) => {
+                    listing.add(in_database(environment, &path));
+                }
+            }
+        }
+    }
+    let cores = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+    let threads = (files.len() / FILES_PER_THREAD).clamp(1, cores);
+    let share = files.len().div_ceil(threads).max(1);
+    let glance = |part: &[(NativeFormat, PathBuf)]| -> Vec<Result<FoundSession, NativeError>> {
+        part.iter().map(|(format, path)| peek(path, *format)).collect()
+    };
+    thread::scope(|scope| {
+        let parts: Vec<_> =
+            files.chunks(share).map(|part| scope.spawn(move || glance(part))).collect();
+        for part in parts {
+            // A thread that panicked has no result; the others still count.
+            for found in part.join().unwrap_or_default() {
+                listing.add(found.map(|session| vec![session]));
+            }
+        }
+    });
+    sort(&mut listing.sessions);
+    listing
+}
+
+impl Listing {
+    fn add(&mut self, found: Result<Vec<FoundSession>, NativeError>) {
+        match found {
+            Ok(sessions) => self.sessions.extend(sessions.into_iter().filter(is_begun)),
+            // It was removed meanwhile.
+            Err(error) if error.is_missing() => {}
+            Err(error) => self.problems.push(error),
+        }
+    }
+}
+
+/// Whether a session has any content.
+fn is_begun(session: &FoundSession) -> bool {
+    session.size != Some(0)
+}

@@ -1,0 +1,76 @@
+//! Finds the sessions in a file, a database or a folder that somebody names. The content decides
+//! what a file is; its name does not matter.
+
+use std::fs;
+use std::path::Path;
+
+use tertulia_dialect::native::{NativeFormat, detect};
+
+use crate::database::Database;
+use crate::peek::{beginning, peek};
+use crate::places::{collect, is_side_file};
+use crate::tables::{MAGIC, recognize, sessions};
+use crate::{Cause, Environment, FoundSession, NativeError};
+
+/// The largest number of folders below the named one.
+const DEPTH_MAX: usize = 8;
+
+/// Returns the sessions in a file or a folder, newest first. `format` is that of a file, if it is
+/// known.
+pub fn locate(
+    environment: &Environment,
+    path: &Path,
+    format: Option<NativeFormat>,
+) -> Result<Vec<FoundSession>, NativeError> {
+    let status = fs::metadata(path).map_err(|error| NativeError::new(path, error))?;
+    if !status.is_dir() {
+        return in_file(environment, path, format);
+    }
+    let mut files = Vec::new();
+    let may_be = |name: &str| {
+        let endings = [".jsonl", ".json", ".db", ".md"];
+        endings.iter().any(|ending| name.ends_with(ending)) && !is_side_file(name)
+    };
+    collect(path, DEPTH_MAX, &may_be, &mut files);
+    let found = files.iter().map(|file| in_file(environment, file, format));
+    // Other files in the folder are nothing that was asked for.
+    let mut found: Vec<FoundSession> = found.flatten().flatten().collect();
+    if found.is_empty() {
+        return Err(NativeError::new(path, Cause::NoSessions));
+    }
+    sort(&mut found);
+    Ok(found)
+}
+
+/// Sorts sessions: the one that was changed last comes first.
+pub(crate) fn sort(found: &mut [FoundSession]) {
+    found.sort_by(|one, other| {
+        let changed = |session: &FoundSession| session.updated.as_ref().map(|time| time.millis());
+        changed(other).cmp(&changed(one)).then_with(|| one.place.cmp(&other.place))
+    });
+}
+
+fn in_file(
+    environment: &Environment,
+    path: &Path,
+    format: Option<NativeFormat>,
+) -> Result<Vec<FoundSession>, NativeError> {
+    let start = beginning(path)?;
+    if start.starts_with(MAGIC) {
+        return in_database(environment, path);
+    }
+    let format = format.or_else(|| detect(&start));
+    let format = format.ok_or_else(|| NativeError::new(path, Cause::UnknownFormat))?;
+    Ok(vec![peek(path, format)?])
+}
+
+pub(crate) fn in_database(
+    environment: &Environment,
+    path: &Path,
+) -> Result<Vec<FoundSession>, NativeError> {
+    let database = Database::open(path, environment.temporary())?;
+    let format = recognize(path, &database)?;
+    let mut found = sessions(path, &database, format)?;
+    sort(&mut found);
+    Ok(found)
+}

@@ -1,0 +1,286 @@
+//! Reads one session, record by record, in the order of its files: the main one first, then those of
+//! sub-agents. The memory does not grow with the length of a file that has one record in every line.
+
+mod lines;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use tertulia_dialect::native::{Layout, NativeReader, ReadProblem, ReadSession, Record, layout};
+use tertulia_session::Entry;
+
+use crate::database::Database;
+use crate::peek::beginning;
+use crate::places::{collect, is_side_file};
+use crate::tables::Rows;
+use crate::{Cause, Environment, FoundSession, NativeError, Place};
+use lines::LineFile;
+
+/// Changes the bytes of a record before it is read; `None` leaves them as they are.
+pub type Edit<'e> = dyn FnMut(&[u8]) -> Option<Vec<u8>> + 'e;
+
+/// Number of bytes that are read at once.
+const CHUNK: usize = 1 << 20;
+
+/// Reads a session.
+pub struct SessionReader<'e> {
+    reader: NativeReader,
+    source: Source,
+    /// The files of sub-agents that follow, with their names within the session.
+    side_files: VecDeque<(String, PathBuf)>,
+    bytes_max: u64,
+    edit: Option<Box<Edit<'e>>>,
+    hasher: blake3::Hasher,
+    main: Main,
+}
+
+/// What was read of the main file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Main {
+    records: u64,
+    bytes: u64,
+    /// What is known of the session; sub-agents do not change it.
+    session: Option<ReadSession>,
+}
+
+enum Source {
+    Lines { file: String, lines: LineFile },
+    Document(PathBuf),
+    Rows { path: PathBuf, rows: Box<Rows>, line: u64, file: String },
+    End,
+}
+
+impl fmt::Debug for SessionReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionReader").field("main", &self.main).finish_non_exhaustive()
+    }
+}
+
+impl<'e> SessionReader<'e> {
+    /// Opens a session. A line, and a document that is read as a whole, may have this many bytes.
+    pub fn open(
+        environment: &Environment,
+        session: &FoundSession,
+        bytes_max: u64,
+    ) -> Result<Self, NativeError> {
+        let mut side_files = VecDeque::new();
+        let source = match &session.place {
+            Place::Rows { database: path, id } => {
+                let database = Database::open(path, environment.temporary())?;
+                let rows = Rows::new(path, database, session.format, id)?;
+                let rows = Box::new(rows);
+                Source::Rows { path: path.clone(), rows, line: 0, file: String::new() }
+            }
+            Place::File(path) => {
+                side_files = find_side_files(path);
+                match layout(session.format, &beginning(path)?) {
+                    Layout::Lines => Source::Lines {
+                        file: String::new(),
+                        lines: LineFile::open(path, bytes_max)?,
+                    },
+                    Layout::Document => Source::Document(path.clone()),
+                }
+            }
+        };
+        Ok(Self {
+            reader: NativeReader::new(session.format),
+            source,
+            side_files,
+            bytes_max,
+            edit: None,
+            hasher: blake3::Hasher::new(),
+            main: Main::default(),
+        })
+    }
+
+    /// Changes every record before it is read.
+    #[must_use]
+    pub fn with_edit(mut self, edit: impl FnMut(&[u8]) -> Option<Vec<u8>> + 'e) -> Self {
+        self.edit = Some(Box::new(edit));
+        self
+    }
+
+    /// Leaves a last answer that its agent still writes for later, if the agent changes its records until then.
+    pub fn settled_only(&mut self) {
+        if let Source::Rows { rows, .. } = &mut self.source {
+            rows.settled_only();
+        }
+    }
+
+    /// Returns whether the record that was read last is in the main file.
+    pub fn is_in_main_file(&self) -> bool {
+        self.main.session.is_none()
+    }
+
+    /// Returns whether the session has files besides the main one.
+    pub fn has_side_files(&self) -> bool {
+        !self.side_files.is_empty()
+    }
+
+    /// Adds the entries of the next record, or of the whole document. Returns the number of bytes
+    /// that were read; `None` at the end.
+    pub fn next(&mut self, entries: &mut Vec<Entry>) -> Result<Option<u64>, NativeError> {
+        loop {
+            let read = match &mut self.source {
+                Source::End => None,
+                Source::Lines { .. } => self.next_line(entries)?,
+                Source::Document(path) => {
+                    let path = path.clone();
+                    self.source = Source::Lines { file: String::new(), lines: LineFile::empty() };
+                    Some(self.read_document(&path, entries)?)
+                }
+                Source::Rows { .. } => self.next_row(entries)?,
+            };
+            if read.is_some() || !self.next_file()? {
+                return Ok(read);
+            }
+        }
+    }
+
+    /// Returns how many records of the main file were read.
+    pub fn records(&self) -> u64 {
+        self.main.records
+    }
+
+    /// Returns how many bytes of the main file were read, up to the end of the last whole record.
+    pub fn bytes(&self) -> u64 {
+        self.main.bytes
+    }
+
+    /// Returns the BLAKE3 hash of these bytes in hex.
+    pub fn hash(&self) -> String {
+        self.hasher.finalize().to_hex().to_string()
+    }
+
+    /// Returns what is known of the session so far.
+    pub fn session(&self) -> &ReadSession {
+        self.main.session.as_ref().unwrap_or_else(|| self.reader.session())
+    }
+
+    /// Returns the problems since the last call.
+    pub fn take_problems(&mut self) -> Vec<ReadProblem> {
+        self.reader.take_problems()
+    }
+
+    fn next_line(&mut self, entries: &mut Vec<Entry>) -> Result<Option<u64>, NativeError> {
+        let Source::Lines { file, lines } = &mut self.source else { return Ok(None) };
+        let Some(line) = lines.next()? else { return Ok(None) };
+        let text = lines.bytes(&line);
+        let edited = self.edit.as_mut().and_then(|edit| edit(text));
+        let bytes = edited.as_deref().unwrap_or(text);
+        let before = self.reader.session().records;
+        let record = Record { file, line: line.number, bytes, end: line.end };
+        self.reader.read(record, entries);
+        // A record that ends in the middle is read again when it is whole.
+        if self.reader.session().records > before && file.is_empty() {
+            self.hasher.update(text);
+            self.hasher.update(line.end.as_bytes());
+            self.main.records += 1;
+            self.main.bytes += (text.len() + line.end.len()) as u64;
+        }
+        Ok(Some((text.len() + line.end.len()) as u64))
+    }
+
+    fn next_row(&mut self, entries: &mut Vec<Entry>) -> Result<Option<u64>, NativeError> {
+        let Source::Rows { path, rows, line, file } = &mut self.source else { return Ok(None) };
+        let next = rows.next().map_err(|error| NativeError::new(path, error))?;
+        let Some((of, record)) = next else { return Ok(None) };
+        if of != file {
+            if file.is_empty() {
+                self.main.session = Some(self.reader.session().clone());
+            }
+            *file = of.to_owned();
+            *line = 0;
+        }
+        *line += 1;
+        let edited = self.edit.as_mut().and_then(|edit| edit(record.as_bytes()));
+        let bytes = edited.as_deref().unwrap_or(record.as_bytes());
+        self.reader.read(Record { file, line: *line, bytes, end: "\n" }, entries);
+        if file.is_empty() {
+            self.hasher.update(record.as_bytes());
+            self.hasher.update(b"\n");
+            self.main.records += 1;
+            self.main.bytes += record.len() as u64 + 1;
+        }
+        Ok(Some(record.len() as u64 + 1))
+    }
+
+    fn read_document(&mut self, path: &Path, entries: &mut Vec<Entry>) -> Result<u64, NativeError> {
+        let about = |cause: Cause| NativeError { path: path.to_owned(), cause };
+        let mut file = open(path)?;
+        let length = file.metadata().map_err(|error| about(error.into()))?.len();
+        if length > self.bytes_max {
+            return Err(about(Cause::DocumentTooLong { bytes: length }));
+        }
+        let mut text = Vec::new();
+        let limited = &mut Read::take(&mut file, self.bytes_max);
+        limited.read_to_end(&mut text).map_err(|error| about(error.into()))?;
+        let edited = self.edit.as_mut().and_then(|edit| edit(&text));
+        self.reader.read_document("", edited.as_deref().unwrap_or(&text), entries);
+        self.hasher.update(&text);
+        self.main.records = self.reader.session().records;
+        self.main.bytes = text.len() as u64;
+        Ok(text.len() as u64)
+    }
+
+    /// Opens the next file of a sub-agent. Returns whether there is one.
+    fn next_file(&mut self) -> Result<bool, NativeError> {
+        if self.main.session.is_none() {
+            self.main.session = Some(self.reader.session().clone());
+        }
+        let Some((file, path)) = self.side_files.pop_front() else {
+            self.source = Source::End;
+            return Ok(false);
+        };
+        self.source = match LineFile::open(&path, self.bytes_max) {
+            Ok(lines) => Source::Lines { file, lines },
+            // The agent removed it meanwhile.
+            Err(error) if error.is_missing() => Source::Lines { file, lines: LineFile::empty() },
+            Err(error) => return Err(error),
+        };
+        Ok(true)
+    }
+}
+
+/// Returns the BLAKE3 hash of the first bytes of a file in hex; `None` if it is shorter.
+pub fn prefix_hash(path: &Path, bytes: u64) -> Result<Option<String>, NativeError> {
+    let about = |error: std::io::Error| NativeError::new(path, error);
+    let mut file = Read::take(open(path)?, bytes);
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; CHUNK];
+    let mut left = bytes;
+    loop {
+        let count = file.read(&mut buffer).map_err(about)?;
+        let Some(read) = buffer.get(..count).filter(|read| !read.is_empty()) else { break };
+        hasher.update(read);
+        left = left.saturating_sub(count as u64);
+    }
+    Ok((left == 0).then(|| hasher.finalize().to_hex().to_string()))
+}
+
+/// Opens a file. Anything else, such as a pipe, might never end.
+pub(crate) fn open(path: &Path) -> Result<File, NativeError> {
+    let status = fs::metadata(path).map_err(|error| NativeError::new(path, error))?;
+    if !status.is_file() {
+        return Err(NativeError::new(path, Cause::NotAFile));
+    }
+    File::open(path).map_err(|error| NativeError::new(path, error))
+}
+
+/// Returns the files of the sub-agents of a session, in the order of their names.
+fn find_side_files(path: &Path) -> VecDeque<(String, PathBuf)> {
+    let folder = path.with_extension("").join("subagents");
+    let mut files = Vec::new();
+    if fs::metadata(&folder).is_ok_and(|found| found.is_dir()) {
+        collect(&folder, 2, &is_side_file, &mut files);
+    }
+    files.sort();
+    let name = |path: PathBuf| {
+        let inside = path.strip_prefix(&folder).unwrap_or(&path);
+        (format!("subagents/{}", inside.to_string_lossy()), path)
+    };
+    files.into_iter().map(name).collect()
+}

@@ -1,0 +1,195 @@
+//! Databases of agents: rows as records, without a trace in the agent's folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use tertulia_dialect::native::{NativeFormat, NativeOrigin};
+use tertulia_native::{Cause, FoundSession, SessionReader, list, locate};
+
+use crate::Home;
+
+const OPENCODE: &str = "
+    CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, title TEXT,
+        cost REAL, time_created INTEGER, time_updated INTEGER);
+    CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
+    CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);
+    INSERT INTO session VALUES ('ses_1', NULL, '/src', 'Login page', 0.5, 1000, 2000),
+        ('ses_2', 'ses_1', '/src', 'A sub-agent', 0, 1500, 1600),
+        ('ses_3', NULL, '/other', '', 0, 1, 3000);
+    INSERT INTO message VALUES ('msg_2', 'ses_1', 20, '{\"role\":\"assistant\"}'),
+        ('msg_1', 'ses_1', 10, '{\"role\":\"user\"}'), ('msg_3', 'ses_2', 15, '{}');
+    INSERT INTO part VALUES ('prt_2', 'msg_1', 'ses_1', '{\"text\":\"b\"}'),
+        ('prt_1', 'msg_1', 'ses_1', '{\"text\":\"a\"}');";
+
+const GOOSE: &str = "
+    CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, description TEXT, working_dir TEXT,
+        created_at TIMESTAMP, updated_at TIMESTAMP);
+    CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content_json TEXT);
+    INSERT INTO sessions VALUES ('20260131_1', NULL, 'Build it', '/src', '2026-01-31 12:00:00',
+        '2026-01-31 12:30:00');
+    INSERT INTO messages VALUES (10, '20260131_1', 'assistant', '[]'), (9, '20260131_1', 'user', '[]');";
+
+const OPENCODE_PLACE: &str = ".local/share/opencode/opencode.db";
+
+/// Creates a database in the home folder, and closes it.
+fn database(home: &Home, name: &str, statements: &str) -> PathBuf {
+    let path = home.file(name, "");
+    Connection::open(&path).unwrap().execute_batch(statements).unwrap();
+    path
+}
+
+/// Returns the records of a session with their files.
+fn records(home: &Home, session: &FoundSession) -> Vec<(String, String)> {
+    let mut reader = SessionReader::open(&home.environment(), session, 1 << 20).unwrap();
+    let mut entries = Vec::new();
+    while reader.next(&mut entries).unwrap().is_some() {}
+    let origins = entries.iter().map(|entry| NativeOrigin::of(entry).unwrap());
+    origins.map(|origin| (origin.file.into(), String::from_utf8(origin.bytes).unwrap())).collect()
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_sessions_of_opencode_are_listed_without_those_of_sub_agents() {
+    let home = Home::new();
+    database(&home, OPENCODE_PLACE, OPENCODE);
+    let listing = list(&home.environment(), &NativeFormat::ALL);
+    assert!(listing.problems.is_empty(), "{:?}", listing.problems);
+    let ids: Vec<_> = listing.sessions.iter().map(|found| &*found.native_id).collect();
+    assert_eq!(ids, ["ses_3", "ses_1"], "newest first");
+    let first = &listing.sessions[1];
+    assert_eq!(first.title.as_deref(), Some("Login page"));
+    assert_eq!(first.folder.as_deref(), Some("/src"));
+    assert_eq!(first.updated.as_ref().unwrap().millis(), 2000);
+    assert_eq!(listing.sessions[0].title, None);
+}
+
+#[test]
+fn the_rows_of_a_session_are_records_in_the_order_of_the_conversation() {
+    let home = Home::new();
+    database(&home, OPENCODE_PLACE, OPENCODE);
+    let listing = list(&home.environment(), &[NativeFormat::Opencode]);
+    let records = records(&home, &listing.sessions[1]);
+    let brief: Vec<String> = records
+        .iter()
+        .map(|(file, record)| format!("{file} {}", &record[..record.find("_").unwrap() + 2]))
+        .collect();
+    assert_eq!(brief[0], r#" {"table":"session","row":{"id":"ses_1"#);
+    assert_eq!(brief[1], r#" {"table":"message","row":{"id":"msg_1"#);
+    assert_eq!(brief[2], r#" {"table":"part","row":{"id":"prt_1"#);
+    assert_eq!(brief[3], r#" {"table":"part","row":{"id":"prt_2"#);
+    assert_eq!(brief[4], r#" {"table":"message","row":{"id":"msg_2"#);
+    assert_eq!(brief[5], r#"session/ses_2 {"table":"session","row":{"id":"ses_2"#);
+    assert_eq!(brief[6], r#"session/ses_2 {"table":"message","row":{"id":"msg_3"#);
+    assert!(records[0].1.ends_with(
+        r#""parent_id":null,"directory":"/src","title":"Login page","time_created":1000}}"#
+    ));
+    assert!(records[2].1.contains(r#""data":"{\"text\":\"a\"}""#), "{}", records[2].1);
+}
+
+#[test]
+fn the_rows_of_goose_are_records_in_the_order_of_their_numbers() {
+    let home = Home::new();
+    database(&home, ".local/share/goose/sessions/sessions.db", GOOSE);
+    let listing = list(&home.environment(), &NativeFormat::ALL);
+    assert!(listing.problems.is_empty(), "{:?}", listing.problems);
+    let session = &listing.sessions[0];
+    assert_eq!((session.format, session.title.as_deref()), (NativeFormat::Goose, Some("Build it")));
+    assert_eq!(session.started.as_ref().unwrap().to_iso(), "2026-01-31T12:00:00.000Z");
+    let records = records(&home, session);
+    assert!(records[1].1.starts_with(r#"{"table":"messages","row":{"id":9,"#), "{records:?}");
+    assert!(records[2].1.starts_with(r#"{"table":"messages","row":{"id":10,"#), "{records:?}");
+}
+
+#[test]
+fn a_database_in_use_is_read_with_its_journal_and_without_a_trace() {
+    let home = Home::new();
+    let path = database(&home, OPENCODE_PLACE, OPENCODE);
+    let folder = path.parent().unwrap();
+    let agent = Connection::open(&path).unwrap();
+    agent.execute_batch("PRAGMA journal_mode = wal; PRAGMA wal_autocheckpoint = 0;").unwrap();
+    agent.execute_batch("UPDATE session SET title = 'Newer' WHERE id = 'ses_1'").unwrap();
+    // As an agent that was killed leaves it: a journal without shared memory.
+    let copy = home.file("killed/opencode.db", fs::read(&path).unwrap());
+    home.file("killed/opencode.db-wal", fs::read(folder.join("opencode.db-wal")).unwrap());
+    for path in [&path, &copy] {
+        let folder = path.parent().unwrap();
+        let before = (names_in(folder), fs::read(path).unwrap());
+        let found = locate(&home.environment(), path, None).unwrap();
+        assert!(found.iter().any(|found| found.title.as_deref() == Some("Newer")));
+        records(&home, &found[0]);
+        assert_eq!((names_in(folder), fs::read(path).unwrap()), before);
+    }
+    assert!(names_in(&home.path().join("tmp")).is_empty(), "the copies were removed");
+    drop(agent);
+}
+
+#[test]
+fn a_database_that_nobody_uses_is_read_in_a_folder_that_cannot_be_written() {
+    let home = Home::new();
+    let path = database(&home, "odd name?#%/opencode.db", OPENCODE);
+    let before = names_in(path.parent().unwrap());
+    assert_eq!(locate(&home.environment(), &path, None).unwrap().len(), 2);
+    assert_eq!(names_in(path.parent().unwrap()), before);
+}
+
+#[test]
+fn a_foreign_schema_is_a_clear_error() {
+    let home = Home::new();
+    let path = database(&home, OPENCODE_PLACE, "CREATE TABLE session (id TEXT, title TEXT);");
+    let error = locate(&home.environment(), &path, None).unwrap_err();
+    assert!(matches!(error.cause, Cause::ForeignSchema { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("table session has no column directory"), "{text}");
+    assert_eq!(list(&home.environment(), &NativeFormat::ALL).problems.len(), 1);
+    let other = database(&home, "other.db", "CREATE TABLE note (id TEXT);");
+    let error = locate(&home.environment(), &other, None).unwrap_err();
+    assert!(matches!(error.cause, Cause::ForeignDatabase), "{error}");
+    let broken = home.file("broken.db", b"SQLite format 3\0 and nothing else");
+    let error = locate(&home.environment(), &broken, None).unwrap_err();
+    assert!(matches!(error.cause, Cause::Database(_)), "{error}");
+}
+
+#[test]
+fn an_answer_that_is_not_complete_is_left_for_later_if_a_session_is_followed() {
+    let home = Home::new();
+    database(&home, OPENCODE_PLACE, OPENCODE);
+    let listing = list(&home.environment(), &[NativeFormat::Opencode]);
+    let read = || {
+        let environment = home.environment();
+        let mut reader = SessionReader::open(&environment, &listing.sessions[1], 1 << 20).unwrap();
+        reader.settled_only();
+        let mut entries = Vec::new();
+        while reader.next(&mut entries).unwrap().is_some() {}
+        reader.records()
+    };
+    assert_eq!(read(), 4, "the session, a message and two parts");
+    let complete = r#"UPDATE message SET data = '{"role":"assistant","time":{"completed":1}}'
+        WHERE id = 'msg_2'"#;
+    Connection::open(home.path().join("home").join(OPENCODE_PLACE))
+        .unwrap()
+        .execute_batch(complete)
+        .unwrap();
+    assert_eq!(read(), 5);
+}
+
+#[test]
+fn the_usage_of_goose_has_numbers_of_its_own() {
+    let home = Home::new();
+    let usage = "CREATE TABLE usage_log (session_id TEXT, tokens INTEGER);
+        INSERT INTO usage_log VALUES ('20260131_1', 7), ('other', 8);";
+    database(&home, ".local/share/goose/sessions/sessions.db", &format!("{GOOSE}{usage}"));
+    let listing = list(&home.environment(), &[NativeFormat::Goose]);
+    let records = records(&home, &listing.sessions[0]);
+    let (file, last) = records.last().unwrap();
+    assert_eq!((records.len(), &**file), (4, "usage"));
+    assert!(last.contains(r#""tokens":7"#), "{last}");
+}
