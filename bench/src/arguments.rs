@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::table::Programs;
-use crate::{build, instructions, quality, store, suite, table, tokens_usage};
+use crate::overhead::Programs;
+use crate::{build, instructions, overhead, quality, store, suite, tokens_usage};
 
 /// How the program is called.
 pub(crate) const USAGE: &str = "\
@@ -20,7 +20,7 @@ Usage: tertulia-bench [--quick] [--json]
        tertulia-bench --build-times
        tertulia-bench --store <folder> [--quick]
        tertulia-bench --store-times <folder>
-       tertulia-bench --table <folder> <tertulia> <hello> [--quick]
+       tertulia-bench --overhead <folder> <tertulia> <hello> [--quick]
 
   --quick                   smaller sizes and fewer rounds: whether it runs, not how fast
   --json                    one JSON object per line instead of a table
@@ -40,7 +40,7 @@ Usage: tertulia-bench [--quick] [--json]
                               bench/peers/trim_messages.py
   --store <folder>          how fast the session store is on the disk of this folder
   --store-times <folder>    times of its appends and tail reads as JSON, for bench/peers/sessions.py
-  --table <folder> <tertulia> <hello>
+  --overhead <folder> <tertulia> <hello>
                             what Tertulia adds to a turn, with files in this folder, and how fast the first
                               program starts compared with the second, which prints a line
   --help                    this text
@@ -64,8 +64,8 @@ pub(crate) enum Command {
     Store { folder: PathBuf, scale: Scale },
     /// Time it for a comparison with other programs.
     StoreTimes(PathBuf),
-    /// Measure the table in this folder, and the starts of programs.
-    Table { folder: PathBuf, programs: Programs, scale: Scale },
+    /// Measure the cost of a turn and of starting the program, with files in this folder.
+    Overhead { folder: PathBuf, programs: Programs, scale: Scale },
     /// Time builds for a comparison with another program.
     BuildTimes,
     /// Tell how it is called.
@@ -129,7 +129,7 @@ impl Command {
     /// Reads the words behind the program's name.
     pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, UsageError> {
         let (mut scale, mut form) = (Scale::FULL, Form::Table);
-        let (mut other, mut store, mut table) = (None, None, None);
+        let (mut other, mut store, mut overhead) = (None, None, None);
         let (mut given, mut words) = (0, words.into_iter());
         while let Some(word) = words.next() {
             given += 1;
@@ -156,12 +156,12 @@ impl Command {
                     let missing = UsageError::FolderMissing("--store");
                     store = Some(PathBuf::from(words.next().ok_or(missing)?));
                 }
-                "--table" => {
+                "--overhead" => {
                     let mut next = || words.next().map(PathBuf::from);
-                    let places = next().zip(next()).zip(next());
-                    let missing = UsageError::FolderMissing("--table");
-                    let ((folder, tertulia), hello) = places.ok_or(missing)?;
-                    table = Some((folder, Programs { tertulia, hello }));
+                    let paths = next().zip(next()).zip(next());
+                    let missing = UsageError::FolderMissing("--overhead");
+                    let ((folder, tertulia), hello) = paths.ok_or(missing)?;
+                    overhead = Some((folder, Programs { tertulia, hello }));
                 }
                 "--store-times" => {
                     let missing = UsageError::FolderMissing("--store-times");
@@ -175,9 +175,9 @@ impl Command {
         match other {
             Some(_) if given > 1 => Err(UsageError::NotTogether),
             Some(command) => Ok(command),
-            None => Ok(match (store, table) {
+            None => Ok(match (store, overhead) {
                 (Some(folder), _) => Self::Store { folder, scale },
-                (None, Some((folder, programs))) => Self::Table { folder, programs, scale },
+                (None, Some((folder, programs))) => Self::Overhead { folder, programs, scale },
                 (None, None) => Self::Measure { scale, form },
             }),
         }
@@ -196,8 +196,8 @@ impl Command {
             }
             Self::BuildTimes => build::times(&mut stdout)?,
             Self::Store { folder, scale } => return store::run(&folder, &scale, &mut stdout),
-            Self::Table { folder, programs, scale } => {
-                return table::run(&folder, &programs, &scale, &mut stdout);
+            Self::Overhead { folder, programs, scale } => {
+                return overhead::run(&folder, &programs, &scale, &mut stdout);
             }
             Self::StoreTimes(folder) => return store::times(&folder, &mut stdout),
             Self::Help => writeln!(stdout, "{USAGE}")?,

@@ -34,6 +34,7 @@ pub(crate) enum Unit {
     Times,
     Bytes,
     BytesPerMessage,
+    BytesPerTerm,
     NanosecondsPerByte,
     Milliseconds,
     Percent,
@@ -132,6 +133,7 @@ impl Unit {
             Self::Times => "×",
             Self::Bytes => "B",
             Self::BytesPerMessage => "B/message",
+            Self::BytesPerTerm => "B/term",
             Self::NanosecondsPerByte => "ns/B",
             Self::Milliseconds => "ms",
             Self::Percent => "%",
@@ -147,7 +149,9 @@ impl Unit {
                 format!("{value:.2} {sign}")
             }
             Self::Bytes => format!("{} {sign}", grouped(value as usize)),
-            Self::BytesPerMessage | Self::MegabytesPerSecond => format!("{value:.0} {sign}"),
+            Self::BytesPerMessage | Self::BytesPerTerm | Self::MegabytesPerSecond => {
+                format!("{value:.0} {sign}")
+            }
             Self::Percent => format!("{value:.1} {sign}"),
             Self::TokensPerStep => format!("{} {sign}", grouped(value as usize)),
         }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::arguments::{Form, Scale};
 use crate::report::{Theme, all_hold, json_lines, table};
-use crate::{assemble, build, memory, rendering, strip, tokens, window};
+use crate::{assemble, build, memory, recall, rendering, strip, tokens, window};
 
 /// Measures everything, writes the report and says whether all limits hold.
 pub(crate) fn run(
@@ -40,6 +40,8 @@ fn measure(scale: &Scale) -> Result<Vec<Theme>, Box<dyn Error>> {
     let building = build::measure(scale)?;
     let rendering = rendering::measure()?;
     let summaries = build::measure_summary(scale);
+    eprintln!("measuring recall …");
+    let recalling = recall::measure(scale);
     eprintln!("measuring tokens …");
     let counting = tokens::measure_price(scale);
     let counting_growth = tokens::measure_growth(scale);
@@ -53,6 +55,7 @@ fn measure(scale: &Scale) -> Result<Vec<Theme>, Box<dyn Error>> {
         building,
         rendering,
         summaries,
+        recalling,
         first_text,
         counting,
         counting_growth,

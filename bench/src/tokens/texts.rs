@@ -64,7 +64,7 @@ const SMALL: &[&str] = &[
 const STEMS: &[&str] = &[
     "account", "build", "call", "change", "claim", "compact", "count", "cover", "describe",
     "discover", "doubt", "draw", "engine", "expect", "fact", "field", "form", "garden", "govern",
-    "hand", "history", "house", "inform", "journey", "keep", "letter", "light", "list", "machine",
+    "hand", "history", "hotel", "inform", "journey", "keep", "letter", "light", "list", "machine",
     "measure", "memory", "mention", "message", "method", "model", "move", "nation", "note",
     "number", "offer", "open", "order", "paper", "pattern", "people", "place", "plan", "point",
     "power", "present", "press", "question", "reach", "reason", "record", "relate", "report",

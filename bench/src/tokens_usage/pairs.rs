@@ -15,7 +15,7 @@ pub(crate) struct Pair {
     pub(crate) reply: Message,
     /// What the second prompt had more than the first.
     pub(crate) tokens: u64,
-    /// Whether the model thought aloud.
+    /// Whether the answer has thinking.
     pub(crate) thinks: bool,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Merge {
 
 type Ids<'a> = HashMap<&'a [u8], u32>;
 
-/// Returns what is known of each token, and the merges.
+/// Returns the properties of each token, and the merges.
 pub(super) fn facts(tokens: &[&[u8]]) -> Result<(Vec<u64>, Vec<Merge>), Box<dyn Error>> {
     let ids: Ids<'_> = (0..).zip(tokens).map(|(id, token)| (*token, id)).collect();
     let mut facts = Vec::with_capacity(tokens.len());

@@ -6,10 +6,10 @@ use std::error::Error;
 use super::layout::{pair_group, pair_mark, pair_slot};
 use super::merges::Merge;
 
-/// What a slot holds if nothing is there. Token 0 is a byte, which no merge makes.
+/// The value of an empty slot. Token 0 is a byte, which no merge makes.
 const NO_PAIR: u32 = 0;
 
-/// How many merges a group has, on average.
+/// The average number of merges in a group.
 const GROUP_MERGES: usize = 4;
 
 /// Returns the hash table, and the shift of each group.

@@ -10,7 +10,7 @@ const LEAF_BASE: u32 = 0;
 /// The nodes of one base lie in one block: the highest byte of all is 255.
 const BLOCK: usize = 256;
 
-/// How many free nodes are tried for the first child before a new block is begun.
+/// The number of free nodes that are tried for the first child before a new block begins.
 const TRIES_MAX: usize = 256;
 
 /// Tokens that begin alike, sorted, with their numbers.
@@ -30,7 +30,7 @@ pub(super) fn nodes(tokens: &[&[u8]]) -> Result<Vec<u64>, Box<dyn Error>> {
 
 struct Array {
     nodes: Vec<u64>,
-    /// Which bases are taken.
+    /// The bases that are in use.
     bases: Vec<bool>,
     /// The next free node behind each free one, and the one before it. Node 0 is never free: it begins and ends the row.
     next: Vec<usize>,

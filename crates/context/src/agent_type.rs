@@ -1,4 +1,4 @@
-//! Which agent a prompt is for. Callers may use short names; normalising happens here and only here.
+//! The type of agent that a prompt is for. Callers may use short names; normalising happens here and only here.
 
 use std::fmt;
 

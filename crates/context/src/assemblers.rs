@@ -28,7 +28,7 @@ pub(crate) use label::Line;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assembler {
     pub(crate) agent_type: AgentType,
-    pub(crate) system: SystemPlace,
+    pub(crate) system: SystemPosition,
     pub(crate) team_task: Header,
     pub(crate) context: Header,
     pub(crate) message: Header,
@@ -37,7 +37,7 @@ pub struct Assembler {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SystemPlace {
+pub(crate) enum SystemPosition {
     /// Apart from the prompt, for a command line flag.
     Flag,
     /// Into the prompt, as its first section.
@@ -63,14 +63,14 @@ impl Assembler {
     /// Returns the format of Claude Code. The system text is passed separately, for `--append-system-prompt`, and counts
     /// against the budget all the same.
     pub fn claude() -> Self {
-        Self { agent_type: AgentType::ClaudeCode, system: SystemPlace::Flag, ..Self::codex() }
+        Self { agent_type: AgentType::ClaudeCode, system: SystemPosition::Flag, ..Self::codex() }
     }
 
     /// Returns the format of Codex.
     pub fn codex() -> Self {
         Self {
             agent_type: AgentType::OpenAiCodex,
-            system: SystemPlace::Section(Header::new("[SYSTEM]")),
+            system: SystemPosition::Section(Header::new("[SYSTEM]")),
             team_task: Header::new("[TEAM_TASK]"),
             context: Header::new("[CONTEXT]"),
             message: Header::new("[MESSAGE]"),
@@ -83,7 +83,7 @@ impl Assembler {
     pub fn gemini() -> Self {
         Self {
             agent_type: AgentType::GoogleGemini,
-            system: SystemPlace::Section(Header::new("Instructions:")),
+            system: SystemPosition::Section(Header::new("Instructions:")),
             team_task: Header::new("Team Task:"),
             context: Header::new("Conversation so far:"),
             message: Header::new("Your task:"),
@@ -96,7 +96,7 @@ impl Assembler {
     pub fn plain_text() -> Self {
         Self {
             agent_type: AgentType::Other("unknown".into()),
-            system: SystemPlace::Section(Header::NONE),
+            system: SystemPosition::Section(Header::NONE),
             team_task: Header::NONE,
             context: Header::NONE,
             message: Header::NONE,

@@ -15,7 +15,7 @@ use crate::whitespace::trim;
 /// The author of a summary that a person asked for: what it covers is in no prompt word for word.
 pub const REQUESTED: &str = "compact";
 
-/// What is known of a branch. Takes in entries as they come. All lists hold indexes of the log and ascend.
+/// The state of a branch, updated with each new entry. All lists hold indexes of the log and ascend.
 #[derive(Clone, Debug, Default)]
 pub struct BranchIndex {
     /// The branch, as stretches of entries that follow each other in the log too.
@@ -27,7 +27,7 @@ pub struct BranchIndex {
     signs: [Vec<usize>; SIGNS],
 }
 
-/// What an entry says about the context, besides messages.
+/// An entry that affects the context and is not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {
     /// A summary or a cut.
@@ -43,7 +43,7 @@ pub(crate) enum Sign {
     Request,
     Usage,
     TeamTask,
-    /// Something recalled that takes the place of all that was recalled before.
+    /// Recalled text that replaces everything recalled before.
     Recall,
 }
 
@@ -220,7 +220,7 @@ impl<'l> Branch<'l> {
         self.summary_at(self.newest_summary()?)
     }
 
-    /// Returns the number of messages, read or not, that the newest summary stands for: all before the first one
+    /// Returns the number of messages, read or not, that the newest summary replaces: all before the first one
     /// that it keeps.
     pub fn covered(self) -> usize {
         let summary = self.newest_summary().and_then(|index| self.summary_and_kept(index));

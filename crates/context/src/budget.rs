@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::escape::Body;
 
-/// What became of a prompt on its way into the budget.
+/// The result of fitting a prompt into the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptStatus {
@@ -51,7 +51,7 @@ pub enum PromptWarning {
     SystemFlagTooLong { bytes: usize },
 }
 
-/// Why a prompt that must hold its message as a whole cannot.
+/// The error of a prompt that cannot hold its whole message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the prompt does not fit: even without context it takes {needed_bytes} bytes, the budget is \
@@ -60,13 +60,13 @@ pub enum PromptWarning {
 pub struct OverBudget {
     pub status: PromptStatus,
     pub max_bytes: u64,
-    /// What system text, team task and the whole message take together.
+    /// The bytes of the system text, the team task and the whole message.
     pub needed_bytes: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes<'a> {
-    /// What travels apart from the prompt but counts.
+    /// The bytes that are sent separately from the prompt but count.
     pub(crate) flag: usize,
     /// The sections that are never touched: system text and team task; 0 for none.
     pub(crate) fixed: [usize; 2],
@@ -78,15 +78,15 @@ pub(crate) struct Sizes<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fit {
-    /// How many messages of the context stay, counted from the newest.
+    /// The number of context messages that are kept, counted from the newest.
     pub(crate) context_kept: usize,
-    /// How many bytes of the current message stay, counted without indents.
+    /// The bytes of the current message that are kept, without indents.
     pub(crate) message_bytes: usize,
-    /// How many bytes they take as they are written.
+    /// The bytes that they take in the prompt.
     pub(crate) written_bytes: usize,
     pub(crate) status: PromptStatus,
     pub(crate) bytes: SectionBytes,
-    /// What everything but the context would take.
+    /// The bytes of everything but the context.
     pub(crate) needed_bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Summaries: what stands for a stretch of a conversation that no longer fits. Called by whoever
+//! Summaries: texts that replace a part of a conversation that no longer fits. Called by code that
 //! builds a model's context.
 //!
 //! [`extract`] writes one without a model: deterministic, in any language, always within its cap. [`Compactor::Custom`]
@@ -34,12 +34,12 @@ pub use gate::{Refusal, accept};
 pub use request::request_text;
 pub use sections::short_id;
 
-/// What is to be summarised.
+/// The messages to summarise, and the limits of the summary.
 #[derive(Clone, Copy, Debug)]
 pub struct SummaryTask<'a> {
     /// The text of the summary before this one, which the new one carries on.
     pub previous: Option<&'a str>,
-    /// What is covered, oldest first.
+    /// The covered messages, oldest first.
     pub covered: &'a [Covered<'a>],
     pub max_tokens: u64,
     pub tokenizer: &'a Tokenizer,
@@ -54,22 +54,22 @@ pub struct Covered<'a> {
 
 /// Writes summaries: a seam for models and people.
 pub trait Summarize: fmt::Debug + Send + Sync {
-    /// Who writes, as it is to be recorded beside the text.
+    /// Returns the name of the author, which is stored with the text.
     fn author(&self) -> &str;
 
     /// The text of a summary. It is put through [`accept`] before anybody relies on it.
     fn summarize(&self, task: &SummaryTask<'_>) -> Result<String, SummaryFailure>;
 }
 
-/// Why there is no text.
+/// The error of a compactor that wrote no text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the summary could not be written: {reason}")]
 pub struct SummaryFailure {
-    /// The cause, as its author tells it.
+    /// The cause, in the words of its author.
     pub reason: Box<str>,
 }
 
-/// Who writes the summaries.
+/// The author of summaries.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Compactor {
@@ -83,14 +83,14 @@ pub enum Compactor {
 /// A summary that passed the gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// What it says.
+    /// The text of the summary.
     pub text: Box<str>,
     pub tokens: u64,
-    /// Who wrote it.
+    /// The author.
     pub author: Box<str>,
-    /// How: [`EXTRACTIVE`] or [`CUSTOM`].
+    /// The strategy: [`EXTRACTIVE`] or [`CUSTOM`].
     pub strategy: Box<str>,
-    /// Why the text of a caller's own compactor was not taken, where it was not.
+    /// The reason if the text of a caller's own compactor was refused.
     pub refused: Option<Refusal>,
 }
 
@@ -101,7 +101,7 @@ pub const EXTRACTIVE: &str = "extractive";
 pub const CUSTOM: &str = "custom";
 
 impl Compactor {
-    /// Writes a summary that passes the gate; `covered_tokens` is what it stands for. Refused only if
+    /// Writes a summary that passes the gate; `covered_tokens` is the size of the text that it replaces. Refused only if
     /// not even the extractive one passes: there is nothing to say, or no room to say it.
     pub fn summarize(
         &self,
@@ -149,7 +149,7 @@ pub fn extract(task: &SummaryTask<'_>) -> String {
     choose::choose(task, &names, &candidates)
 }
 
-/// Whether these messages hold more than requests: rules, decisions, results, open points or findings.
+/// Returns whether these messages hold more than requests: rules, decisions, results, open points or findings.
 pub fn has_points(covered: &[Covered<'_>]) -> bool {
     let (previous, tokenizer) = (None, Tokenizer::Bytes);
     let task = SummaryTask { previous, covered, max_tokens: 0, tokenizer: &tokenizer };
@@ -157,7 +157,7 @@ pub fn has_points(covered: &[Covered<'_>]) -> bool {
     let (_, candidates) = gather::gather(&task, &reading, &previous::parse(""));
     let requests = [Section::Goal, Section::Requests, Section::Names];
     let mut others = Section::ALL.into_iter().filter(|section| !requests.contains(section));
-    others.any(|section| !candidates.of(section).is_empty())
+    others.any(|section| !candidates.in_section(section).is_empty())
 }
 
 #[cfg(test)]

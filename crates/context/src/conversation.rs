@@ -1,4 +1,4 @@
-//! The messages of one conversation in memory, found by place, id, speaker and time. Used by the
+//! The messages of one conversation in memory, found by position, id, speaker and time. Used by the
 //! [`ContextManager`](crate::ContextManager) alone.
 //!
 //! A message keeps its sequence number when older ones are archived; the indexes hold these numbers. They cost about 24
@@ -21,7 +21,7 @@ pub(crate) struct Conversation {
     next_number: u64,
     /// From this sequence number on, ids are `msg-N` and count up by one.
     counted_from: Seq,
-    /// The places of all other ids; the first message of a repeated id counts.
+    /// The positions of all other ids; the first message of a repeated id counts.
     named: HashMap<MessageId, Seq>,
     /// Messages whose id an earlier one has too, oldest first.
     repeated: HashMap<MessageId, VecDeque<Seq>>,
@@ -141,8 +141,8 @@ impl Conversation {
     }
 
     /// Returns the message at this index; the oldest one is at 0.
-    pub(crate) fn get(&self, place: usize) -> Option<&Arc<ConversationMessage>> {
-        self.messages.get(place)
+    pub(crate) fn get(&self, position: usize) -> Option<&Arc<ConversationMessage>> {
+        self.messages.get(position)
     }
 
     pub(crate) fn by_id(&self, id: &MessageId) -> Option<&Arc<ConversationMessage>> {

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-/// What goes before each line of content.
+/// The text before each line of content.
 pub const INDENT: &str = "  ";
 
 /// Names that are longer are cut here, in characters.
@@ -22,7 +22,7 @@ pub fn is_line_break(letter: char) -> bool {
     matches!(letter, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Where on its line a text begins.
+/// The position on its line at which a text begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineStart {
     /// At the left margin: its first line is indented too.
@@ -36,9 +36,9 @@ pub fn indents(text: &str, start: LineStart) -> impl Iterator<Item = usize> {
     let mut is_start = start == LineStart::Margin;
     text.char_indices().filter_map(move |(at, letter)| {
         let is_break = is_line_break(letter);
-        let is_place = is_start && !is_break;
+        let is_position = is_start && !is_break;
         is_start = is_break;
-        is_place.then_some(at)
+        is_position.then_some(at)
     })
 }
 
@@ -84,10 +84,10 @@ impl<'a> Body<'a> {
         let Some(start) = self.indent else {
             return Self::raw(&self.text[..self.text.floor_char_boundary(room)]);
         };
-        let mut places = indents(self.text, start).peekable();
+        let mut positions = indents(self.text, start).peekable();
         let (mut kept, mut written) = (0, 0);
         for (at, letter) in self.text.char_indices() {
-            let indent = if places.next_if_eq(&at).is_some() { INDENT.len() } else { 0 };
+            let indent = if positions.next_if_eq(&at).is_some() { INDENT.len() } else { 0 };
             written += indent + letter.len_utf8();
             if written > room {
                 break;

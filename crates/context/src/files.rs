@@ -5,6 +5,7 @@
 mod blocks;
 mod changes;
 mod known;
+mod newer;
 mod reach;
 mod shown;
 #[cfg(test)]
@@ -14,42 +15,56 @@ use std::collections::{BTreeMap, HashMap};
 
 use tertulia_session::{Message, PartKind, ToolCall};
 
-pub(crate) use blocks::{Excerpts, Wanted};
+pub(crate) use blocks::{Excerpts, Wanted, without_number};
 use changes::{Change, changes};
 use known::KnownFile;
+use newer::Newer;
 use reach::{Reach, reach};
 
-/// What is known of files. Takes in the messages of a branch as they come.
+/// The known content of files, updated with each message of a branch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
     files: BTreeMap<Box<str>, KnownFile>,
-    /// What calls do whose results have not come yet.
+    /// The changes of calls that have no result yet.
     open: HashMap<Box<str>, Open>,
     /// The messages that showed lines of a file, and its path.
     reads: HashMap<usize, Box<str>>,
     /// When a file was changed last.
     edits: HashMap<Box<str>, usize>,
+    newer: Newer,
 }
 
 #[derive(Clone, Debug)]
 struct Open {
-    place: usize,
+    position: usize,
     changes: Vec<Change>,
 }
 
-/// So many calls may wait for their results; the oldest one goes, with the files that it may have changed.
+/// What a result tells.
+struct Told<'r> {
+    /// Where its call stands.
+    called: Option<usize>,
+    call: &'r str,
+    text: &'r str,
+}
+
+/// The maximum number of calls without results; the oldest one is removed, with the files that it may have changed.
 const OPEN_MAX: usize = 256;
 
-/// So many files are known at most; the one that was touched longest ago goes.
+/// The maximum number of known files; the least recently used one is removed.
 const FILES_MAX: usize = 1_000;
 
 impl Files {
-    /// Takes in the message that comes next. The place is told again as the source of its lines.
-    pub(crate) fn add(&mut self, place: usize, message: &Message) {
+    /// Adds the next message. Its position becomes the source of its lines.
+    pub(crate) fn add(&mut self, position: usize, message: &Message) {
         for part in &message.parts {
             match &part.kind {
-                PartKind::ToolCall(call) => self.call(place, call),
+                PartKind::ToolCall(call) => {
+                    self.newer.call(position, call);
+                    self.call(position, call);
+                }
                 PartKind::ToolResult(result) => {
+                    let called = self.newer.result(position, &result.tool_call_id);
                     let Some(open) = self.open.remove(&*result.tool_call_id) else { continue };
                     let text = result.text();
                     let failed = result.is_error || shown::tells_error(&text);
@@ -59,7 +74,10 @@ impl Files {
                     for change in open.changes {
                         match is_unsure {
                             true => self.forget_changed(&change),
-                            false => self.apply(place, change, &text, failed),
+                            false => {
+                                let told = Told { called, call: &result.tool_call_id, text: &text };
+                                self.apply(position, change, &told, failed);
+                            }
                         }
                     }
                 }
@@ -68,7 +86,7 @@ impl Files {
         }
     }
 
-    fn call(&mut self, place: usize, call: &ToolCall) {
+    fn call(&mut self, position: usize, call: &ToolCall) {
         let changes = changes(call);
         if changes.is_empty() {
             return;
@@ -78,16 +96,17 @@ impl Files {
             self.forget_changed(change);
         }
         if self.open.len() >= OPEN_MAX && !self.open.contains_key(&call.tool_call_id) {
-            let oldest = self.open.iter().min_by_key(|(_, open)| open.place);
+            let oldest = self.open.iter().min_by_key(|(_, open)| open.position);
             let oldest = oldest.map(|(id, _)| id.clone()).and_then(|id| self.open.remove(&id));
             oldest.iter().flat_map(|open| &open.changes).for_each(|one| self.forget_changed(one));
         }
-        let before = self.open.insert(call.tool_call_id.clone(), Open { place, changes });
+        let before = self.open.insert(call.tool_call_id.clone(), Open { position, changes });
         before.iter().flat_map(|open| &open.changes).for_each(|one| self.forget_changed(one));
     }
 
     /// A call that failed changed nothing, but a command may have done half of its work.
-    fn apply(&mut self, place: usize, change: Change, result: &str, failed: bool) {
+    fn apply(&mut self, position: usize, change: Change, told: &Told<'_>, failed: bool) {
+        let (result, called) = (told.text, told.called.map(|called| (called, position)));
         match change {
             Change::Run { .. } => self.forget_changed(&change),
             _ if failed => {}
@@ -96,32 +115,43 @@ impl Files {
                 let is_known = |other: &str, file: &KnownFile| {
                     *other != *path && may_be_same(other, &path) && file.knows(first, &lines)
                 };
-                self.reads.insert(place, path.clone());
+                self.reads.insert(position, path.clone());
+                if let Some(called) = called {
+                    let shown = first..first.saturating_add(lines.len());
+                    self.newer.read(called, told.call, &path, shown);
+                }
                 if !self.files.iter().any(|(other, file)| is_known(other, file)) {
                     self.forget_others(&path);
-                    self.file(path, place).show(first, &lines, is_whole, place);
+                    self.file(path, position).show(first, &lines, is_whole, position);
                 }
             }
             Change::Write { path, content } => {
-                self.edits.insert(path.clone(), place);
+                self.edited(&path, position, called);
                 self.forget_others(&path);
-                self.file(path, place).write(&content, place);
+                self.file(path, position).write(&content, position);
             }
             Change::Edit { path, edits } => {
-                self.edits.insert(path.clone(), place);
+                self.edited(&path, position, called);
                 self.forget_others(&path);
-                let file = self.file(path, place);
+                let file = self.file(path, position);
                 for edit in &edits {
-                    file.edit(edit, place);
+                    file.edit(edit, position);
                 }
                 // Some tools show the lines around an edit.
                 if let Some((first, lines)) = shown::numbered_lines(result) {
-                    file.show(first, &lines, false, place);
+                    file.show(first, &lines, false, position);
                 }
             }
             Change::Unknown { .. } => self.forget_changed(&change),
         }
         self.files.retain(|_, file| !file.runs.is_empty());
+    }
+
+    fn edited(&mut self, path: &str, position: usize, called: Option<(usize, usize)>) {
+        self.edits.insert(path.into(), position);
+        if let Some(called) = called {
+            self.newer.changed(called, path);
+        }
     }
 
     /// Forgets all that a change may change.
@@ -140,10 +170,17 @@ impl Files {
     }
 
     /// Tells whether a message shows lines of a file that is known otherwise or was changed since.
-    pub(crate) fn is_superseded(&self, place: usize) -> bool {
-        self.reads.get(&place).is_some_and(|path| {
-            self.files.contains_key(path) || self.edits.get(path).is_some_and(|edit| *edit > place)
+    pub(crate) fn is_superseded(&self, position: usize) -> bool {
+        self.reads.get(&position).is_some_and(|path| {
+            self.files.contains_key(path)
+                || self.edits.get(path).is_some_and(|edit| *edit > position)
         })
+    }
+
+    /// Returns the position of the newest message before `end` that supersedes the result of a call: the call was made
+    /// again, the lines that it read were read again, or the file was changed.
+    pub(crate) fn newer(&self, position: usize, call: &str, end: usize) -> Option<usize> {
+        self.newer.newer(position, call, end)
     }
 
     /// Returns the paths of the files of which something is known.
@@ -156,7 +193,7 @@ impl Files {
         self.files.values().map(KnownFile::bytes).sum()
     }
 
-    fn file(&mut self, path: Box<str>, place: usize) -> &mut KnownFile {
+    fn file(&mut self, path: Box<str>, position: usize) -> &mut KnownFile {
         if self.files.len() >= FILES_MAX && !self.files.contains_key(&path) {
             let oldest = self.files.iter().min_by_key(|(_, file)| file.touched);
             if let Some(oldest) = oldest.map(|(path, _)| path.clone()) {
@@ -164,11 +201,11 @@ impl Files {
             }
         }
         let file = self.files.entry(path).or_default();
-        file.touched = place;
+        file.touched = position;
         file
     }
 
-    /// Forgets what is known under other paths that may name the same file.
+    /// Removes the content that is known under other paths that may name the same file.
     fn forget_others(&mut self, path: &str) {
         self.files.retain(|other, _| **other == *path || !may_be_same(other, path));
     }

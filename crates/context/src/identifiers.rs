@@ -8,10 +8,10 @@ mod shape;
 
 pub(crate) use shape::is_identifier;
 
-/// A name longer than this is data, not a name: it is passed over.
+/// A name longer than this is data, not a name, and is skipped.
 const LENGTH_MAX: usize = 200;
 
-/// How far the end of a quotation in back-ticks is looked for.
+/// The maximum length of a quotation in backticks.
 const QUOTED_MAX: usize = 64;
 
 pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
@@ -51,7 +51,7 @@ impl<'a> Iterator for Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Returns what stands between the back-tick here and the next one, if it is one word.
+    /// Returns the text between the backtick here and the next one, if it is one word.
     fn quoted(&self) -> Option<&'a str> {
         let rest = self.text.as_bytes().get(self.at + 1..)?;
         let end = rest.iter().take(QUOTED_MAX).position(|&byte| byte == b'`' || byte <= b' ')?;
@@ -76,7 +76,7 @@ impl<'a> Names<'a> {
         if run.len() > LENGTH_MAX || (before == Some(b'<') && run.starts_with('/')) {
             return None;
         }
-        // In `"a\nb"` an escape stands before the name.
+        // In `"a\nb"` an escape precedes the name.
         let run = match before {
             Some(b'\\') => run.strip_prefix(['n', 't', 'r']).unwrap_or(run),
             Some(b')' | b']' | b'}') => run.trim_start_matches('/'),
@@ -124,7 +124,7 @@ fn trim(run: &str, chained: bool) -> &str {
 }
 
 /// Returns the end of the run of name characters that begins here. What joins two names only in some places
-/// (`:`, `->`, `,`) is looked at with its neighbours.
+/// (`:`, `->`, `,`) is checked with its neighbours.
 fn end_of_run(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(&byte) = bytes.get(at) {
@@ -148,7 +148,7 @@ fn end_of_run(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Returns whether the comma here stands between the thousands of one number.
+/// Returns whether the comma here separates the thousands of one number.
 fn thousands(bytes: &[u8], start: usize, comma: usize) -> bool {
     let digits = |range: &[u8]| range.iter().all(u8::is_ascii_digit);
     let head = bytes.get(start..comma).unwrap_or_default();
@@ -160,7 +160,7 @@ fn thousands(bytes: &[u8], start: usize, comma: usize) -> bool {
         && !bytes.get(comma + 4).is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// An address goes on to the next blank, quote or bracket.
+/// An address ends at the next space, quote or bracket.
 fn end_of_address(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
     let ends = |&byte: &u8| byte <= b' ' || byte >= 0x80 || b"\"'`<>()[]{}|\\^".contains(&byte);
@@ -169,7 +169,7 @@ fn end_of_address(bytes: &[u8], start: usize) -> usize {
 
 /// Returns how many bytes the name character that begins with this byte has; 0 if it is none. Letters of two
 /// bytes (Latin, Greek, Cyrillic, …) belong to names. Those of three and four do not: they are mostly
-/// of scripts without spaces, where a name stands right between them.
+/// of scripts without spaces, where a name is directly between them.
 fn step(byte: u8) -> usize {
     match byte {
         b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => 1,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// How much a line matters.
+/// The severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
     Debug,
@@ -11,7 +11,7 @@ pub enum LogLevel {
     Warn,
 }
 
-/// Where lines go, besides `tracing`.
+/// A receiver of log lines, in addition to `tracing`.
 pub type LogSink = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 pub(crate) struct Log(pub(crate) Option<LogSink>);

@@ -39,7 +39,7 @@ pub struct ContextManager {
     log: Log,
 }
 
-/// Why an agent's prompt is as it is.
+/// The explanation of a prompt: its sizes, and the outcome of every message.
 pub struct Explanation<'a> {
     manager: &'a ContextManager,
     assembler: Assembler,
@@ -47,7 +47,7 @@ pub struct Explanation<'a> {
     input: AssemblerInput<'a>,
 }
 
-/// Why a message was not taken in.
+/// The error of a message that was not added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddMessageError {
@@ -215,7 +215,7 @@ impl ContextManager {
         Assembler::from(&normalized)
     }
 
-    /// Forgets messages, task and ids. The archive hook is not called: this is meant.
+    /// Removes messages, task and ids. By intention, the archive hook is not called.
     pub fn clear(&mut self) {
         self.conversation = Conversation::new();
         self.unknown = Fields::NONE;
@@ -232,9 +232,9 @@ impl ContextManager {
             request.window_size.unwrap_or_else(|| self.options.window_of(agent_id, agent_type));
         let perspective = Perspective::of_contract(self.options.strip);
         let count = self.conversation.len();
-        let mut view = View::of_messages(count, window, |place| {
-            let message = self.conversation.get(place)?;
-            let item = perspective.line(place, &message.message);
+        let mut view = View::of_messages(count, window, |position| {
+            let message = self.conversation.get(position)?;
+            let item = perspective.line(position, &message.message);
             if item.task_block_bytes > 0 {
                 self.log.debug(format_args!(
                     "[ContextManager] TEAM_TASK block removed: {} bytes of {}",

@@ -19,21 +19,21 @@ pub use parse::{
     Markers, Next, kept_ranges_where, parse_markers, parse_markers_where, whose_words,
 };
 
-/// How markers are taken out of a text.
+/// How to remove markers from a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Strip {
     /// Runs of spaces become one, lines are trimmed, empty lines go, and code is text like any other:
     /// the rule of the contract.
     Compact(TaskBlock),
-    /// Only markers and the spaces that they leave go, and what stands in code is no marker: for
+    /// Removes only markers and the spaces that they leave. Text in code is never a marker: for
     /// prompts that carry code. A block ends at a blank line.
     Preserve,
 }
 
-/// Where `[TEAM_TASK] …` without a colon ends.
+/// The end of `[TEAM_TASK] …` without a colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskBlock {
-    /// At the next `[` or at the end of the message, whatever stands there.
+    /// At the next `[` or at the end of the message.
     ToBracket,
     /// At a blank line, at the next marker or at the end.
     ToBlankLine,
@@ -44,7 +44,7 @@ pub enum TaskBlock {
 pub struct Stripped<'a> {
     /// The text; borrowed if there was nothing to do.
     pub text: Cow<'a, str>,
-    /// How many bytes went with the block form of a team task: text, not only a label.
+    /// The bytes that were removed with the block form of a team task; they are text, not only a label.
     pub task_block_bytes: usize,
 }
 

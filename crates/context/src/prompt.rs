@@ -7,7 +7,7 @@ use std::io;
 use serde::Serialize;
 use tertulia_session::{ARGUMENT_BYTES_MAX, Addressee};
 
-use crate::assemblers::{Assembler, Header, LabelPiece, SystemPlace};
+use crate::assemblers::{Assembler, Header, LabelPiece, SystemPosition};
 use crate::budget::{Fit, OverBudget, PromptStatus, PromptWarning, SectionBytes, Sizes, fit};
 use crate::escape::Body;
 use crate::verdict::{DropReason, Outcome, Section};
@@ -21,19 +21,19 @@ pub struct ContextMessage<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Cow<'a, str>>,
     pub content: Cow<'a, str>,
-    /// What it is. Only escaped formats show it.
+    /// Its kind. Only escaped formats show it.
     #[serde(skip)]
     pub kind: ContextKind<'a>,
 }
 
-/// What a message of the context is, as escaped formats show it.
+/// The kind of a context message, as escaped formats show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContextKind<'a> {
     /// Not known: `to` is one name.
     #[default]
     Text,
-    /// Somebody said it. `to` of the message is not looked at.
+    /// A message. Its `to` is ignored.
     Speech {
         /// To whom; empty reads as everybody.
         to: &'a [Addressee],
@@ -49,7 +49,7 @@ pub enum ContextKind<'a> {
     Recalled { entry: &'a str, by: SpokenBy },
 }
 
-/// What said something, as far as its name alone does not tell.
+/// The kind of a speaker, if the name alone does not show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpokenBy {
     /// A person or an agent.
@@ -62,7 +62,7 @@ pub enum SpokenBy {
     Tool,
 }
 
-/// What an assembler makes a prompt of. Markers are already taken out.
+/// The input of an assembler. Markers are already removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AssemblerInput<'a> {
@@ -141,8 +141,8 @@ impl<'a> Prompt<'a> {
         let message = assembler.section(trim(&input.current_message));
         let section = |header: usize, body: usize| if body == 0 { 0 } else { header + body };
         let (flag, inline) = match &assembler.system {
-            SystemPlace::Flag => (system.len(), 0),
-            SystemPlace::Section(header) => {
+            SystemPosition::Flag => (system.len(), 0),
+            SystemPosition::Section(header) => {
                 let bytes = system.bodies(&assembler).map(Body::len).into_iter().sum();
                 (0, section(header.len(), bytes))
             }
@@ -243,7 +243,7 @@ impl<'a> Prompt<'a> {
         cut.into_iter().chain(flag)
     }
 
-    /// Whether the current message is in it as a whole; if not, why.
+    /// Checks that the whole current message is in the prompt; the error says why it is not.
     pub fn whole_message(&self) -> Result<(), OverBudget> {
         let Fit { status, needed_bytes, .. } = self.fit;
         match status {
@@ -273,7 +273,7 @@ impl<'a> Prompt<'a> {
     /// sections are joined.
     pub fn for_each_piece(&self, mut take: impl FnMut(PromptPiece<'_>)) {
         let mut between = "";
-        if let SystemPlace::Section(header) = &self.assembler.system
+        if let SystemPosition::Section(header) = &self.assembler.system
             && self.system.len() > 0
         {
             open_section(&mut between, header, &mut take);
@@ -336,8 +336,8 @@ impl<'a> Prompt<'a> {
 
     fn flag_pieces(&self) -> [&'a str; 3] {
         match self.assembler.system {
-            SystemPlace::Flag => self.system.pieces,
-            SystemPlace::Section(_) => [""; 3],
+            SystemPosition::Flag => self.system.pieces,
+            SystemPosition::Section(_) => [""; 3],
         }
     }
 }

@@ -8,6 +8,7 @@
 mod dates;
 mod days;
 mod expansion;
+mod explanation;
 mod heads;
 mod passages;
 mod postings;
@@ -24,6 +25,7 @@ use tertulia_session::{Message, PartKind, Timestamp};
 
 use crate::tokens::Tokenizer;
 use days::Day;
+pub use explanation::RecallMatch;
 use heads::Heads;
 use postings::{NUMBERS_MAX, Postings};
 pub use query::RecallQuery;

@@ -15,7 +15,7 @@ use crate::{
     PromptStatus, SectionBytes,
 };
 
-/// Reads what an assembler takes. Fields that it does not know are passed over.
+/// Reads the input of an assembler. Unknown fields are skipped.
 pub fn read_assembler_input(raw: &RawValue) -> Result<AssemblerInput<'static>, FieldError> {
     let mut object = Object::try_from(raw)?;
     let context = object.need("contextMessages", "a list of {from, to?, content}, [] for none")?;
@@ -54,7 +54,7 @@ pub struct PromptRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_flag: Option<String>,
     pub status: PromptStatus,
-    /// What counts against the budget.
+    /// The bytes that count against the budget.
     pub bytes: usize,
     pub kept_context: usize,
     pub dropped_context: usize,
@@ -62,7 +62,7 @@ pub struct PromptRecord {
     pub sections: Option<SectionBytes>,
 }
 
-/// How much is told of a prompt.
+/// The level of detail in the record of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     Totals,

@@ -2,16 +2,16 @@
 
 use tertulia_session::{EntryId, MessageId};
 
-/// What became of an entry, or of a message that is named in another way.
+/// The outcome of an entry, or of a message that has another kind of id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict<E = EntryId> {
     pub entry: E,
     pub outcome: Outcome,
-    /// Whether passages of it came back at the end.
+    /// Whether passages of it were recalled.
     pub recalled: bool,
 }
 
-/// What became of an entry.
+/// The outcome of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -23,7 +23,7 @@ pub enum Outcome {
     Truncated { kept_bytes: usize, bytes: usize },
     /// It is sent with stubs for its tool outputs.
     Elided,
-    /// This summary stands for it.
+    /// This summary replaces it.
     Summarized { by: EntryId },
     /// It is left out.
     Dropped { reason: DropReason },
@@ -31,7 +31,7 @@ pub enum Outcome {
     Hidden { reason: HideReason },
 }
 
-/// Why a message is left out.
+/// The reason for leaving a message out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DropReason {
@@ -52,7 +52,7 @@ pub enum DropReason {
     OverBudget { bytes: usize },
 }
 
-/// Why an entry is nothing that a model is sent.
+/// The reason why an entry is never sent to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HideReason {

@@ -26,7 +26,7 @@ pub const DEFAULT_WINDOW: usize = 20;
 /// The largest number of messages before the window that go in word for word while no summary covers them.
 const UNCOVERED_MAX: usize = 256;
 
-/// What a member is to get.
+/// The settings of a member's view.
 #[derive(Clone, Copy, Debug)]
 pub struct ViewSettings<'s> {
     /// The number of messages it gets word for word, besides the one that it answers.
@@ -36,13 +36,13 @@ pub struct ViewSettings<'s> {
     pub recall_tokens: u64,
 }
 
-/// What one member gets of a conversation, before it is put into a format.
+/// The part of a conversation that one member gets, before it is formatted.
 #[derive(Clone, Debug, Default)]
 pub struct View<'l> {
     /// The summary, then the recalled passages, then the messages, each oldest first.
     pub items: Vec<ViewItem<'l>>,
     pub current: Option<ViewItem<'l>>,
-    /// The number of messages that the summary stands for; 0 without one.
+    /// The number of messages that the summary replaces; 0 without one.
     pub covered: usize,
     pub recalled: Vec<EntryId>,
     /// The index of a message that is left out because it repeats the answered one, and the id of that.
@@ -55,7 +55,7 @@ pub struct ViewItem<'l> {
     /// The index of its entry in the log, or of its message in a conversation without a log.
     pub index: usize,
     pub line: ContextMessage<'l>,
-    /// Where its content comes from; `None` where that is not known.
+    /// The sources of its content; `None` if they are not known.
     pub pieces: Option<Pieces>,
     pub is_from_person: bool,
     /// The number of bytes that went with the block form of a team task.
@@ -175,7 +175,7 @@ impl<'l> View<'l> {
 }
 
 impl<'l> ViewItem<'l> {
-    /// The summary that stands for a number of messages; the oldest ones, `older`, are not in it.
+    /// The summary that replaces a number of messages; the oldest ones, `older`, are not in it.
     pub fn summary(index: usize, summary: &'l str, covered: usize, older: usize) -> Self {
         let kind = ContextKind::Summary { messages: covered.saturating_sub(older), older };
         let content = Cow::Borrowed(summary);
@@ -204,11 +204,11 @@ impl<'l> ViewItem<'l> {
     }
 }
 
-/// What stands before recalled passages among model messages.
+/// The text before recalled passages in model messages.
 pub const RECALL_HEAD: &str =
     "Earlier passages of this conversation that may matter now, oldest first:";
 
-/// What stands before each of them.
+/// The text before each of them.
 pub const RECALL_LINE: &str = "\n- ";
 
 pub(crate) fn recalled_text<'l>(passages: impl Iterator<Item = ViewItem<'l>>) -> String {

@@ -1,4 +1,4 @@
-//! What counts as whitespace. The contract was written for JavaScript, whose set differs from Rust's:
+//! The characters that count as whitespace. The contract was written for JavaScript, whose set differs from Rust's:
 //! U+FEFF is in it, U+0085 is not.
 
 /// Returns whether JavaScript's `\s` and `trim` take it for whitespace.

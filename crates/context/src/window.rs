@@ -1,4 +1,4 @@
-//! Which messages a member sees, and how a list of addressees is written. The cost depends on the window, not on the
+//! The messages that a member sees, and the format of a list of addressees. The cost depends on the window, not on the
 //! conversation.
 
 use std::borrow::Cow;

@@ -111,7 +111,7 @@ impl ContextMessage<'_> {
 }
 
 impl SpokenBy {
-    /// Returns what stands behind a name. A name with brackets is written in quotes, so no name ends like this.
+    /// Returns the text after a name. A name with brackets is written in quotes, so no name ends like this.
     pub(super) fn note(self) -> &'static str {
         match self {
             Self::Member => "",

@@ -74,7 +74,7 @@ impl<'a> Build<'a, '_> {
         let on_branch = self.index.messages_before(LogIndex(self.log.len()));
         let on_branch = on_branch + self.arrivals.messages.len() as u64;
         let is_stub = |item: &&Item<'_>| {
-            self.marks.elided.contains(&item.entry) && has_outputs(&item.message)
+            self.marks.elided.contains_key(&item.entry) && has_outputs(&item.message)
         };
         let elided = match self.marks.elided.is_empty() {
             true => 0,

@@ -1,5 +1,7 @@
 //! One build, from the log to the messages: the stages in their order. What each stage decides is in its own file.
 
+use std::cell::Cell;
+
 use tertulia_session::{Entry, EntryId, Message, Part, Role};
 
 use super::arrivals::{Arrivals, tail_id};
@@ -19,6 +21,7 @@ use super::{
     Strategy,
 };
 use crate::compact::Summary;
+use crate::files::Files;
 use crate::tokens::TokenCount;
 use crate::view::ViewItem;
 
@@ -38,11 +41,20 @@ pub(super) struct Build<'a, 'b> {
     pub(super) summary: Option<(EntryId, Message)>,
     /// What was recalled in this build, to be appended.
     pub(super) fresh: Option<(EntryId, Message)>,
+    /// What is known of files with the messages that arrived, once that was asked for.
+    pub(super) files: Option<Files>,
     /// Whether messages go although they would fit: what was recalled beside them does not.
     pub(super) must_cut: bool,
     pub(super) sums: Sums,
     pub(super) scale: Scale,
     pub(super) is_exact: bool,
+}
+
+/// A message with its outputs as stubs.
+pub(super) struct Stub {
+    pub(super) message: Message,
+    pub(super) tokens: TokenCount,
+    pub(super) names_newer: bool,
 }
 
 /// What is sent besides the history, in counted tokens.
@@ -94,6 +106,7 @@ impl<'a, 'b> Build<'a, 'b> {
             hints,
             summary: None,
             fresh: None,
+            files: None,
             must_cut: false,
             sums: Sums::default(),
             scale: Scale::ONE,
@@ -104,6 +117,9 @@ impl<'a, 'b> Build<'a, 'b> {
             .summary
             .map(|(at, summary)| (log[at.0].id.clone(), build.summary_message(&summary.summary)));
         build.count_sums();
+        if !build.marks.elided.is_empty() {
+            build.index.follow_files(log);
+        }
         build.count_window();
         build.scale = Scale::of(&build);
         Ok(build)
@@ -202,20 +218,60 @@ impl<'a, 'b> Build<'a, 'b> {
     /// What a message of the window costs; one whose outputs were elided becomes its stub.
     pub(super) fn count_item(&mut self, at: WindowIndex) -> TokenCount {
         let counter = &self.builder.counter;
-        let item = &mut self.window.items[at.0];
+        let item = &self.window.items[at.0];
         let id = id_at(self.log, &self.arrivals, item.entry);
-        if !self.marks.elided.is_empty()
-            && self.marks.elided.contains(&item.entry)
+        if let Some(cut) = self.marks.elided.get(&item.entry).copied()
             && has_outputs(&item.message)
         {
-            item.message = MessageRef::made(elided(&item.message, id));
-            let (index, message) = (&mut *self.index, &item.message);
-            return index.stub_tokens(item.entry, id, || counter.count_message(message).count);
+            let stub = self.stub(at, cut);
+            if let Some(item) = self.window.items.get_mut(at.0) {
+                item.message = MessageRef::made(stub.message);
+            }
+            return stub.tokens;
         }
         if item.is_mended || !matches!(item.message, MessageRef::Said(_)) {
             return self.index.made_tokens(&item.message, counter);
         }
         self.index.tokens(item.entry, id, &item.message, counter)
+    }
+
+    /// A message with its outputs as stubs. They name what superseded the outputs before the
+    /// cut that made them.
+    pub(super) fn stub(&mut self, at: WindowIndex, cut: LogIndex) -> Stub {
+        let (item, counter) = (&self.window.items[at.0], &self.builder.counter);
+        let (log, arrivals) = (self.log, &self.arrivals);
+        let id = id_at(log, arrivals, item.entry);
+        let files = self.files.as_ref().unwrap_or(&self.index.files);
+        // A member is not told of entries that it may not see.
+        let newer = |call: &str| match self.input.perspective {
+            Some(_) => None,
+            None => files.newer(item.entry.0, call, cut.0),
+        };
+        let names_newer = Cell::new(false);
+        let message = elided(&item.message, id, |call| {
+            let newer = newer(call)?;
+            names_newer.set(true);
+            Some(id_at(log, arrivals, LogIndex(newer)))
+        });
+        let tokens = match names_newer.get() {
+            true => self.index.made_tokens(&message, counter),
+            false => {
+                self.index.stub_tokens(item.entry, id, || counter.count_message(&message).count)
+            }
+        };
+        Stub { message, tokens, names_newer: names_newer.get() }
+    }
+
+    /// Brings what is known of files up to date, with the messages that arrived.
+    pub(super) fn know_files(&mut self) {
+        self.index.follow_files(self.log);
+        if self.files.is_none() && !self.arrivals.messages.is_empty() {
+            let mut files = self.index.files.clone();
+            for (at, message) in (self.log.len()..).zip(self.arrivals.messages) {
+                files.add(at, message);
+            }
+            self.files = Some(files);
+        }
     }
 
     /// What would be sent, in tokens as the provider would count them.
@@ -240,6 +296,7 @@ impl<'a, 'b> Build<'a, 'b> {
                           maxInputTokens or shorten what is pinned";
             return Err(ContextError::failed(reason));
         }
+        self.know_files();
         let sizes = self.sizes();
         let limits = self.limits(summarizes, overflow_hint);
         match plan(&sizes, self.units(), &limits) {

@@ -46,7 +46,8 @@ impl Maker<'_, '_, '_> {
             items.iter().map(|item| build.window.items[item.0].entry).collect();
         let ids = entries.iter().map(|entry| id_at(build.log, &build.arrivals, *entry).clone());
         let ids = ids.collect();
-        build.marks.elided.extend(&entries);
+        let now = LogIndex(build.log.len() + build.arrivals.messages.len());
+        build.marks.elided.extend(entries.iter().map(|entry| (*entry, now)));
         for at in 0..build.window.items.len() {
             if entries.contains(&build.window.items[at].entry) {
                 build.tokens[at] = build.count_item(WindowIndex(at)).tokens;

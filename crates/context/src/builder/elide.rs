@@ -1,5 +1,5 @@
 //! Stubs: what stands for a tool output that was elided. Short, the same at every build, and with the
-//! name of the entry, so that whoever needs the output can ask for it.
+//! name of the entry, so that whoever needs the output can ask for it; and with that of a newer one that supersedes it.
 
 use std::fmt::Write;
 
@@ -11,9 +11,14 @@ pub(super) fn has_outputs(message: &Message) -> bool {
         && message.parts.iter().any(|part| matches!(part.kind, PartKind::ToolResult(_)))
 }
 
-pub(super) fn elided(message: &Message, entry: &EntryId) -> Message {
+/// Returns the message with its outputs as stubs. `newer` says which entry superseded the result of a call.
+pub(super) fn elided<'i>(
+    message: &Message,
+    entry: &EntryId,
+    newer: impl Fn(&str) -> Option<&'i EntryId>,
+) -> Message {
     let parts = message.parts.iter().map(|part| match &part.kind {
-        PartKind::ToolResult(result) => stubbed(result, entry),
+        PartKind::ToolResult(result) => stubbed(result, entry, newer(&result.tool_call_id)),
         _ => part.clone(),
     });
     Message {
@@ -28,8 +33,8 @@ pub(super) fn elided(message: &Message, entry: &EntryId) -> Message {
     }
 }
 
-fn stubbed(result: &ToolResult, entry: &EntryId) -> Part {
-    let content = Json::text(&stub(result, entry));
+fn stubbed(result: &ToolResult, entry: &EntryId, newer: Option<&EntryId>) -> Part {
+    let content = Json::text(&stub(result, entry, newer));
     let tool_call_id = result.tool_call_id.clone();
     let is_error = result.is_error;
     Part::new(PartKind::ToolResult(Box::new(ToolResult { tool_call_id, is_error, content })))
@@ -38,7 +43,7 @@ fn stubbed(result: &ToolResult, entry: &EntryId) -> Part {
 /// How many characters of the first line stay.
 const FIRST_LINE_CHARS: usize = 100;
 
-fn stub(result: &ToolResult, entry: &EntryId) -> String {
+fn stub(result: &ToolResult, entry: &EntryId, newer: Option<&EntryId>) -> String {
     let raw = result.content.as_str();
     let text = match (result.content.kind(), json::parse(raw)) {
         (Kind::String, Ok(value)) => json::text(value).ok(),
@@ -46,11 +51,15 @@ fn stub(result: &ToolResult, entry: &EntryId) -> String {
     };
     let text = text.as_deref().unwrap_or(raw);
     let lines = text.lines().count();
-    let mut stub = format!("[elided: {} bytes, {lines} lines, entry {entry}]", text.len());
+    let mut stub = format!("[elided: {} bytes, {lines} lines, entry {entry}", text.len());
+    if let Some(newer) = newer {
+        // Writing into a String cannot fail.
+        let _ = write!(stub, ", newer {newer}");
+    }
+    stub.push(']');
     if let Some(first) = text.lines().map(str::trim).find(|line| !line.is_empty()) {
         let start: String = first.chars().take(FIRST_LINE_CHARS).collect();
         let more = if start.len() < first.len() { "…" } else { "" };
-        // Writing into a String cannot fail.
         let _ = write!(stub, " {start}{more}");
     }
     stub
@@ -63,7 +72,16 @@ mod tests {
     fn stub_of(content: &str) -> String {
         let content = Json::parse(content).unwrap();
         let result = ToolResult { tool_call_id: "1".into(), is_error: false, content };
-        stub(&result, &EntryId::from("e-7"))
+        stub(&result, &EntryId::from("e-7"), None)
+    }
+
+    #[test]
+    fn a_stub_names_the_newer_entry() {
+        let result =
+            ToolResult { tool_call_id: "1".into(), is_error: false, content: Json::text("ok") };
+        let [entry, newer] = ["e-7", "e-9"].map(EntryId::from);
+        let expected = "[elided: 2 bytes, 1 lines, entry e-7, newer e-9] ok";
+        assert_eq!(stub(&result, &entry, Some(&newer)), expected);
     }
 
     #[test]
@@ -85,7 +103,7 @@ mod tests {
         let part = Part::new(PartKind::ToolResult(Box::new(result)));
         let mut message = Message::with_role(Role::Tool, std::iter::once(part).collect());
         message.run_id = Some("run".into());
-        let stubbed = elided(&message, &EntryId::from("e-1"));
+        let stubbed = elided(&message, &EntryId::from("e-1"), |_| None);
         assert_eq!(stubbed.run_id, message.run_id);
         let PartKind::ToolResult(result) = &stubbed.parts[0].kind else { panic!("no result") };
         assert!(result.is_error && result.content.as_str().contains("entry e-1"));

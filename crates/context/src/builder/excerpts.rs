@@ -11,7 +11,7 @@ use super::cover::Maker;
 use super::plan::permille_of;
 use super::window::made_message;
 use super::{Item, LogIndex, recalled};
-use crate::files::{Excerpts, Wanted};
+use crate::files::{Excerpts, Wanted, without_number};
 use crate::recall::RecallQuery;
 
 /// How much of the room the newest messages keep at a cut where files could fill the rest.
@@ -30,10 +30,10 @@ const TURNS_PERMILLE: u64 = 400;
 const TURN_TOKENS_MIN: u64 = 200;
 
 /// What the message with files costs beside them, at most.
-const MESSAGE_TOKENS: u64 = 48;
+const MESSAGE_TOKENS: u64 = 64;
 
 /// What stands before the files.
-pub(super) const FILES_HEAD: &str = "[Files as they are now, as far as they were read or written before. No need to read these lines again.]";
+pub(super) const FILES_HEAD: &str = "[Files as they are now, as far as they were read or written before. No need to read these lines again. A number before → is that of the line, not part of it.]";
 
 impl Build<'_, '_> {
     /// Whether files come back at all: a member of a team is told of the conversation alone.
@@ -214,15 +214,8 @@ fn excerpts(
         return None;
     }
     recalled::catch_up(build);
-    let mut files = &build.index.files;
-    let mut with_arrivals;
-    if !build.arrivals.messages.is_empty() {
-        with_arrivals = files.clone();
-        for (at, message) in (build.log.len()..).zip(build.arrivals.messages) {
-            with_arrivals.add(at, message);
-        }
-        files = &with_arrivals;
-    }
+    build.know_files();
+    let files = build.files.as_ref().unwrap_or(&build.index.files);
     let items = &build.window.items;
     let whole = items.iter().filter(|item| !item.message.is_made());
     let sent: HashSet<usize> = whole.map(|item| item.entry.0).collect();
@@ -232,7 +225,8 @@ fn excerpts(
     let query = RecallQuery { request: request.map(|item| &*item.message), recent: &recent };
     let weigher = build.index.recall.weigher(&query);
     let shown = recalled_texts(build);
-    let shown: HashSet<&str> = shown.iter().flat_map(|text| text.split('\n')).collect();
+    let shown = shown.iter().flat_map(|text| text.split('\n')).map(without_number);
+    let shown: HashSet<&str> = shown.collect();
     files.excerpts(&Wanted {
         max_tokens: (max_tokens.saturating_mul(1_000) / build.scale.permille())
             .saturating_sub(MESSAGE_TOKENS),

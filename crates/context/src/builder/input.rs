@@ -4,6 +4,7 @@ use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, Message};
 
 use super::{MessageRef, Repair, SummaryRequest};
+use crate::recall::RecallMatch;
 use crate::tokens::ToolSpec;
 use crate::verdict::Verdict;
 use crate::view::Perspective;
@@ -63,6 +64,8 @@ pub struct ContextBuildResult<'a> {
 pub struct RecalledPassage {
     pub entry: EntryId,
     pub text: String,
+    /// With `explain`, the words that brought it back, weightiest first; none if what stands beside it did.
+    pub matches: Vec<RecallMatch>,
 }
 
 /// A message of a context.

@@ -2,11 +2,11 @@
 //! build's sizes as the planner takes them.
 
 use super::build::{Build, id_at};
-use super::elide::{elided, has_outputs};
+use super::elide::has_outputs;
 use super::error::{FloorItem, FloorPart, Overflow};
 use super::item::WindowIndex;
 use super::plan::{Cover, Limits, Size, permille_of};
-use super::{ContextError, Strategy, verdict};
+use super::{ContextError, LogIndex, Strategy, verdict};
 
 /// How much of what a cut leaves may be the summary.
 const SUMMARY_PERMILLE_MAX: u64 = 600;
@@ -65,20 +65,25 @@ impl Build<'_, '_> {
         for (at, tokens) in self.tokens.clone().into_iter().enumerate() {
             let item = &self.window.items[at];
             let can_shrink = tokens >= min
-                && !self.marks.elided.contains(&item.entry)
+                && !self.marks.elided.contains_key(&item.entry)
                 && has_outputs(&item.message)
                 && !verdict::is_made_up(self, item);
-            let stub = can_shrink.then(|| self.scale.of_tokens(self.stub_tokens(WindowIndex(at))));
-            sizes.push(Size { tokens: self.scale.of_tokens(tokens), stub });
+            let stub = can_shrink.then(|| self.stub_size(WindowIndex(at)));
+            let (stub, is_superseded) = stub.unzip();
+            sizes.push(Size {
+                tokens: self.scale.of_tokens(tokens),
+                stub: stub.map(|tokens| self.scale.of_tokens(tokens)),
+                is_superseded: is_superseded.unwrap_or_default(),
+            });
         }
         sizes
     }
 
-    fn stub_tokens(&mut self, at: WindowIndex) -> u64 {
-        let (item, counter) = (&self.window.items[at.0], &self.builder.counter);
-        let id = id_at(self.log, &self.arrivals, item.entry);
-        let count = || counter.count_message(&elided(&item.message, id)).count;
-        self.index.stub_tokens(item.entry, id, count).tokens
+    /// What a stub would cost, and whether it would name a newer entry.
+    fn stub_size(&mut self, at: WindowIndex) -> (u64, bool) {
+        let now = LogIndex(self.log.len() + self.arrivals.messages.len());
+        let stub = self.stub(at, now);
+        (stub.tokens.tokens, stub.names_newer)
     }
 
     pub(super) fn overflow(&self, floor: u64, limits: &Limits<'_>, sizes: &[Size]) -> ContextError {
@@ -92,7 +97,7 @@ impl Build<'_, '_> {
         let items = musts.flat_map(|unit| unit.items.clone().map(|at| (unit.is_pinned, at)));
         let entries = items.map(|(is_pinned, at)| {
             let id = id_at(self.log, &self.arrivals, self.window.items[at].entry);
-            let Size { tokens, stub } = sizes[at];
+            let Size { tokens, stub, .. } = sizes[at];
             let least = stub.filter(|_| limits.may_elide && !is_pinned).unwrap_or(tokens);
             (FloorPart::Entry(id.clone()), least)
         });

@@ -2,7 +2,7 @@
 //! entry that is kept, what stays from before it, and whose tool outputs are stubs. Found along the
 //! branch from its end; entries that hide nothing of the window are not looked at.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use tertulia_session::{CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind};
 
@@ -23,8 +23,9 @@ pub(super) struct Marks<'a> {
     pub(super) first_kept: Option<LogIndex>,
     /// What stays from before it; `None` where the log does not say.
     pub(super) kept: Option<&'a [EntryId]>,
-    /// The entries whose tool outputs are stubs.
-    pub(super) elided: HashSet<LogIndex>,
+    /// The entries whose tool outputs are stubs, each with the cut that made it one. A stub tells of what came before
+    /// that cut, so that it stays the same.
+    pub(super) elided: HashMap<LogIndex, LogIndex>,
     /// What a counted token weighed when the history was cut last.
     pub(super) scale_permille: Option<u64>,
     pub(super) newest: Option<LogIndex>,
@@ -114,7 +115,7 @@ impl<'a> Marks<'a> {
     ) -> Result<(), ContextError> {
         self.scale_permille.get_or_insert(cut.scale_permille.unwrap_or(Scale::ONE.permille()));
         for id in cut.elided_ids.iter().flatten() {
-            self.elided.insert(named_entry(index, entry, "payload.elidedIds", id)?);
+            self.elided.insert(named_entry(index, entry, "payload.elidedIds", id)?, at);
         }
         if cut.strategy == CutStrategy::Drop && self.by.is_none() {
             let Some(first_kept) = &cut.first_kept_entry_id else {

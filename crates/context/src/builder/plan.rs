@@ -11,6 +11,8 @@ use super::window::Units;
 pub(super) struct Size {
     pub(super) tokens: u64,
     pub(super) stub: Option<u64>,
+    /// Whether a newer message supersedes it.
+    pub(super) is_superseded: bool,
 }
 
 pub(super) struct Limits<'c> {
@@ -94,7 +96,9 @@ impl Planner<'_> {
         }
         let target = self.target(total);
         if self.limits.may_elide && (is_over || self.limits.overflow_hint) {
-            self.elide_within(0..self.protected(), total, target);
+            // What a newer output supersedes says nothing that is not there, wherever it stands.
+            self.elide_within(0..self.sizes.len(), total, target, |size| size.is_superseded);
+            self.elide_within(0..self.protected(), self.total(), target, |_| true);
             if is_over && !is_long && !self.limits.overflow_hint && self.total() <= target {
                 return Ok(Plan { elide: self.elide, ..Plan::default() });
             }
@@ -123,7 +127,7 @@ impl Planner<'_> {
             let units = cut.map_or(self.units, |cut| &self.units[cut..]);
             let first = units.first().map_or(self.sizes.len(), |unit| unit.items.start);
             let all = first..self.sizes.len();
-            self.elide_within(all, after(&self) + wanted, self.limits.trigger);
+            self.elide_within(all, after(&self) + wanted, self.limits.trigger, |_| true);
         }
         let limit = self.limits.config.max_input_tokens;
         let left = after(&self);
@@ -195,14 +199,20 @@ impl Planner<'_> {
         max.is_some_and(|max| self.sizes.len() as u64 > max)
     }
 
-    /// Outputs of these messages become stubs, oldest first, until no more than the target is left.
-    fn elide_within(&mut self, items: Range<usize>, mut left: u64, target: u64) {
+    /// Outputs of these messages that are meant become stubs, oldest first, until no more than the target is left.
+    fn elide_within(
+        &mut self,
+        items: Range<usize>,
+        mut left: u64,
+        target: u64,
+        is_meant: impl Fn(&Size) -> bool,
+    ) {
         let pinned = self.pinned();
         for at in items {
             if left <= target {
                 break;
             }
-            if !pinned[at] {
+            if !pinned[at] && is_meant(&self.sizes[at]) {
                 left -= self.elide_one(at);
             }
         }

@@ -44,6 +44,14 @@ const REQUEST_TOKENS_MAX: u64 = 6_144;
 const PASSAGE_HEAD_TOKENS: u64 = 24;
 
 pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
+    let mut found = find(build)?;
+    if build.input.explain {
+        explain(build, &mut found);
+    }
+    Some(found)
+}
+
+fn find(build: &mut Build<'_, '_>) -> Option<Recalled> {
     let config = &build.builder.config;
     let is_whole = build.marks.first_kept.is_none() && build.marks.elided.is_empty();
     if config.recall_cap() == 0 || is_whole || !build.asks_anew() {
@@ -131,6 +139,38 @@ pub(super) fn catch_up(build: &mut Build<'_, '_>) {
 }
 
 fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
+    let tokenizer = &build.builder.counter.tokenizer;
+    let scope_tokens = budget.saturating_mul(SCOPE);
+    let budget = RecallBudget { max_tokens: budget, scope_tokens };
+    ask(build, |query, standing, message_at| {
+        build.index.recall.search_beside(query, budget, tokenizer, standing, message_at)
+    })
+}
+
+/// Says which words brought the passages back.
+fn explain(build: &Build<'_, '_>, found: &mut Recalled) {
+    let places = found.passages.iter().map(|one| build.index.find(&one.entry).map(|at| at.0));
+    let places: Vec<usize> = places.map(Option::unwrap_or_default).collect();
+    let texts = found.passages.iter().map(|passage| passage.text.as_str());
+    let passages: Vec<(usize, &str)> = places.into_iter().zip(texts).collect();
+    let matches = ask(build, |query, standing, message_at| {
+        let is_candidate = |at| standing(at) == Standing::Gone;
+        build.index.recall.matches(query, is_candidate, message_at, &passages)
+    });
+    for (passage, matches) in found.passages.iter_mut().zip(matches) {
+        passage.matches = matches;
+    }
+}
+
+/// Asks with the query, with how each message stands to what is sent, and with the messages.
+fn ask<'a, T>(
+    build: &Build<'a, '_>,
+    work: impl FnOnce(
+        &RecallQuery<'_>,
+        &dyn Fn(usize) -> Standing,
+        &dyn Fn(usize) -> Option<&'a Message>,
+    ) -> T,
+) -> T {
     let items = &build.window.items;
     let is_whole = |message: &MessageRef<'_>| !message.is_made();
     let sent: HashSet<LogIndex> =
@@ -160,10 +200,7 @@ fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
     let request = request_at(build);
     let recent: Vec<&Message> = recent.iter().map(|item| &*item.message).collect();
     let query = RecallQuery { request: request.map(|item| &*item.message), recent: &recent };
-    let tokenizer = &build.builder.counter.tokenizer;
-    let scope_tokens = budget.saturating_mul(SCOPE);
-    let budget = RecallBudget { max_tokens: budget, scope_tokens };
-    build.index.recall.search_beside(&query, budget, tokenizer, standing, message_at)
+    work(&query, &standing, &message_at)
 }
 
 /// The message with as many passages as fit. The search counts the head lines roughly: where they cost more, the passages
@@ -201,6 +238,7 @@ fn without(build: &Build<'_, '_>, passages: &[Passage], gone: &[usize]) -> Recal
     let passages = left.into_iter().map(|passage| RecalledPassage {
         entry: entry_at(build.log, &build.arrivals, LogIndex(passage.place)).id.clone(),
         text: passage.text.clone(),
+        matches: Vec::new(),
     });
     Recalled { message, tokens, entries, passages: passages.collect() }
 }

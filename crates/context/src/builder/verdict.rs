@@ -53,7 +53,8 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
             mended.iter().filter(is_moved).map(|one| one.entry).collect();
         let is_sent = |item: &&Item<'_>| !is_made_up(build, item) || moved.contains(&item.entry);
         for item in build.window.items.iter().filter(is_sent) {
-            let is_stub = build.marks.elided.contains(&item.entry) && has_outputs(&item.message);
+            let is_stub =
+                build.marks.elided.contains_key(&item.entry) && has_outputs(&item.message);
             sent.insert(item.entry, is_stub);
         }
         let mut mended = HashMap::new();

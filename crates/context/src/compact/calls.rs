@@ -1,4 +1,4 @@
-//! What calls did, told by the names of their arguments alone: files that were written, commands that
+//! The effects of tool calls, derived from the names of their arguments alone: files that were written, commands that
 //! were run, lists of things to do. Knows no agent's tools; called by [`super::gather`].
 
 use super::read::{Answer, Call, Field};
@@ -72,7 +72,7 @@ fn patched(line: &str) -> Option<&str> {
     PATCHED.iter().find_map(|start| line.strip_prefix(start)).map(str::trim)
 }
 
-/// The thing to do whose status this field is. It stands close by, in the same object.
+/// The task whose status this field is. It is close by, in the same object.
 fn step<'a>(call: &'a Call<'_>, at: usize, status: &Field<'_>) -> Option<Deed<'a>> {
     let near = call.fields.iter().skip(at.saturating_sub(NEAR)).take(2 * NEAR);
     let mut near = near.filter(|field| field.object == status.object);
@@ -84,7 +84,7 @@ fn step<'a>(call: &'a Call<'_>, at: usize, status: &Field<'_>) -> Option<Deed<'a
     }
 }
 
-/// How many fields away the text of a thing to do may stand from its status.
+/// The largest distance, in fields, between the text of a task and its status.
 const NEAR: usize = 8;
 
 fn is_one_of(name: &str, names: &[&str]) -> bool {
@@ -105,7 +105,7 @@ pub(super) fn only_looks(command: &str) -> bool {
     })
 }
 
-/// What an answer says of a failure: the line that it begins with, and the one that tells most.
+/// Returns the lines of a result that describe a failure: the first one and the most informative one.
 pub(super) fn failures<'a>(
     answer: &'a Answer<'_>,
     by_command: bool,
@@ -122,14 +122,14 @@ pub(super) fn failures<'a>(
     telling.into_iter().chain(stated)
 }
 
-/// A shorter line tells of a failure, but not of which.
+/// A shorter line shows that something failed, but not what.
 const TELLING_MIN: usize = 12;
 
 fn is_exit_code(line: &str) -> bool {
     line.len() <= 14 && line.get(..9).is_some_and(|start| start.eq_ignore_ascii_case("exit code"))
 }
 
-/// How many lines that tell of a failure are looked at for the one that tells it best.
+/// The number of lines about a failure that are compared to find the most informative one.
 const LINES_MAX: usize = 20;
 
 #[cfg(test)]

@@ -1,24 +1,24 @@
-//! Which candidates get in: room is given section by section, what one leaves goes to the next, and
+//! Selects candidates: tokens are assigned section by section, each section passes on what it leaves, and
 //! the text that comes out is counted once more. Called by [`super::extract`].
 //!
-//! Every line is counted at most once on its own; the sum of the lines stands for the whole until the
+//! Every line is counted at most once on its own; the sum of the lines approximates the whole until the
 //! end. Where the whole is more than its parts, lines go from the end.
 
 use std::collections::{HashMap, HashSet};
 
 use super::SummaryTask;
 use super::gate::CARRIED_PART;
-use super::known::{Known, distinct_names, distinct_words, without_place};
+use super::known::{Known, distinct_names, distinct_words, without_position};
 use super::names::{Name, Names};
 use super::order::{Candidate, Candidates};
 use super::sections::Section;
 use crate::identifiers::identifiers;
 use crate::truncate::truncate_to_bytes;
 
-/// How many lines that are too long are passed over before a section is full.
+/// The number of lines that are too long before a section counts as full.
 const MISSES_MAX: usize = 12;
 
-/// The goal may have this part of the cap where the cap is small, up to so many tokens.
+/// If the cap is small, the goal may have this part of it, up to this number of tokens.
 const SMALL_GOAL: (u64, u64) = (3, 80);
 
 pub(super) fn choose<'a>(
@@ -55,7 +55,7 @@ struct Draft<'t, 'a> {
     ranked: Vec<Name<'a>>,
     known: Known<'a>,
     chosen: Sections,
-    /// Which candidates are in, and what those cost that were counted and are not.
+    /// The selected candidates, and the costs of those that were counted but not selected.
     judged: [Vec<Judged>; Section::ALL.len()],
     spent: [u64; Section::ALL.len()],
     left: u64,
@@ -65,11 +65,11 @@ struct Chosen {
     /// The line with its break; a name with the blank before it.
     text: String,
     cost: u64,
-    /// Where it stands in its section.
-    place: (usize, usize, usize),
+    /// Its position in its section.
+    position: (usize, usize, usize),
 }
 
-/// What is chosen, by section. In each, what was taken last is wanted least.
+/// The selected lines of each section. In a section, the last selected line is the least important one.
 type Sections = [Vec<Chosen>; Section::ALL.len()];
 
 #[derive(Clone, Copy)]
@@ -104,7 +104,7 @@ impl<'a> Draft<'_, 'a> {
 
     fn fill_lines(&mut self, section: Section, budget: u64) {
         let mut misses = 0;
-        for at in 0..self.candidates.of(section).len() {
+        for at in 0..self.candidates.in_section(section).len() {
             if misses >= MISSES_MAX || self.left == 0 {
                 return;
             }
@@ -114,7 +114,7 @@ impl<'a> Draft<'_, 'a> {
     }
 
     fn take(&mut self, section: Section, at: usize, budget: u64) -> bool {
-        let Some(candidate) = self.candidates.of(section).get(at) else { return false };
+        let Some(candidate) = self.candidates.in_section(section).get(at) else { return false };
         let slot = section as usize;
         let judged = self.judged[slot].get(at).copied();
         let room = self.left.min(budget.saturating_sub(self.spent[slot]));
@@ -143,7 +143,7 @@ impl<'a> Draft<'_, 'a> {
         }
         self.judge(slot, at, Judged::In);
         self.known.read(surely_written(candidate.text, max));
-        self.spend(section, Chosen { text, cost, place: candidate.place });
+        self.spend(section, Chosen { text, cost, position: candidate.position });
         true
     }
 
@@ -185,7 +185,7 @@ impl<'a> Draft<'_, 'a> {
         let fits = cost <= self.left.min(budget.saturating_sub(spent));
         if fits {
             self.known.add(name.text);
-            self.spend(Section::Names, Chosen { text, cost, place: (rank, 0, 0) });
+            self.spend(Section::Names, Chosen { text, cost, position: (rank, 0, 0) });
         }
         fits
     }
@@ -222,7 +222,7 @@ impl<'a> Draft<'_, 'a> {
         // Places in a file are one name in the new summary.
         let mut missing: HashMap<&str, usize> = HashMap::new();
         let mut carried = 0;
-        for name in names.iter().map(|name| without_place(name)) {
+        for name in names.iter().map(|name| without_position(name)) {
             if self.known.has(name) {
                 carried += 1;
             } else {
@@ -252,7 +252,7 @@ impl<'a> Draft<'_, 'a> {
             missing.remove(&word);
         }
         for section in Section::BY_WEIGHT {
-            for (at, candidate) in self.candidates.of(section).iter().enumerate() {
+            for (at, candidate) in self.candidates.in_section(section).iter().enumerate() {
                 if total - missing.len() >= needed {
                     return;
                 }
@@ -305,7 +305,7 @@ fn text(chosen: &Sections) -> String {
         }
         text.push_str(section.layout().heading);
         let mut lines: Vec<&Chosen> = list.iter().collect();
-        lines.sort_by_key(|line| line.place);
+        lines.sort_by_key(|line| line.position);
         let from = text.len();
         text.extend(lines.iter().map(|line| line.text.as_str()));
         if section == Section::Names {

@@ -1,17 +1,17 @@
-//! What a summary covers, as its entry records it: the range, the number of messages, a hash of them, and the
-//! first entry that is kept. Every summary of a log is recorded by this, whoever asked for it.
+//! The messages that a summary covers, as its entry records them: the range, their number, a hash of them, and the
+//! first entry that is kept. This code records every summary of a log.
 
 use tertulia_session::{CompactionSummary, EntriesHash, Entry, EntryId, Fields};
 
 use super::Summary;
 
-/// The part of a log that a summary stands for, beside what the summary before it covers.
+/// The part of a log that a summary covers, in addition to what the previous summary covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
     /// The first and the last entry of the range.
     pub range: Option<(EntryId, EntryId)>,
     pub first_kept: EntryId,
-    /// The number of messages in the range that the summary stands for.
+    /// The number of messages in the range that the summary covers.
     pub count: u64,
     /// A hash of their entries, so that nobody takes a summary for one of something else.
     pub hash: Box<str>,

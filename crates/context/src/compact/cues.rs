@@ -1,7 +1,7 @@
-//! The words by which a sentence tells what it is: a constraint, a decision, something done, something
+//! The words that show the kind of a sentence: a constraint, a decision, something done, something
 //! open, a finding. Small tables for six languages; data, no judgement.
 //!
-//! Cues are in small letters, `|` between them. A `^` asks for the start of the sentence, `…` stands for words between
+//! Cues are in lower case, `|` between them. A `^` requires the start of the sentence, `…` stands for words between
 //! two parts. Cues of letters with spaces between words match whole words only.
 
 use memchr::memmem::Finder;
@@ -16,7 +16,7 @@ pub(super) enum Cue {
     Done,
     Open,
     Finding,
-    /// What somebody is about to do, which the deed itself tells better.
+    /// An announced action; the action itself is more informative.
     Announcement,
 }
 
@@ -88,35 +88,35 @@ const TABLES: [(Cue, [&str; 6]); 7] = [
     ]),
 ];
 
-/// How a line of a tool's output begins when it tells of a failure, in small letters.
+/// The beginnings of lines in tool output that report a failure, in lower case.
 #[rustfmt::skip]
 const FAILURES: [&str; 15] = [
     "error", "fatal", "panic", "fail", "--- fail", "traceback", "exception", "err!", "npm err",
     "e   ", "✗", "✘", "undefined", "cannot", "conflict",
 ];
 
-/// Words that label a finding of a reviewer, with a number or without: `Finding 2: …`. In small letters.
+/// Words that label a finding of a reviewer, with a number or without: `Finding 2: …`. In lower case.
 const FINDING_LABELS: [&str; 16] = [
     "finding", "issue", "problem", "defect", "bug", "blocker", "nit", "concern", "befund",
     "hallazgo", "constat", "发现", "问题", "指摘", "fehler", "problema",
 ];
 
-/// How a verdict begins that may be a sentence of one word, in small letters.
+/// The beginnings of verdicts that may be a sentence of one word, in lower case.
 #[rustfmt::skip]
 const VERDICTS: [&str; 13] = [
     "approved", "not approved", "lgtm", "accepted", "rejected", "changes requested",
     "looks good to me", "genehmigt", "aprobado", "approuvé", "批准", "承認", "abgelehnt",
 ];
 
-/// How long a verdict may be, with what follows it.
+/// The maximum length of a verdict and the text after it.
 const VERDICT_MAX: usize = 120;
 
-/// How far from the start of a sentence is near.
+/// The maximum distance from the start of a sentence that counts as near.
 const EARLY: usize = 24;
 
-pub(super) struct Cues(Vec<(Cue, Finder<'static>, Place)>);
+pub(super) struct Cues(Vec<(Cue, Finder<'static>, Position)>);
 
-enum Place {
+enum Position {
     Start,
     WholeWord,
     Early,
@@ -132,24 +132,26 @@ impl Cues {
         });
         let finders = cues.map(|(cue, word)| {
             if let Some((first, second)) = word.split_once('…') {
-                return (cue, Finder::new(first), Place::Before(Box::new(Finder::new(second))));
+                return (cue, Finder::new(first), Position::Before(Box::new(Finder::new(second))));
             }
             match word.strip_prefix('^') {
-                Some(start) => (cue, Finder::new(start), Place::Start),
-                // What was done is told at the start; further on it is mostly about something else.
-                None if cue == Cue::Done && spaced(word) => (cue, Finder::new(word), Place::Early),
-                None if spaced(word) => (cue, Finder::new(word), Place::WholeWord),
-                None => (cue, Finder::new(word), Place::Anywhere),
+                Some(start) => (cue, Finder::new(start), Position::Start),
+                // Finished work is named at the start; later words are mostly about something else.
+                None if cue == Cue::Done && spaced(word) => {
+                    (cue, Finder::new(word), Position::Early)
+                }
+                None if spaced(word) => (cue, Finder::new(word), Position::WholeWord),
+                None => (cue, Finder::new(word), Position::Anywhere),
             }
         });
         Self(finders.collect())
     }
 
-    /// What this sentence may be; `small` is the sentence in small letters, cut to a bound.
-    pub(super) fn of(&self, small: &str) -> Found {
+    /// Returns what this sentence may be; `small` is its beginning in lower case.
+    pub(super) fn classify(&self, small: &str) -> Found {
         let mut found = Found::default();
-        for (cue, finder, place) in &self.0 {
-            if !found.has(*cue) && matches(small, finder, place) {
+        for (cue, finder, position) in &self.0 {
+            if !found.has(*cue) && matches(small, finder, position) {
                 found.0 |= 1 << *cue as u8;
             }
         }
@@ -166,29 +168,29 @@ impl Found {
     }
 }
 
-/// Whether the script of this cue has spaces between words.
+/// Returns whether the script of this cue has spaces between words.
 fn spaced(word: &str) -> bool {
     word.chars().all(|letter| (letter as u32) < 0x2E80)
 }
 
-fn matches(small: &str, finder: &Finder<'_>, place: &Place) -> bool {
+fn matches(small: &str, finder: &Finder<'_>, position: &Position) -> bool {
     let (text, needle) = (small.as_bytes(), finder.needle());
-    match place {
-        Place::Anywhere => finder.find(text).is_some(),
-        Place::Early => {
+    match position {
+        Position::Anywhere => finder.find(text).is_some(),
+        Position::Early => {
             finder.find(text).is_some_and(|at| at < EARLY && is_whole(text, at, needle.len()))
         }
-        Place::Start => text.starts_with(needle),
-        Place::WholeWord => finder.find(text).is_some_and(|at| is_whole(text, at, needle.len())),
+        Position::Start => text.starts_with(needle),
+        Position::WholeWord => finder.find(text).is_some_and(|at| is_whole(text, at, needle.len())),
         // The second part is rarer: most sentences are done with there.
-        Place::Before(second) => second.find(text).is_some_and(|until| {
+        Position::Before(second) => second.find(text).is_some_and(|until| {
             is_whole(text, until, second.needle().len())
                 && finder.find_iter(&text[..until]).any(|at| is_whole(text, at, needle.len()))
         }),
     }
 }
 
-/// Whether no word goes on at either end of this piece.
+/// Returns whether this piece begins and ends at word boundaries.
 fn is_whole(text: &[u8], at: usize, length: usize) -> bool {
     let edge = |byte: Option<&u8>| {
         byte.is_none_or(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80))
@@ -212,7 +214,7 @@ pub(super) fn is_verdict(small: &str) -> bool {
         && VERDICTS.iter().filter_map(|verdict| small.strip_prefix(verdict)).any(ends)
 }
 
-/// Whether a line only counts changed lines, as those of `git diff --stat` do.
+/// Returns whether a line only counts changed lines, as those of `git diff --stat` do.
 pub(super) fn counts_changes(line: &str) -> bool {
     if let Some((_, counted)) = line.rsplit_once(" | ") {
         let mut words = counted.split_whitespace();
@@ -257,16 +259,16 @@ mod tests {
             ("i fixed the test", Cue::Done),
             ("weil es regnet", Cue::Finding),
         ] {
-            assert!(cues.of(sentence).has(cue), "{sentence}");
+            assert!(cues.classify(sentence).has(cue), "{sentence}");
         }
     }
 
     #[test]
     fn a_cue_is_a_whole_word() {
         let cues = Cues::new();
-        assert_eq!(cues.of("mustard and nevermore"), Found::default());
-        assert!(!cues.of("well, i don't know").has(Cue::Rule));
-        assert!(cues.of("don't push").has(Cue::Rule));
+        assert_eq!(cues.classify("mustard and nevermore"), Found::default());
+        assert!(!cues.classify("well, i don't know").has(Cue::Rule));
+        assert!(cues.classify("don't push").has(Cue::Rule));
     }
 
     #[test]
@@ -278,14 +280,14 @@ mod tests {
             "because of it we do that",
             "to be settled on friday: the size",
         ] {
-            assert!(!cues.of(sentence).has(Cue::Decision), "{sentence}");
+            assert!(!cues.classify(sentence).has(Cue::Decision), "{sentence}");
         }
         for sentence in ["we use a clock instead of a timer", "we settled on batches of 500"] {
-            assert!(cues.of(sentence).has(Cue::Decision), "{sentence}");
+            assert!(cues.classify(sentence).has(Cue::Decision), "{sentence}");
         }
         for sentence in ["to be settled on friday: the size", "one thing is still open: the disks"]
         {
-            assert!(cues.of(sentence).has(Cue::Open), "{sentence}");
+            assert!(cues.classify(sentence).has(Cue::Open), "{sentence}");
         }
     }
 

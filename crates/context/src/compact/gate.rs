@@ -1,14 +1,14 @@
-//! The gate that every summary passes, whoever wrote it: not blank, within its cap, smaller than what
-//! it covers, the previous one carried on. Called by [`super::Compactor`], and by whoever takes a
+//! The checks for every summary, whoever wrote it: not empty, within its cap, smaller than what
+//! it covers, with the content of the previous one. Called by [`super::Compactor`], and by code that takes a
 //! summary from outside. It judges; what happens then is for others.
 
 use std::collections::HashSet;
 
-use super::known::{Known, distinct_names, distinct_words, without_place};
+use super::known::{Known, distinct_names, distinct_words, without_position};
 use super::{SummaryFailure, SummaryTask};
 use crate::whitespace::trim;
 
-/// Why a text is no summary.
+/// The reason for refusing a text as a summary.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -21,12 +21,12 @@ pub enum Refusal {
     #[error("the summary has {tokens} tokens, no fewer than the {covered_tokens} that it covers")]
     NotSmaller { tokens: u64, covered_tokens: u64 },
     #[error(
-        "the summary carries {carried} of the {known} {what} of the summary before it; a third is needed"
+        "the summary keeps {carried} of the {known} {what} of the previous summary; it must keep at least a third"
     )]
     NotCarried {
         carried: usize,
         known: usize,
-        /// What was counted: `names` or, where it has none, `words`.
+        /// The unit: `names`, or `words` if the previous summary has no names.
         what: &'static str,
     },
 }
@@ -34,7 +34,7 @@ pub enum Refusal {
 /// One of how many names of the previous summary must be found again.
 pub(super) const CARRIED_PART: usize = 3;
 
-/// Judges a summary: its tokens if it passes. `covered_tokens` is what it stands for, with the previous summary.
+/// Checks a summary and returns its tokens. `covered_tokens` is the size of what it replaces, with the previous summary.
 pub fn accept(text: &str, task: &SummaryTask<'_>, covered_tokens: u64) -> Result<u64, Refusal> {
     if trim(text).is_empty() {
         return Err(Refusal::Blank);
@@ -63,7 +63,7 @@ fn carried(previous: &str, text: &str) -> (usize, usize, &'static str) {
     }
     let mut known = Known::default();
     known.read(text);
-    let is_carried = |name: &&&str| known.has(name) || known.has(without_place(name));
+    let is_carried = |name: &&&str| known.has(name) || known.has(without_position(name));
     let carried = names.iter().filter(is_carried).count();
     (carried, names.len(), "names")
 }

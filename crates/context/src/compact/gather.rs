@@ -15,13 +15,13 @@ use crate::truncate::truncate_to_bytes;
 /// A sentence longer than this is judged by its start.
 const JUDGED_MAX: usize = 600;
 
-/// What a finding weighs among the notes that is labelled as one.
+/// The weight of a note that is labelled as a finding.
 const LABELLED: u64 = 200;
 
 /// A text of a user that is longer than this was hardly typed.
 const PASTED: usize = 2000;
 
-/// Sentences between these lengths may stand alone.
+/// Sentences between these lengths may be a line of their own.
 const SENTENCE: std::ops::RangeInclusive<usize> = 12..=600;
 
 pub(super) fn gather<'a>(
@@ -31,8 +31,8 @@ pub(super) fn gather<'a>(
 ) -> (Names<'a>, Candidates<'a>) {
     let names = read_names(reading, carried);
     let mut gatherer = Gatherer { task, cues: Cues::new(), found: Lists::default() };
-    for (place, said) in reading.said.iter().enumerate() {
-        gatherer.said(place, said);
+    for (position, said) in reading.said.iter().enumerate() {
+        gatherer.said(position, said);
     }
     let mut found = gatherer.found;
     work::worked(task, reading, &mut found);
@@ -64,22 +64,22 @@ struct Gatherer<'t, 'a> {
 }
 
 impl<'a> Gatherer<'_, 'a> {
-    fn said(&mut self, place: usize, said: &Said<'a>) {
+    fn said(&mut self, position: usize, said: &Said<'a>) {
         let text = said.text.trim();
         if matches!(said.source, Source::Thinking | Source::Result | Source::Call)
             || text.is_empty()
         {
             return;
         }
-        // A decision that says so stands whole among the decisions, and is no request.
+        // A text that calls itself a decision is kept whole among the decisions, and is not a request.
         let is_decision = said.source == Source::User
             && !self.found.goal.is_empty()
             && text.len() <= Section::Decisions.layout().line_max
             && is_labelled_decision(text);
         if said.source == Source::User && !is_machine_made(text) {
-            // Whoever answers has read the question before.
+            // The author of an answer has read the question.
             self.found.asked = None;
-            let request = candidate(self.task, said.message, place, text);
+            let request = candidate(self.task, said.message, position, text);
             if self.found.goal.is_empty() {
                 self.found.goal.push(request);
             } else if is_decision {
@@ -93,8 +93,8 @@ impl<'a> Gatherer<'_, 'a> {
             small.clear();
             small.push_str(truncate_to_bytes(sentence, JUDGED_MAX));
             small.make_ascii_lowercase();
-            let mut candidate = candidate(self.task, said.message, place, sentence);
-            candidate.place.2 = number;
+            let mut candidate = candidate(self.task, said.message, position, sentence);
+            candidate.position.2 = number;
             if said.source == Source::Assistant && cues::is_verdict(&small) {
                 self.found.decisions.push(candidate);
                 continue;
@@ -102,7 +102,7 @@ impl<'a> Gatherer<'_, 'a> {
             if !SENTENCE.contains(&sentence.len()) || tells_nothing(sentence) {
                 continue;
             }
-            let found = self.cues.of(&small);
+            let found = self.cues.classify(&small);
             match said.source {
                 _ if is_decision && !found.has(Cue::Rule) => {}
                 Source::Assistant => {
@@ -165,14 +165,14 @@ impl<'a> Gatherer<'_, 'a> {
 pub(super) fn candidate<'a>(
     task: &SummaryTask<'a>,
     message: usize,
-    place: usize,
+    position: usize,
     text: &'a str,
 ) -> Candidate<'a> {
     let id = task.covered.get(message).map(|covered| short_id(covered.entry)).unwrap_or_default();
-    Candidate { id, lead: "", text, tail: String::new(), place: (message + 1, place, 0) }
+    Candidate { id, lead: "", text, tail: String::new(), position: (message + 1, position, 0) }
 }
 
-/// How a text begins that is a decision by its own word, in small letters.
+/// The labels with which a text calls itself a decision, in lower case.
 #[rustfmt::skip]
 const DECISION_LABELS: [&str; 8] = [
     "decision:", "decided:", "决定：", "决定:", "entscheidung:", "decisión:", "décision :", "決定：",
@@ -183,7 +183,7 @@ fn is_labelled_decision(text: &str) -> bool {
     DECISION_LABELS.iter().any(|label| start.starts_with(label))
 }
 
-/// Whether a sentence only announces others, is the row of a table or counts changed lines.
+/// Returns whether a sentence only announces others, is the row of a table or counts changed lines.
 fn tells_nothing(sentence: &str) -> bool {
     sentence.ends_with([':', '：']) || sentence.starts_with('|') || cues::counts_changes(sentence)
 }
@@ -192,7 +192,7 @@ fn asks(sentence: &str) -> bool {
     sentence.ends_with(['?', '？'])
 }
 
-/// Whether a text is markup or a bracket from end to end: programs put such notes where users speak.
+/// Returns whether a text is markup or a bracket from end to end: programs add such notes to messages of users.
 fn is_machine_made(text: &str) -> bool {
     if text.starts_with('[') && text.ends_with(']') && !text.contains('\n') {
         return true;

@@ -1,4 +1,4 @@
-//! The names that a reader of some text knows. A path tells its ends too: who reads `src/a/b.rs`
+//! The names that a reader of some text knows. A path includes its ends: a reader of `src/a/b.rs`
 //! knows `b.rs`. The gate and the extractive summary judge by the same set.
 
 use std::collections::HashSet;
@@ -25,7 +25,7 @@ impl<'a> Known<'a> {
         if !self.names.insert(name) || name.contains("://") {
             return;
         }
-        let bare = without_place(name);
+        let bare = without_position(name);
         self.names.insert(bare);
         let mut rest = bare;
         while let Some((_, end)) = rest.split_once('/') {
@@ -42,7 +42,7 @@ impl<'a> Known<'a> {
 }
 
 /// A path without the line that it points to: `a.go:12` is about `a.go`.
-pub(super) fn without_place(name: &str) -> &str {
+pub(super) fn without_position(name: &str) -> &str {
     let bare = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == ':');
     // Only what really ended with `:` and digits, and is a name without them.
     let rest = name.get(bare.len()..).unwrap_or_default();
@@ -57,7 +57,7 @@ pub(super) fn distinct_names(summary: &str) -> Vec<&str> {
 }
 
 /// The distinct words of a text: of four letters or more, and pairs of letters of scripts without
-/// spaces. In small letters, in order.
+/// spaces. In lower case, in order.
 pub(super) fn distinct_words(text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut words = Vec::new();
@@ -82,7 +82,7 @@ pub(super) fn distinct_words(text: &str) -> Vec<String> {
     words
 }
 
-/// What the lines of a summary say. Headings say nothing, and the ids before lines are left out.
+/// Returns the lines of a summary without headings and without the ids before the lines.
 fn said_lines(summary: &str) -> impl Iterator<Item = &str> {
     summary.lines().filter(|line| heading(line).is_none()).map(|line| split_line(line).1)
 }

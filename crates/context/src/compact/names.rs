@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 
-use super::known::without_place;
+use super::known::without_position;
 use super::read::Source;
 use crate::identifiers::identifiers;
 
 #[derive(Default)]
 pub(super) struct Names<'a> {
-    places: HashMap<&'a str, usize>,
+    positions: HashMap<&'a str, usize>,
     names: Vec<Name<'a>>,
     messages: usize,
 }
@@ -19,21 +19,21 @@ pub(super) struct Names<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Name<'a> {
     pub(super) text: &'a str,
-    /// In how many messages it stands, by who wrote them.
+    /// The number of messages that contain it, by author.
     user: u32,
     assistant: u32,
     thinking: u32,
     calls: u32,
-    /// How often it is the whole argument of a call.
+    /// The number of calls with it as a whole argument.
     arguments: u32,
     results: u32,
     /// The newest message, and the source there, so that a message counts once.
     newest: Option<(usize, Source)>,
-    /// How early it stood in the previous summary; 0 if it did not.
+    /// The weight of its position in the previous summary; 0 if it is not there.
     carried: u64,
 }
 
-/// The value of standing in the previous summary, first and last place.
+/// The value of the first and of the last position in the previous summary.
 const CARRIED: (u64, u64) = (64, 16);
 
 impl<'a> Names<'a> {
@@ -43,7 +43,7 @@ impl<'a> Names<'a> {
 
     pub(super) fn read(&mut self, text: &'a str, source: Source, message: usize) {
         for name in identifiers(text) {
-            let name = self.name(without_place(name));
+            let name = self.name(without_position(name));
             if name.newest == Some((message, source)) {
                 continue;
             }
@@ -65,33 +65,36 @@ impl<'a> Names<'a> {
         let mut names = identifiers(text);
         let (first, second) = (names.next(), names.next());
         if let Some(name) = first.filter(|name| name.len() == text.len() && second.is_none()) {
-            self.name(without_place(name)).arguments += 1;
+            self.name(without_position(name)).arguments += 1;
         }
     }
 
     pub(super) fn carry(&mut self, names: &[&'a str]) {
         let (first, last) = CARRIED;
         let count = names.len().max(1) as u64;
-        for (place, text) in names.iter().enumerate() {
-            let worth = first - (first - last) * place as u64 / count;
-            let name = self.name(without_place(text));
+        for (position, text) in names.iter().enumerate() {
+            let worth = first - (first - last) * position as u64 / count;
+            let name = self.name(without_position(text));
             name.carried = name.carried.max(worth);
         }
     }
 
     fn name(&mut self, text: &'a str) -> &mut Name<'a> {
         let next = self.names.len();
-        let place = *self.places.entry(text).or_insert(next);
-        if place == next {
+        let position = *self.positions.entry(text).or_insert(next);
+        if position == next {
             self.names.push(Name { text, ..Name::default() });
         }
-        // Cannot fail: every place in the map is a place in the list.
-        &mut self.names[place]
+        // Cannot fail: every position in the map is a position in the list.
+        &mut self.names[position]
     }
 
-    /// How telling this name is; 0 for one that was never seen.
+    /// Returns the weight of this name; 0 for one that was never seen.
     pub(super) fn value(&self, text: &str) -> u64 {
-        let name = self.places.get(without_place(text)).and_then(|place| self.names.get(*place));
+        let name = self
+            .positions
+            .get(without_position(text))
+            .and_then(|position| self.names.get(*position));
         name.map_or(0, |name| name.value(self.messages))
     }
 
@@ -101,16 +104,18 @@ impl<'a> Names<'a> {
             .names
             .iter()
             .enumerate()
-            .map(|(place, name)| (name.value(self.messages) * 64 / rough_cost(name.text), place))
+            .map(|(position, name)| {
+                (name.value(self.messages) * 64 / rough_cost(name.text), position)
+            })
             .filter(|(worth, _)| *worth > 0)
             .collect();
         ranked.sort_unstable_by(|left, right| right.0.cmp(&left.0).then(left.1.cmp(&right.1)));
-        ranked.into_iter().filter_map(|(_, place)| self.names.get(place).copied()).collect()
+        ranked.into_iter().filter_map(|(_, position)| self.names.get(position).copied()).collect()
     }
 }
 
 impl Name<'_> {
-    /// Who used it, how often and how lately. Calls weigh most: what an agent worked with it will work with again.
+    /// Returns a weight from who used it, how often and how recently. Calls count most: an agent will need again what it used.
     fn value(&self, messages: usize) -> u64 {
         if !self.text.bytes().any(|byte| byte.is_ascii_alphabetic() || byte >= 0x80) {
             return self.number_value(messages);
@@ -162,7 +167,7 @@ fn damped(count: u32) -> u64 {
     }
 }
 
-/// How many digits are a token.
+/// The number of digits in a token.
 const DIGITS: usize = 3;
 
 /// About how many tokens a name takes, without counting: signs and capitals begin new ones.

@@ -1,4 +1,4 @@
-//! Candidates: lines that may stand in a summary, in the order in which each section wants them. Newest first for
+//! Candidates: lines for a summary, in the order of preference of each section. Newest first for
 //! most; rules by turns from the oldest carried and the newest said, so that neither pushes the other out; notes by
 //! what they tell. Called by [`super::gather`].
 
@@ -14,14 +14,14 @@ use crate::identifiers::identifiers;
 #[derive(Clone, Debug)]
 pub(super) struct Candidate<'a> {
     pub(super) id: &'a str,
-    /// What stands before the text: who said it, or what was done.
+    /// The text before it: the speaker or the action.
     pub(super) lead: &'a str,
     /// The text: a slice of a message or of the previous summary.
     pub(super) text: &'a str,
-    /// What stands behind it: how it ended.
+    /// The text after it: the result.
     pub(super) tail: String,
-    /// Its place in the section: by message, carried lines first; then by part and by sentence.
-    pub(super) place: (usize, usize, usize),
+    /// Its position in the section: by message, carried lines first; then by part and by sentence.
+    pub(super) position: (usize, usize, usize),
 }
 
 impl<'a> Candidate<'a> {
@@ -31,7 +31,7 @@ impl<'a> Candidate<'a> {
     }
 
     pub(super) fn is_carried(&self) -> bool {
-        self.place.0 == 0
+        self.position.0 == 0
     }
 }
 
@@ -49,7 +49,7 @@ impl<'a> Candidates<'a> {
         self.lists[section as usize].extend(new);
     }
 
-    pub(super) fn of(&self, section: Section) -> &[Candidate<'a>] {
+    pub(super) fn in_section(&self, section: Section) -> &[Candidate<'a>] {
         &self.lists[section as usize]
     }
 }
@@ -94,7 +94,7 @@ pub(super) fn order<'a>(
         let lines = carried.lines.iter().filter(|line| line.section == section && !is_over(line));
         let candidate = |(at, line): (usize, &CarriedLine<'a>)| {
             let (lead, tail) = ("", String::new());
-            Candidate { id: line.id, lead, text: line.text, tail, place: (0, at, 0) }
+            Candidate { id: line.id, lead, text: line.text, tail, position: (0, at, 0) }
         };
         lines.enumerate().map(candidate).collect()
     };
@@ -149,13 +149,13 @@ fn telling_first<'a>(
         .into_iter()
         .map(|(weight, note)| {
             let named: u64 = identifiers(note.text).take(6).map(|name| names.value(name)).sum();
-            let lately = 40 * note.place.0 as u64 / messages;
+            let lately = 40 * note.position.0 as u64 / messages;
             let length = note.text.len() as u64;
             let score = weight + lately + (named / 8).min(80);
             (score * 1000 / (length + 120), note)
         })
         .collect();
-    scored.sort_by(|left, right| right.0.cmp(&left.0).then(left.1.place.cmp(&right.1.place)));
+    scored.sort_by(|left, right| right.0.cmp(&left.0).then(left.1.position.cmp(&right.1.position)));
     scored.into_iter().map(|(_, note)| note).collect()
 }
 

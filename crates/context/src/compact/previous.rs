@@ -24,7 +24,7 @@ pub(super) struct CarriedLine<'a> {
     pub(super) text: &'a str,
 }
 
-/// Words in the headings of others, in small letters; the first that is found counts.
+/// Words in the headings of others, in lower case; the first that is found counts.
 const HEADINGS: [(Section, &[&str]); 7] = [
     (
         Section::Goal,

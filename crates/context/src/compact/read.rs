@@ -21,7 +21,7 @@ pub(super) enum Source {
     Result,
 }
 
-/// All that is covered, by kind, oldest first. Numbers of messages are places in `covered`.
+/// All that is covered, by kind, oldest first. Numbers of messages are positions in `covered`.
 #[derive(Debug, Default)]
 pub(super) struct Reading<'a> {
     pub(super) said: Vec<Said<'a>>,
@@ -47,7 +47,7 @@ pub(super) struct Call<'a> {
 
 #[derive(Debug)]
 pub(super) struct Field<'a> {
-    /// The object that it stands in: fields of one object have one number.
+    /// The number of its object: fields of one object have the same number.
     pub(super) object: usize,
     pub(super) name: Cow<'a, str>,
     pub(super) text: Cow<'a, str>,

@@ -1,4 +1,4 @@
-//! What a model is asked when it is to write a summary: one text of a bounded size. Called by whoever
+//! The request for a model that writes a summary: one text of a limited size. Called by code that
 //! has a model at hand; nothing here sends anything.
 
 use super::read::{Answer, Call, Reading, Said, Source, read};
@@ -6,7 +6,7 @@ use super::sections::{one_line, short_id};
 use super::{Covered, SummaryTask};
 use crate::truncate::truncate_to_bytes;
 
-/// How much of one text, call or output is shown. What a tool said is mostly too long to matter.
+/// The maximum length of one text, call or output in the request. Tool output is mostly too long to matter.
 const SAID_MAX: usize = 6000;
 const CALL_MAX: usize = 600;
 const OUTPUT_MAX: usize = 800;
@@ -32,7 +32,7 @@ pub fn request_text(task: &SummaryTask<'_>, max_bytes: usize) -> String {
 
 fn instruction(task: &SummaryTask<'_>) -> String {
     format!(
-        "Write a summary of the conversation below for somebody who will go on with the work and \
+        "Write a summary of the conversation below for somebody who will continue the work and \
          reads nothing else. At most {} tokens, in the language of the conversation. Use these \
          headings, only where there is something to say: ## Goal, ## Requests, ## Constraints, \
          ## Decisions, ## Done, ## Files changed, ## Commands run, ## Errors, ## Open, ## Names, \
@@ -63,7 +63,7 @@ fn rendered(covered: &[Covered<'_>]) -> Vec<String> {
         }
     };
     for Said { message, source, text } in &said {
-        // What was only thought is told by what was said and done.
+        // Thinking is left out: messages and actions show its results.
         if *source != Source::Thinking {
             push(*message, shortened(text.trim(), SAID_MAX));
         }

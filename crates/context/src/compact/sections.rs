@@ -28,7 +28,7 @@ impl Section {
         Self::Commands, Self::Errors, Self::Open, Self::Names, Self::Notes,
     ];
 
-    /// The order in which room is given away. What stands first stays longest.
+    /// The order in which tokens are assigned. The first sections are kept longest.
     #[rustfmt::skip]
     pub(super) const BY_WEIGHT: [Self; 11] = [
         Self::Goal, Self::Constraints, Self::Files, Self::Requests, Self::Errors, Self::Commands,
@@ -62,14 +62,14 @@ pub(super) struct Layout {
     pub(super) heading: &'static str,
     /// The part of the cap in thousandths. What a section does not use goes to the next one.
     pub(super) share: u64,
-    /// How many bytes one line may have.
+    /// The maximum bytes of one line.
     pub(super) line_max: usize,
 }
 
-/// How many bytes of a command stand in a line: its beginning says what it does.
+/// The maximum bytes of a command in a line: its beginning says what it does.
 pub(super) const COMMAND_MAX: usize = 80;
 
-/// How many characters of an id stand in a line.
+/// The maximum characters of an id in a line.
 const ID_CHARS: usize = 8;
 
 /// An id up to this long is written whole.

@@ -30,8 +30,8 @@ fn of_line(mut rest: &str) -> impl Iterator<Item = &str> {
     pieces.filter(|sentence| !sentence.is_empty())
 }
 
-/// Where the first sentence ends: behind `。`, `！`, `？`, `；`, or behind `.`, `!`, `?` before a blank
-/// that no small letter follows.
+/// Returns the end of the first sentence: after `。`, `！`, `？`, `；`, or after `.`, `!`, `?` before a space
+/// that no lower-case letter follows.
 fn end(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! What was done and what failed: calls put together with their answers. Called by [`super::gather`].
+//! Finished and failed work: calls combined with their results. Called by [`super::gather`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,15 +24,15 @@ pub(super) fn worked<'a>(task: &SummaryTask<'a>, reading: &'a Reading<'a>, found
     }
     let mut by_command = HashSet::new();
     // Newest first: what a file or a command came to in the end is what counts.
-    for (place, call) in reading.calls.iter().enumerate().rev() {
-        if work.call(place, call) {
+    for (position, call) in reading.calls.iter().enumerate().rev() {
+        if work.call(position, call) {
             by_command.insert(call.id);
         }
     }
-    for (place, answer) in reading.answers.iter().enumerate() {
+    for (position, answer) in reading.answers.iter().enumerate() {
         let is_command = by_command.contains(answer.call);
         for line in failures(answer, is_command) {
-            let line = listed(task, answer.message, place, line);
+            let line = listed(task, answer.message, position, line);
             work.found.errors.push(line);
         }
     }
@@ -42,10 +42,10 @@ pub(super) fn worked<'a>(task: &SummaryTask<'a>, reading: &'a Reading<'a>, found
 fn listed<'a>(
     task: &SummaryTask<'a>,
     message: usize,
-    place: usize,
+    position: usize,
     text: &'a str,
 ) -> Candidate<'a> {
-    Candidate { id: "", ..candidate(task, message, place, text) }
+    Candidate { id: "", ..candidate(task, message, position, text) }
 }
 
 struct Work<'t, 'a> {
@@ -56,7 +56,7 @@ struct Work<'t, 'a> {
 }
 
 impl<'a> Work<'_, 'a> {
-    fn call(&mut self, place: usize, call: &'a Call<'a>) -> bool {
+    fn call(&mut self, position: usize, call: &'a Call<'a>) -> bool {
         let mut ran = false;
         // Only the newest list of things to do is worth telling.
         let first_list = self.found.steps.is_empty() && self.found.closed.is_empty();
@@ -64,15 +64,15 @@ impl<'a> Work<'_, 'a> {
             match deed {
                 Deed::Wrote(path) => {
                     if self.told.insert(path) {
-                        self.found.files.push(listed(self.task, call.message, place, path));
+                        self.found.files.push(listed(self.task, call.message, position, path));
                     }
                 }
                 Deed::Ran(command) => {
                     ran = true;
-                    self.ran(place, call, beginning(command));
+                    self.ran(position, call, beginning(command));
                 }
                 Deed::Open(step) if first_list => {
-                    self.found.steps.push(candidate(self.task, call.message, place, step));
+                    self.found.steps.push(candidate(self.task, call.message, position, step));
                 }
                 Deed::Closed(step) => {
                     self.found.closed.insert(step);
@@ -83,12 +83,12 @@ impl<'a> Work<'_, 'a> {
         ran
     }
 
-    fn ran(&mut self, place: usize, call: &'a Call<'a>, command: &'a str) {
+    fn ran(&mut self, position: usize, call: &'a Call<'a>, command: &'a str) {
         if self.told.insert(command) {
             let answer = self.answers.get(call.id);
             let has_failed = answer.is_some_and(|answer| failures(answer, true).next().is_some());
             let tail = if has_failed { FAILED.to_owned() } else { String::new() };
-            let line = listed(self.task, call.message, place, command);
+            let line = listed(self.task, call.message, position, command);
             self.found.commands.push(Candidate { tail, ..line });
         }
     }

@@ -8,15 +8,15 @@ use super::Files;
 use super::known::{Line, Run};
 use crate::tokens::Tokenizer;
 
-/// What is looked for.
+/// A search for the content of files.
 pub(crate) struct Wanted<'w> {
     pub(crate) max_tokens: u64,
     pub(crate) tokenizer: &'w Tokenizer,
-    /// Whether a message is sent as it is.
+    /// Tells whether a message is sent unchanged.
     pub(crate) is_sent: &'w dyn Fn(usize) -> bool,
     /// Lines that are sent besides.
     pub(crate) shown: &'w HashSet<&'w str>,
-    /// How much a text has of what is asked about.
+    /// Returns how well a text matches the request.
     pub(crate) weight: &'w dyn Fn(&str) -> u64,
     /// Only files with such a path.
     pub(crate) is_wanted: &'w dyn Fn(&str) -> bool,
@@ -30,16 +30,22 @@ pub(crate) struct Excerpts {
     pub(crate) sources: BTreeSet<usize>,
 }
 
-/// So many lines come or stay away together, at least and at most.
+/// The minimum and maximum number of lines that are sent or left out together.
 const BLOCK_LINES: (usize, usize) = (12, 40);
 
 /// At this age, in messages, a block counts half.
 const HALF_AGE: u64 = 30;
 
-/// More candidates than so many times what fits are not looked at.
+/// Limits the candidates to this multiple of what fits.
 const LOOK_FACTOR: u64 = 16;
 
-/// So many blocks that do not fit end the search for smaller ones.
+/// Every line whose number is a multiple of this has its number before it.
+const NUMBERED: usize = 5;
+
+/// What stands between the number of a line and the line.
+const NUMBER_MARK: char = '→';
+
+/// The number of blocks that do not fit after which the search for smaller ones ends.
 const MISFITS_MAX: usize = 8;
 
 struct Block<'f> {
@@ -57,7 +63,7 @@ impl Files {
         let mut chosen: Vec<Block<'_>> = Vec::new();
         let (mut left, mut misfits) = (wanted.max_tokens, 0);
         for block in self.ranked(wanted) {
-            let tokens = wanted.tokenizer.count(&(block.head() + &block.text())).tokens + 1;
+            let tokens = wanted.tokenizer.count(&block.shown()).tokens + 1;
             if tokens > left {
                 misfits += 1;
                 if misfits > MISFITS_MAX {
@@ -151,9 +157,9 @@ impl Files {
             {
                 let (Some(first), Some(last)) = (near.first(), near.last()) else { continue };
                 excerpts.text.push_str(&head(path, first.first(), last.last()));
-                for line in near.iter().flat_map(|block| block.lines()) {
-                    excerpts.text.push('\n');
-                    excerpts.text.push_str(&line.text);
+                let lines = near.iter().flat_map(|block| block.lines());
+                for (number, line) in (first.first()..).zip(lines) {
+                    push_line(&mut excerpts.text, number, &line.text);
                     excerpts.sources.extend(line.source);
                 }
             }
@@ -176,8 +182,13 @@ impl<'f> Block<'f> {
         self.known.first + self.lines.end - 1
     }
 
-    fn head(&self) -> String {
-        head(self.path, self.first(), self.last())
+    /// The block as it is shown on its own.
+    fn shown(&self) -> String {
+        let mut text = head(self.path, self.first(), self.last());
+        for (number, line) in (self.first()..).zip(self.lines()) {
+            push_line(&mut text, number, &line.text);
+        }
+        text
     }
 
     fn text(&self) -> String {
@@ -196,6 +207,22 @@ impl<'f> Block<'f> {
 
 fn head(path: &str, first: usize, last: usize) -> String {
     format!("\n\n[{path}, lines {first}-{last}]")
+}
+
+fn push_line(text: &mut String, number: usize, line: &str) {
+    text.push('\n');
+    if number.is_multiple_of(NUMBERED) {
+        text.push_str(&number.to_string());
+        text.push(NUMBER_MARK);
+    }
+    text.push_str(line);
+}
+
+/// Returns a line of an excerpt without its number.
+pub(crate) fn without_number(line: &str) -> &str {
+    let rest = line.trim_start_matches(|one: char| one.is_ascii_digit());
+    let bare = rest.strip_prefix(NUMBER_MARK).filter(|_| rest.len() < line.len());
+    bare.unwrap_or(line)
 }
 
 /// Cuts lines into blocks, where possible before a line that begins something: one without an indent behind a blank
@@ -247,7 +274,7 @@ mod tests {
         let excerpts = work.files.excerpts(&Wanted {
             max_tokens,
             tokenizer: &Tokenizer::O200k,
-            is_sent: &|place| place == sent,
+            is_sent: &|position| position == sent,
             shown: &HashSet::from(["b says 1"]),
             weight: &|text| u64::from(text.contains(asked)),
             is_wanted: &|_| true,
@@ -274,6 +301,15 @@ mod tests {
         assert_eq!(shown(&work(5, &["a"]), 10_000, 2, "?"), "");
         assert_eq!(shown(&work(1, &["b"]), 10_000, 0, "?"), "");
         assert!(shown(&work(2, &["b"]), 10_000, 0, "?").ends_with("\nb says 1\nb says 2"));
+    }
+
+    #[test]
+    fn every_fifth_line_has_its_number_which_is_no_part_of_the_line() {
+        let text = shown(&work(11, &["a"]), 10_000, 0, "?");
+        let numbered: Vec<&str> = text.lines().filter(|line| line.contains('→')).collect();
+        assert_eq!(numbered, ["5→a says 5", "10→a says 10"]);
+        assert_eq!(without_number("10→a says 10"), "a says 10");
+        assert_eq!(["→x", "10 x", "x→y", ""].map(without_number), ["→x", "10 x", "x→y", ""]);
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! What calls do to files, told by the names of their arguments.
+//! The changes that calls make to files, derived from the names of their arguments.
 
 use tertulia_session::ToolCall;
 use tertulia_session::json::{self, Object, RawValue};
 
-/// What a call does to a file.
+/// A change of a file by a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// Shows lines, the first of them with this number; without it only the result can tell.
@@ -29,7 +29,7 @@ pub(super) enum Change {
     },
 }
 
-/// A text takes the place of another.
+/// A text replaces another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Edit {
     pub(super) old: String,
@@ -62,13 +62,13 @@ struct Arguments {
     edits: Vec<Edit>,
     first: Option<usize>,
     has_limit: bool,
-    /// Whether only the result can tell the first line.
+    /// Whether only the result contains the first line number.
     is_odd: bool,
     command: Option<String>,
     patch: Option<String>,
-    /// Whether it looks for something, or only tells what it would do.
+    /// Whether the call searches, or only shows what it would do.
     searches: bool,
-    /// Whether it changes the file in a way that is not understood.
+    /// Whether it changes the file in an unknown way.
     inserts: bool,
     /// Other files that it may change.
     others: Vec<String>,
@@ -76,7 +76,7 @@ struct Arguments {
 
 /// Returns what a call does, once it succeeds.
 pub(super) fn changes(call: &ToolCall) -> Vec<Change> {
-    let arguments = Arguments::of(call);
+    let arguments = Arguments::read(call);
     if let Some(patch) = &arguments.patch {
         return patched(patch);
     }
@@ -116,18 +116,18 @@ pub(super) fn changes(call: &ToolCall) -> Vec<Change> {
     changes
 }
 
-/// What tools with a `command` and a path do that are no shells.
+/// The commands of editors: tools that have a `command` and a path but are not shells.
 const EDITOR: [&str; 8] =
     ["view", "create", "str_replace", "insert", "undo_edit", "delete", "rename", "edit"];
 
-/// Whether an edit may meet what another one wrote: tools differ in what they do then.
+/// Returns whether an edit may match text that another edit wrote; tools handle this case differently.
 fn has_edit_of_another(edits: &[Edit]) -> bool {
     let earlier = |at: usize| edits.iter().take(at);
     edits.iter().enumerate().any(|(at, edit)| earlier(at).any(|one| one.new.contains(&edit.old)))
 }
 
 impl Arguments {
-    fn of(call: &ToolCall) -> Self {
+    fn read(call: &ToolCall) -> Self {
         let mut all = Self::default();
         match &call.raw_args_text {
             Some(raw) => all.take_text("input", raw),
@@ -245,7 +245,7 @@ fn normal(path: &str) -> &str {
     path.trim().trim_start_matches("./")
 }
 
-/// Whether a tool with a path and nothing else shows the file.
+/// Returns whether a tool with a path and nothing else shows the file.
 fn is_reader(tool: &str, command: Option<&str>) -> bool {
     let tool = tool.to_ascii_lowercase();
     command == Some("view")
@@ -253,7 +253,7 @@ fn is_reader(tool: &str, command: Option<&str>) -> bool {
             && ["read", "view", "open", "cat"].iter().any(|word| tool.contains(word))
 }
 
-/// Whether a tool with a path changes the file, whatever else it is told.
+/// Returns whether a tool with a path changes the file, regardless of its other arguments.
 fn is_writer(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     let words = ["edit", "write", "insert", "replace", "delete", "remove", "move", "rename"];

@@ -9,16 +9,16 @@ use memchr::memmem::Finder;
 
 use super::changes::{Edit, NUMBER_MAX};
 
-/// What is known of a file.
+/// The known lines of a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownFile {
     /// In ascending order; between two of them there is at least one line that is not known.
     pub(super) runs: Vec<Run>,
     /// When it was read or changed last.
     pub(super) touched: usize,
-    /// Where lines came from of which an edit kept a part.
+    /// The sources of lines of which an edit kept only a part.
     pub(super) mixed: BTreeSet<usize>,
-    /// Whether a line break stands behind the last known line for sure: a file need not end with one.
+    /// Whether the last known line is known to end with a line break; the last line of a file may have none.
     has_break: bool,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Line {
 impl Line {
     /// Of a line of which an edit kept a part: where that part and the rest come from. One that is as it was stays
     /// what it was.
-    fn mix(&mut self, kept: Option<&Self>, place: usize) -> [Option<usize>; 2] {
+    fn mix(&mut self, kept: Option<&Self>, position: usize) -> [Option<usize>; 2] {
         match kept {
             Some(kept) if kept.text == self.text => {
                 self.source = kept.source;
@@ -48,7 +48,7 @@ impl Line {
             }
             _ => {
                 self.source = None;
-                [Some(place), kept.and_then(|kept| kept.source)]
+                [Some(position), kept.and_then(|kept| kept.source)]
             }
         }
     }
@@ -68,7 +68,7 @@ impl Run {
 
 impl KnownFile {
     /// Takes in lines that were shown, from the first one's number on.
-    pub(super) fn show(&mut self, first: usize, texts: &[&str], is_whole: bool, place: usize) {
+    pub(super) fn show(&mut self, first: usize, texts: &[&str], is_whole: bool, position: usize) {
         if !(1..=NUMBER_MAX).contains(&first) || texts.is_empty() {
             return;
         }
@@ -89,7 +89,7 @@ impl KnownFile {
             runs.extend(keep(run.first..run.end().min(shown.start).max(run.first)));
             runs.extend(keep(run.first.max(shown.end).min(run.end())..run.end()));
         }
-        let line = |text: &&str| Line { text: (*text).into(), source: Some(place) };
+        let line = |text: &&str| Line { text: (*text).into(), source: Some(position) };
         runs.push(Run { first, lines: texts.iter().map(line).collect() });
         self.runs = runs;
         self.join();
@@ -108,8 +108,8 @@ impl KnownFile {
         })
     }
 
-    /// Whether lines that are known already are shown as they are known. If not, something changed the file that
-    /// the log does not tell.
+    /// Returns whether lines that are already known are shown unchanged. If not, something changed the file that
+    /// and the log does not show it.
     fn agrees(&self, first: usize, texts: &[&str]) -> bool {
         self.runs.iter().all(|run| {
             let known = (run.first..).zip(&run.lines);
@@ -120,14 +120,14 @@ impl KnownFile {
     }
 
     /// Takes in the whole text of the file.
-    pub(super) fn write(&mut self, content: &str, place: usize) {
+    pub(super) fn write(&mut self, content: &str, position: usize) {
         let lines: Vec<&str> = content.strip_suffix('\n').unwrap_or(content).split('\n').collect();
-        self.show(1, &lines, true, place);
+        self.show(1, &lines, true, position);
         self.has_break = content.ends_with('\n');
     }
 
     /// Takes in an edit that was made.
-    pub(super) fn edit(&mut self, edit: &Edit, place: usize) {
+    pub(super) fn edit(&mut self, edit: &Edit, position: usize) {
         let Edit { old, new, all, .. } = edit;
         let is_one_line = line_count(old) == 0;
         if old == new {
@@ -135,16 +135,16 @@ impl KnownFile {
         }
         if *all {
             return match is_one_line && !old.is_empty() {
-                true => self.replace_all(old, new, place),
+                true => self.replace_all(old, new, position),
                 false => self.clear(),
             };
         }
-        match self.places(edit).as_slice() {
+        match self.positions(edit).as_slice() {
             [(run, range)] => {
                 let (run, range) = (*run, range.clone());
                 match self.may_take_break(edit, run, range.start) {
                     true => self.forget_from(run, range.start),
-                    false => self.replace(run, range, new, place),
+                    false => self.replace(run, range, new, position),
                 }
                 self.join();
             }
@@ -154,7 +154,7 @@ impl KnownFile {
         }
     }
 
-    /// Whether it is in doubt if a text takes the line break behind it along when it goes: some tools do that.
+    /// Returns whether deleting a text may also delete the line break after it: some tools do that.
     fn may_take_break(&self, edit: &Edit, run: usize, begin: usize) -> bool {
         let Edit { old, new, .. } = edit;
         if !new.is_empty() || old.ends_with('\n') {
@@ -162,12 +162,12 @@ impl KnownFile {
         }
         let text = self.runs.get(run).map(Run::text).unwrap_or_default();
         let behind = text.get(begin..).unwrap_or_default();
-        // It may stand before a break once more, over its own end, also where nothing is known.
+        // It may occur once more before a line break, overlapping its own end, even in unknown lines.
         let reaches_out = line_count(old) > 0 && behind.len() <= old.len().saturating_mul(2);
         reaches_out || behind.contains(&format!("{old}\n"))
     }
 
-    /// Forgets what stands behind a place in a run, from its line on.
+    /// Removes everything after a position in a run, beginning with its line.
     fn forget_from(&mut self, run: usize, begin: usize) {
         self.runs.truncate(run + 1);
         self.has_break = true;
@@ -177,9 +177,9 @@ impl KnownFile {
         }
     }
 
-    /// Takes in an edit of a text without line breaks, wherever that is. Behind what is known there may be more of it.
-    fn replace_all(&mut self, old: &str, new: &str, place: usize) {
-        // Whether line breaks went along cannot be told.
+    /// Takes in an edit of a text without line breaks, wherever that is. It may continue after the known lines.
+    fn replace_all(&mut self, old: &str, new: &str, position: usize) {
+        // It is unknown whether line breaks were deleted too.
         if new.is_empty() || line_count(new) > 0 && !self.is_from_top() {
             return self.clear();
         }
@@ -193,7 +193,7 @@ impl KnownFile {
                     lines.push(line);
                     continue;
                 }
-                self.mixed.extend(line.source.into_iter().chain([place]));
+                self.mixed.extend(line.source.into_iter().chain([position]));
                 for text in line.text.replace(old, new).split('\n') {
                     if new.split('\n').any(is_stripped) {
                         doubts.insert(run.first + lines.len());
@@ -208,12 +208,12 @@ impl KnownFile {
         self.join();
     }
 
-    /// Whether all that is known follows from the first line on.
+    /// Returns whether the known lines begin with the first line of the file and have no gap.
     fn is_from_top(&self) -> bool {
         matches!(self.runs.as_slice(), [run] if run.first == 1)
     }
 
-    /// Takes in an edit of a text without line breaks that stands in no known line, unless the tool took another text
+    /// Applies an edit of a text without line breaks that is in no known line, unless the tool took another text
     /// for it.
     fn edit_elsewhere(&mut self, old: &str, new: &str) {
         let old = skeleton(old);
@@ -226,15 +226,15 @@ impl KnownFile {
         }
     }
 
-    /// Where a text stands: the run, and the bytes in its text.
-    fn places(&self, edit: &Edit) -> Vec<(usize, Range<usize>)> {
+    /// Returns the matches of a text: the run, and the byte range in its text.
+    fn positions(&self, edit: &Edit) -> Vec<(usize, Range<usize>)> {
         let Edit { old, is_lines, .. } = edit;
         let (old, skip) = match is_lines {
             true => (Cow::Owned(format!("\n{old}")), 1),
             false => (Cow::Borrowed(old.as_str()), 0),
         };
         let finder = Finder::new(&*old);
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         for (number, run) in self.runs.iter().enumerate().filter(|_| old.len() > skip) {
             let text = run.text();
             // The first line of a file has no break before it.
@@ -248,17 +248,17 @@ impl KnownFile {
                 let is_line = *is_lines && !text.ends_with("\n\n");
                 let is_sure = !is_end || self.has_break || is_line;
                 if is_sure && (run.first == 1 || !may_begin_before(&text, &old, begin)) {
-                    places.push((number, begin + skip..from));
+                    positions.push((number, begin + skip..from));
                 } else {
                     // Twice is nowhere.
-                    places.extend([(number, begin..from), (number, begin..from)]);
+                    positions.extend([(number, begin..from), (number, begin..from)]);
                 }
             }
         }
-        places
+        positions
     }
 
-    fn replace(&mut self, run: usize, range: Range<usize>, new: &str, place: usize) {
+    fn replace(&mut self, run: usize, range: Range<usize>, new: &str, position: usize) {
         let Some(known) = self.runs.get_mut(run) else { return };
         let text = known.text();
         let (Some(before), Some(old), Some(behind)) =
@@ -285,18 +285,21 @@ impl KnownFile {
             new.split('\n').skip(skipped).enumerate().filter(|(_, text)| is_stripped(text));
         let doubts: BTreeSet<usize> =
             doubts.map(|(at, _)| known.first + gone.start + at).take(texts.len()).collect();
-        let mut lines: Vec<Line> =
-            texts.into_iter().map(|text| Line { text: text.into(), source: Some(place) }).collect();
+        let mut lines: Vec<Line> = texts
+            .into_iter()
+            .map(|text| Line { text: text.into(), source: Some(position) })
+            .collect();
         if !head.is_empty()
             && let Some(line) = lines.first_mut()
         {
-            self.mixed.extend(line.mix(known.lines.get(gone.start), place).into_iter().flatten());
+            self.mixed
+                .extend(line.mix(known.lines.get(gone.start), position).into_iter().flatten());
         }
         if !tail.is_empty()
             && let Some(line) = lines.last_mut()
         {
             let kept = gone.end.checked_sub(1).and_then(|last| known.lines.get(last));
-            self.mixed.extend(line.mix(kept, place).into_iter().flatten());
+            self.mixed.extend(line.mix(kept, position).into_iter().flatten());
         }
         known.lines.splice(gone, lines);
         for later in self.runs.iter_mut().skip(run + 1) {
@@ -307,7 +310,7 @@ impl KnownFile {
         }
     }
 
-    /// Forgets the lines that a text may hold, which stands where nothing is known, at least in part.
+    /// Removes the lines that may contain a text of which at least a part is in unknown lines.
     fn forget_near(&mut self, edit: &Edit) {
         let old = match edit.is_lines {
             true => edit.old.strip_suffix('\n').unwrap_or(&edit.old),
@@ -391,19 +394,19 @@ fn line_count(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// Whether a text that was found may also begin before what is known, over its own beginning: tools take the first.
+/// Returns whether a text that was found may also begin before the known lines: tools take the first.
 fn may_begin_before(text: &str, old: &str, begin: usize) -> bool {
     let (text, old) = (text.as_bytes(), old.as_bytes());
     (1..old.len().saturating_sub(begin))
         .any(|from| old.get(from..).is_some_and(|rest| text.starts_with(rest)))
 }
 
-/// Whether tools may strip the end of a line before they write it.
+/// Returns whether tools may strip the end of a line before they write it.
 fn is_stripped(line: &str) -> bool {
     line.ends_with(char::is_whitespace)
 }
 
-/// What tools look at that take a text for another that is near to it.
+/// Returns the characters that tools compare when they accept a similar text.
 fn skeleton(text: &str) -> String {
     let chars = text.chars().filter(|one| !one.is_whitespace() && *one != '\\');
     let chars = chars.map(|one| match one {

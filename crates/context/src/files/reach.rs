@@ -1,6 +1,6 @@
-//! Which files a command may change.
+//! The files that a command may change.
 
-/// Which files a command may change.
+/// The files that a command may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     Nothing,
@@ -16,21 +16,21 @@ const GIT_WRITERS: [&str; 14] = [
     "submodule", "switch",
 ];
 
-/// What a command has that changes the files it names.
+/// Words in commands that change the files they name.
 #[rustfmt::skip]
 const WRITERS: [&str; 21] = [
     "sed -i", "sed -E -i", "sed -Ei", "perl -i", "perl -pi", ">", "tee ", "mv ", "cp ", "rm ", "patch ", "truncate ",
     "python", "node ", "ruby ", " -w ", "--write", "--fix", "black ", "apply_patch", "unlink ",
 ];
 
-/// What rewrites all files of a project, unless it names some.
+/// Commands that rewrite all files of a project, unless they name some.
 #[rustfmt::skip]
 const FORMATTERS: [&str; 12] = [
     "cargo fmt", "cargo fix", "rustfmt", "go fmt", "gofmt -w", "--fix", "--write", "black ", "ruff format", "isort ",
     " format", " fmt",
 ];
 
-/// What makes a command meet files that it does not name.
+/// Words that let a command change files that it does not name.
 const WIDE: [&str; 6] = ["*", "xargs", "find ", "for ", "while ", " -r"];
 
 /// Returns which files a command may change.
@@ -87,7 +87,7 @@ fn unquoted(command: &str) -> String {
     bare
 }
 
-/// Whether one command brings other texts into the files of a working tree.
+/// Returns whether a command replaces files of a working tree by other versions.
 fn moves_tree(command: &str) -> bool {
     let mut words = command.split_whitespace();
     let Some(tool) = words.by_ref().find(|word| {
@@ -97,7 +97,7 @@ fn moves_tree(command: &str) -> bool {
         return false;
     };
     let rest: Vec<&str> = words.collect();
-    // A new branch where the work stands.
+    // A new branch at the current commit.
     if let ["checkout", "-b", _] | ["switch", "-c", _] = rest.as_slice() {
         return false;
     }

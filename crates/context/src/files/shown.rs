@@ -1,4 +1,4 @@
-//! What results show of files.
+//! The content of files in tool results.
 
 use super::changes::NUMBER_MAX;
 
@@ -45,7 +45,7 @@ pub(super) fn shown_lines(result: &str, first: Option<usize>) -> Option<(usize, 
         None => (first?, output(result)?),
     };
     let text = text.strip_suffix('\n').unwrap_or(text);
-    // Notes of the tool stand at the end, in brackets.
+    // Notes of the tool are at the end, in brackets.
     let text = match text.rsplit_once("\n\n") {
         Some((text, note)) if note.starts_with(['[', '(', '<']) => text,
         _ => text,
@@ -58,7 +58,8 @@ pub(super) fn shown_lines(result: &str, first: Option<usize>) -> Option<(usize, 
     (!lines.is_empty() && (1..=NUMBER_MAX).contains(&first)).then_some((first, lines))
 }
 
-/// What a tool shows that says which part of the file it is: `Status: Showing lines 11-20 of 30 total lines.`
+/// Returns the first line number and the content if a tool states which part of the file it shows:
+/// `Status: Showing lines 11-20 of 30 total lines.`
 fn part_of(result: &str) -> Option<(usize, &str)> {
     let (head, text) = match result.starts_with("IMPORTANT: The file content has been truncated") {
         true => result.split_once("--- FILE CONTENT (truncated) ---\n")?,
@@ -69,7 +70,7 @@ fn part_of(result: &str) -> Option<(usize, &str)> {
     Some((numbers.split('-').next()?.parse().ok()?, text))
 }
 
-/// What a command wrote, without what a tool says about it.
+/// Returns the output of a command without the tool's own remarks.
 fn output(result: &str) -> Option<&str> {
     let starts = ["Exit code:", "Chunk ID:", "Wall time:", "Process exited", "IMPORTANT: The file"];
     let text = match starts.iter().any(|start| result.starts_with(start)) {
@@ -82,13 +83,13 @@ fn output(result: &str) -> Option<&str> {
     }
 }
 
-/// Whether a tool left something out here.
+/// Returns whether this line marks an omission.
 fn is_cut(line: &str) -> bool {
     let has_mark = line.contains('…') || line.trim_start().starts_with(['[', '(', '<', '.', '-']);
     has_mark && ["truncated", "omitted"].iter().any(|word| line.contains(word))
 }
 
-/// Whether lines stand behind numbers in a way that is not understood.
+/// Returns whether lines have numbers in an unknown format.
 fn is_counted(text: &str) -> bool {
     let number = |line: &str| -> Option<usize> {
         let line = line.trim_start();
@@ -105,7 +106,7 @@ fn is_counted(text: &str) -> bool {
     }
 }
 
-/// Returns lines that stand behind their numbers, as far as they follow each other.
+/// Returns numbered lines without their numbers, as far as the numbers are consecutive.
 pub(super) fn numbered_lines(result: &str) -> Option<(usize, Vec<&str>)> {
     let mut lines = result.split('\n').map(numbered).skip_while(Option::is_none).take(1_000_000);
     let (first, text) = lines.next()??;

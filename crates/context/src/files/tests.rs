@@ -1,4 +1,4 @@
-//! Known files against true ones: histories of what tools do, and what is known after each step.
+//! Compares known files with the real ones: random histories of tool calls, checked after each step.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::tokens::Tokenizer;
 #[derive(Default)]
 pub(super) struct Work {
     pub(super) files: Files,
-    place: usize,
+    position: usize,
 }
 
 impl Work {
@@ -36,9 +36,9 @@ impl Work {
     }
 
     fn add(&mut self, role: Role, kind: PartKind) {
-        self.place += 1;
+        self.position += 1;
         let parts = [Part::new(kind)].into_iter().collect();
-        self.files.add(self.place, &Message::with_role(role, parts));
+        self.files.add(self.position, &Message::with_role(role, parts));
     }
 
     pub(super) fn done(&mut self, tool: &str, arguments: Value, result: &str) {
@@ -64,7 +64,7 @@ impl Work {
     }
 }
 
-/// What a tool does to the true file. Numbers choose places in it.
+/// What a tool does to the true file. Numbers choose positions in it.
 #[derive(Clone, Debug)]
 enum Step {
     Read { from: usize, count: Option<usize>, style: u8 },
@@ -203,7 +203,7 @@ fn check(truth: &str, work: &Work) -> Result<(), TestCaseError> {
         let (head, body) = part.split_once("]\n").unwrap();
         let (first, last) = head.split_once('-').unwrap();
         let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());
-        let body: Vec<&str> = body.split('\n').collect();
+        let body: Vec<&str> = body.split('\n').map(without_number).collect();
         prop_assert_eq!(&lines[first - 1..last], body.as_slice());
         prop_assert!((first..=last).all(|number| seen.insert(number)));
     }

@@ -10,7 +10,7 @@ use crate::AgentType;
 use crate::log::LogSink;
 use crate::markers::Strip;
 
-/// How many messages of context an agent gets when nobody says otherwise.
+/// The default number of context messages for an agent.
 pub const DEFAULT_CONTEXT_WINDOW_SIZE: usize = 5;
 
 /// The budget of a prompt in bytes when nobody says otherwise: 768 KiB.
@@ -23,7 +23,7 @@ pub type TeamTaskHook = Box<dyn Fn(Option<&str>) + Send + Sync>;
 /// Called with every message that leaves the conversation because of a cap.
 pub type ArchiveHook = Box<dyn Fn(Arc<ConversationMessage>) + Send + Sync>;
 
-/// How a manager is set up.
+/// The settings of a manager.
 pub struct ContextManagerOptions {
     pub context_window_size: usize,
     /// Windows of their own, by agent id or by agent type, short or full; the id counts first.
@@ -36,13 +36,13 @@ pub struct ContextManagerOptions {
     pub log_sink: Option<LogSink>,
 }
 
-/// How many messages a conversation holds. There is no cap without an archive: nothing is lost silently.
+/// The maximum number of messages in a conversation. It needs an archive, so that nothing is lost silently.
 pub struct MessageCap {
     pub messages_max: NonZeroUsize,
     pub archive: ArchiveHook,
 }
 
-/// What one call asks for.
+/// The settings of one request for a context.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContextRequest<'a> {
     pub window_size: Option<usize>,

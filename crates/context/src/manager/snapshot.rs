@@ -22,7 +22,7 @@ pub struct ContextSnapshot {
     pub unknown: Fields,
 }
 
-/// Why something is not a snapshot. The text is fixed; the cause says more.
+/// The error of an invalid snapshot. The text is fixed; the cause has the details.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid snapshot format")]
 pub struct SnapshotError {
@@ -30,7 +30,7 @@ pub struct SnapshotError {
     pub cause: SnapshotProblem,
 }
 
-/// What is wrong with a snapshot.
+/// A problem in a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotProblem {
@@ -85,7 +85,7 @@ impl ContextManager {
         }
     }
 
-    /// Puts a snapshot in the place of the state. Nothing is touched if it is not a valid one.
+    /// Replaces the state by a snapshot. An invalid snapshot changes nothing.
     ///
     /// No message hook is called; a cap archives what is too much, oldest first.
     pub fn import_snapshot(&mut self, snapshot: ContextSnapshot) -> Result<(), SnapshotError> {

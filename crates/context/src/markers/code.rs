@@ -12,7 +12,7 @@ pub(super) struct Code {
     fences: Vec<usize>,
 }
 
-/// Whether a backslash takes a backtick its meaning.
+/// Whether a backslash escapes a backtick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Escapes {
     Count,

@@ -17,7 +17,7 @@ const QUOTING: [&str; 14] = [
 /// Elements without an end.
 const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "wbr"];
 
-/// What begins with these is not shown up to its end.
+/// The beginnings and ends of HTML that is not shown.
 const HIDDEN: [(&str, &str); 3] = [("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>")];
 
 /// So much of a tag is looked through for attributes.
@@ -26,7 +26,7 @@ const TAG_BYTES_MAX: usize = 1024;
 /// A longer name is no element's.
 const NAME_BYTES_MAX: usize = 40;
 
-/// Returns what stands in elements and comments, with their tags, in order and without overlaps: elements that
+/// Returns the ranges of elements and comments, with their tags, in order and without overlaps: elements that
 /// begin a line or have a name of somebody's own, and those that quote wherever they begin. One that never
 /// ends reaches to the end of the text if it quotes and begins a line.
 pub(super) fn elements(text: &str, is_code: impl Fn(&Range<usize>) -> bool) -> Vec<Range<usize>> {
@@ -59,7 +59,7 @@ pub(super) fn elements(text: &str, is_code: impl Fn(&Range<usize>) -> bool) -> V
             false => Cow::Borrowed(name),
         };
         let is_void = bytes[end - 1] == b'/' || VOID.contains(&&*name);
-        // What stands in the value of an attribute is not shown. No tag goes over a blank line.
+        // The value of an attribute is not shown. No tag continues over an empty line.
         let is_one =
             memchr::memmem::find(&bytes[at..end.min(at + TAG_BYTES_MAX)], b"\n\n").is_none();
         if is_one && memchr::memchr2(b'"', b'\'', &bytes[at..end.min(at + TAG_BYTES_MAX)]).is_some()

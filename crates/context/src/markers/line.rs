@@ -19,7 +19,7 @@ pub(super) fn start(text: &str, at: usize) -> usize {
     memrchr2(b'\n', b'\r', &text.as_bytes()[..at]).map_or(0, |line_break| line_break + 1)
 }
 
-/// Returns where the line from this place on ends, with its line break.
+/// Returns the end of the line at this position, with its line break.
 pub(super) fn end(text: &str, at: usize) -> usize {
     let rest = &text.as_bytes()[at..];
     match memchr2(b'\n', b'\r', rest) {

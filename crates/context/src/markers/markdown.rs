@@ -18,11 +18,11 @@ pub(super) struct Markdown {
     /// wrote them meant them to be code.
     pub(super) lost: Vec<Range<usize>>,
     pub(super) open: Option<usize>,
-    /// What is shown as text and is in no code, quote, link or HTML.
+    /// The ranges of plain text, outside of code, quotes, links and HTML.
     plain: Vec<Range<usize>>,
-    /// Where the lines begin that begin a list item.
+    /// The starts of lines that begin a list item.
     items: Vec<usize>,
-    /// Where code ends that ends with its list item.
+    /// The ends of code blocks that end with their list item.
     cuts: Vec<usize>,
 }
 
@@ -34,9 +34,9 @@ const READINGS_MAX: usize = 4;
 
 #[derive(Default)]
 struct State {
-    /// What begins before this is in a quote.
+    /// The end of the current quote.
     quote_end: usize,
-    /// What begins before this is in a quote, code, a link or an image.
+    /// The end of the current quote, code, link or image.
     hidden_end: usize,
     fence: Option<Fence>,
     /// One that ended with its list item, and where.
@@ -47,7 +47,7 @@ struct Fence {
     start: usize,
     sign: u8,
     length: usize,
-    /// Where its code ends: what stands behind that is the closing fence.
+    /// The end of its code; after it comes the closing fence.
     code_end: usize,
 }
 
@@ -220,7 +220,7 @@ impl Fence {
     }
 }
 
-/// Returns the text with every line break a line feed and no tab before it, at the same places: pulldown-cmark misses
+/// Returns the text with every line break a line feed and no tab before it, at the same positions: pulldown-cmark misses
 /// fences behind a carriage return alone, and ends of fences with a tab behind them.
 fn with_plain_line_ends(text: &str) -> Cow<'_, str> {
     let parts = |line: Range<usize>| {

@@ -10,7 +10,7 @@ use super::code::{Code, Escapes, add_spans, touches};
 use super::markdown::Markdown;
 use super::{html, line};
 
-/// Whose words stand at a place.
+/// The author of the text at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
     Own,
@@ -29,7 +29,7 @@ pub(super) struct Judge {
     elements: Vec<Range<usize>>,
     /// Lines that begin with `>`, behind list marks too.
     quoted: Vec<Range<usize>>,
-    /// Lines that are indented, go on with a quote, or may belong to code before them.
+    /// Lines that are indented, continue a quote, or may belong to code before them.
     unclear: Vec<Range<usize>>,
 }
 
@@ -37,9 +37,9 @@ impl Judge {
     pub(super) fn new(text: &str) -> Self {
         let markdown = Markdown::new(text);
         let code = Code::new(text, &markdown);
-        let is_code = |place: &Range<usize>| {
-            code.touches(place) && touches(&markdown.spans, place)
-                || touches(&markdown.fences, place)
+        let is_code = |position: &Range<usize>| {
+            code.touches(position) && touches(&markdown.spans, position)
+                || touches(&markdown.fences, position)
         };
         let elements = html::elements(text, is_code);
         let (spans, quoted, unclear) = (Vec::new(), Vec::new(), Vec::new());
@@ -70,7 +70,7 @@ impl Judge {
         self.markdown.open.is_some_and(|open| open <= range.start)
     }
 
-    /// Looks at the lines outside of fences as somebody does who knows no rules. A quote goes on up to a blank
+    /// Reads the lines outside of fences as a person without knowledge of the rules does. A quote continues up to an empty
     /// line or a fence.
     fn read_lines(&mut self, text: &str) {
         let mut in_quote = false;
@@ -97,7 +97,7 @@ impl Judge {
     }
 }
 
-/// So much is looked at for the target of a link.
+/// The number of bytes that are searched for the target of a link.
 const TARGET_BYTES_MAX: usize = 256;
 
 /// Returns whether brackets at this range look like a link or the definition of one.

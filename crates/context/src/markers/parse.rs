@@ -11,14 +11,14 @@ use super::preserve::{ranges_without, without};
 use super::scan::{Found, Kind, Scanner, brackets};
 use crate::whitespace::trim;
 
-/// What the markers of a message say.
+/// The parsed markers of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Markers {
-    /// Who is to speak next, in order of appearance.
+    /// The members who are to speak next, in order of appearance.
     pub next: Vec<Next>,
     /// Whose turns are taken out of the queue; `["ALL"]` for everybody's.
     pub drop: Vec<String>,
-    /// Who speaks; the first `[FROM: …]` counts.
+    /// The speaker; the first `[FROM: …]` counts.
     pub from: Option<String>,
     /// The team's task; the last `[TEAM_TASK: …]` counts.
     pub team_task: Option<String>,
@@ -36,7 +36,7 @@ pub struct Next {
     pub intent: Intent,
 }
 
-/// So many markers that were not heard are told.
+/// The maximum number of ignored markers that are reported.
 const UNHEARD_MAX: usize = 20;
 
 /// Reads the markers of a message. Markers in code, quotes, HTML and links are somebody else's words, and
@@ -108,7 +108,7 @@ fn counted(
     (found, unheard)
 }
 
-/// Returns whose words stand at these ranges. What is part of a marker outside code is the marker's:
+/// Returns the author of the text at these ranges. A part of a marker outside code belongs to the marker:
 /// [`Words::Foreign`].
 pub fn whose_words(text: &str, ranges: &[Range<usize>]) -> Vec<Words> {
     if ranges.is_empty() {

@@ -102,7 +102,7 @@ impl Gap {
         let ends_line = end == text.len() || bytes[end] == b'\n';
         let range = match (starts_line, ends_line) {
             (true, true) => start..(end + 1).min(text.len()),
-            // Whatever stands before the marker is the indentation of what stands behind it.
+            // The text before the marker is the indentation of the text after it.
             (true, false) => group.start..end,
             (false, _) => start..group.end,
         };

@@ -1,7 +1,7 @@
 //! Finding markers in a text. A marker name matches in any case of ASCII letters, and in no other
 //! alphabet: the Kelvin sign is not a K.
 //!
-//! The scanner is asked for ascending places and remembers what it saw ahead, so that no text,
+//! The scanner is called with ascending positions and remembers what it saw ahead, so that no text,
 //! however many brackets it opens, is looked through more than once per question.
 
 use std::ops::Range;
@@ -34,7 +34,7 @@ pub(super) struct Scanner<'t> {
     blank_line: Ahead,
 }
 
-/// Something that was seen ahead: valid for every place from `from` up to `at`.
+/// Something that was seen ahead: valid for every position from `from` up to `at`.
 #[derive(Default)]
 pub(super) struct Ahead {
     from: usize,
@@ -70,8 +70,8 @@ impl<'t> Scanner<'t> {
         brackets(self.text, from).find_map(|at| self.marker_of(kind, at))
     }
 
-    /// Returns where the paragraph that holds this place ends: at the line break before a blank
-    /// line, or at the end of the text.
+    /// Returns the end of the paragraph at this position: the line break before a blank
+    /// line, or the end of the text.
     pub(super) fn paragraph_end(&mut self, from: usize) -> usize {
         let text = self.text;
         self.blank_line.get(from, |from| find_blank_line(text, from)).unwrap_or(text.len())

@@ -57,7 +57,7 @@ impl Heads {
         if head.spans.is_empty() || number >= NUMBERS_MAX {
             return None;
         }
-        let (_, subject) = self.calls.range((head.location.0, 0, 0)..=head.location).next_back()?;
+        let subject = self.call_before(head.location)?;
         head.is_file = subject.lines().any(names_file);
         let mut all = Vec::new();
         terms(subject, &mut |term, _| all.push(term));
@@ -77,6 +77,18 @@ impl Heads {
     pub(super) fn spans_of(&self, term: u64) -> impl Iterator<Item = Range<usize>> {
         let heads = self.postings.of(term).iter().filter_map(|one| self.heads.get(one.number()));
         heads.map(|head| head.spans.start as usize..head.spans.end as usize)
+    }
+
+    /// What the call of a head was about.
+    pub(super) fn subject_of(&self, head: u32) -> Option<&str> {
+        let location = self.heads.get(head as usize)?.location;
+        self.call_before(location)
+    }
+
+    /// What the newest call with this id was about, up to this location.
+    fn call_before(&self, location: Location) -> Option<&str> {
+        let (_, subject) = self.calls.range((location.0, 0, 0)..=location).next_back()?;
+        Some(subject)
     }
 
     pub(super) fn is_file(&self, head: u32) -> bool {

@@ -42,7 +42,26 @@ pub(super) fn scores(
     is_candidate: &impl Fn(usize) -> bool,
     text_of: &impl Fn(&Span) -> Option<String>,
 ) -> Vec<u64> {
-    let mut asked = asked(index, query, is_candidate);
+    let (_, own) = question(index, query, is_candidate, text_of);
+    let mut scores = with_neighbours(&index.spans, &own);
+    let newest = index.places.last().copied().unwrap_or_default();
+    let is_under_way = query.is_under_way();
+    for (score, span) in scores.iter_mut().zip(&index.spans) {
+        if *score > 0 {
+            *score = tempered(*score, span, index, newest.saturating_sub(span.place), is_under_way);
+        }
+    }
+    scores
+}
+
+/// Returns what is asked, with the words that the best passages add, and how well each passage answers by itself.
+pub(super) fn question(
+    index: &RecallIndex,
+    query: &RecallQuery<'_>,
+    is_candidate: &impl Fn(usize) -> bool,
+    text_of: &impl Fn(&Span) -> Option<String>,
+) -> (Vec<Asked>, Vec<u64>) {
+    let mut asked = words_of(index, query, is_candidate);
     let preference = Preference::of(query);
     let mut own = preference.scores(index, &asked);
     if preference.is_new {
@@ -56,15 +75,7 @@ pub(super) fn scores(
         asked = expanded(index, asked, &best.collect::<Vec<_>>());
         own = preference.scores(index, &asked);
     }
-    let mut scores = with_neighbours(&index.spans, &own);
-    let newest = index.places.last().copied().unwrap_or_default();
-    let is_under_way = query.is_under_way();
-    for (score, span) in scores.iter_mut().zip(&index.spans) {
-        if *score > 0 {
-            *score = tempered(*score, span, index, newest.saturating_sub(span.place), is_under_way);
-        }
-    }
-    scores
+    (asked, own)
 }
 
 /// Returns the highest scores in descending order. Of equal scores the newer one comes first.
@@ -132,11 +143,12 @@ impl Preference {
 
 /// What each term that is asked about is worth.
 pub(super) fn values(index: &RecallIndex, query: &RecallQuery<'_>) -> HashMap<u64, u64> {
-    let asked = asked(index, query, &|_| true);
+    let asked = words_of(index, query, &|_| true);
     asked.into_iter().map(|asked| (asked.term, asked.value)).collect()
 }
 
-fn asked(
+/// Returns the telling words of a query.
+pub(super) fn words_of(
     index: &RecallIndex,
     query: &RecallQuery<'_>,
     is_candidate: &impl Fn(usize) -> bool,

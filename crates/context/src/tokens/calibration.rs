@@ -16,7 +16,7 @@ const PRIOR_TOKENS: u64 = 1_000;
 /// Beyond this both sums are halved: old reports fade, and the sums stay small.
 const MEMORY_TOKENS: u64 = 1_000_000;
 
-/// How far one report may be from its estimate: beyond that something else was counted.
+/// The largest factor between a report and its estimate; a larger one means that something else was counted.
 const OUTLIER_FACTOR: u64 = 4;
 
 /// The ratio of what was reported to what was estimated.

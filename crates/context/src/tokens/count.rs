@@ -3,11 +3,11 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-/// How many tokens something costs.
+/// A number of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenCount {
     pub tokens: u64,
-    /// Whether the model's own tokenizer would say the same; if not, it is a guess, in whole or in part.
+    /// Whether the model's own tokenizer gives the same number; if not, it is an estimate, in whole or in part.
     pub is_exact: bool,
 }
 

@@ -2,7 +2,7 @@
 //! beginning of a run. Called by [`super::Tokenizer`]; knows no vocabulary.
 
 /// Prices in hundredths of a token, fitted for Claude 4.5 and 4.6: the ASCII prices on what ten Claude Code sessions
-/// were charged, the other scripts on translated program texts. `docs/tokens.md` tells how, and how far off it is.
+/// were charged, the other scripts on translated program texts. `docs/tokens.md` describes the method and its error.
 ///
 /// A character's own price comes beside that of the run it begins.
 mod price {
@@ -25,7 +25,7 @@ mod price {
     pub(super) const HAN: u64 = 135;
     pub(super) const KANA: u64 = 95;
     pub(super) const HANGUL: u64 = 147;
-    /// A Latin letter beyond ASCII; it splits the word it stands in.
+    /// A Latin letter beyond ASCII; it splits its word.
     pub(super) const ACCENTED: u64 = 331;
     pub(super) const CYRILLIC: u64 = 64;
     pub(super) const GREEK: u64 = 145;
@@ -46,7 +46,7 @@ const HUNDREDTHS: u64 = 100;
 /// Letters that a word may have before its tail begins.
 const WORD_LETTERS: u32 = 8;
 
-/// What the character before was, as far as the price of the next one depends on it.
+/// The kind of the previous character, which affects the cost of the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     SmallLetter,

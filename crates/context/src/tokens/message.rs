@@ -17,7 +17,7 @@ pub struct MessageCounter {
     pub vendor: Vendor,
 }
 
-/// What a message costs.
+/// The token count of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageCount {
     /// The tokens of words, wrappers and pictures. Exact only for texts to OpenAI: everybody else's
@@ -35,7 +35,7 @@ pub struct CountNote {
     pub problem: CountProblem,
 }
 
-/// Why something got a fixed price.
+/// The reason for a fixed count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CountProblem {
@@ -47,13 +47,13 @@ pub enum CountProblem {
     ImageElsewhere { tokens: u64 },
 }
 
-/// A tool as the model is told of it.
+/// A tool as it is described to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpec {
     pub name: Box<str>,
     pub description: Option<Box<str>>,
     pub parameter_schema: Json,
-    /// Whether the model must keep to the schema.
+    /// Whether the model must follow the schema.
     pub strict: Option<bool>,
 }
 
@@ -110,8 +110,8 @@ impl MessageCounter {
             count: self.published(self.vendor.overheads().message),
             notes: Vec::new(),
         };
-        for (place, part) in message.parts.iter().enumerate() {
-            let mut note = |problem| whole.notes.push(CountNote { part: place, problem });
+        for (position, part) in message.parts.iter().enumerate() {
+            let mut note = |problem| whole.notes.push(CountNote { part: position, problem });
             whole.count += self.part(part, count, &mut note);
         }
         whole
@@ -191,7 +191,7 @@ impl ToolSpec {
     }
 }
 
-/// What this version does not know is sent as it is.
+/// Counts a part of an unknown kind, which is sent unchanged.
 fn other_part(other: &OtherPart, count: &mut Count<'_>) -> TokenCount {
     let payload = other.payload.as_ref().map_or(TokenCount::ZERO, |json| count(json.as_str()));
     count(&other.kind) + payload

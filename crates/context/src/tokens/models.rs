@@ -3,14 +3,14 @@
 
 use super::{Tokenizer, Vendor};
 
-/// What is known of the models whose names begin alike.
+/// The properties of models whose names have a common prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// How their names begin, in small letters.
+    /// The prefix of their names, in lower case.
     pub prefix: &'static str,
     pub tokenizer: Tokenizer,
     pub vendor: Vendor,
-    /// How many tokens a request and its answer may have together; `None` where names alike differ.
+    /// The maximum tokens of a request and its answer together; `None` if models with this prefix differ.
     pub window: Option<u64>,
 }
 
@@ -25,7 +25,7 @@ pub fn find_model(name: &str) -> Option<&'static Model> {
     fitting.max_by_key(|model| model.prefix.len())
 }
 
-/// Words of cloud platforms that stand before a model's own name.
+/// Words of cloud platforms that precede a model's own name.
 const PROVIDERS: [&str; 6] = ["anthropic.", "openai.", "google.", "meta.", "mistral.", "deepseek."];
 
 fn after<'a>(name: &'a str, word: &str) -> Option<&'a str> {

@@ -25,7 +25,7 @@ pub struct Overheads {
     /// A tool result, its id included.
     pub tool_result: u64,
     pub tool_spec: u64,
-    /// Once, where the model is told of any tool.
+    /// Once per request, if it has tools.
     pub tools: u64,
     /// Once for a request: where the answer begins.
     pub reply: u64,

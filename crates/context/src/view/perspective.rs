@@ -15,7 +15,7 @@ use crate::window::format_addressees;
 
 const CUT_OFF: &str = "\n(the answer was cut off here)";
 
-/// What a view has to know of a member and its team.
+/// The member and the team for which a view is made.
 #[derive(Clone, Copy)]
 pub struct Perspective<'p> {
     /// The speaker id of the member: what it said is its own.
@@ -25,15 +25,15 @@ pub struct Perspective<'p> {
     pub is_partial: fn(&Entry) -> bool,
 }
 
-/// How markers are taken out of messages.
+/// How to remove markers from messages.
 #[derive(Clone, Copy, Debug)]
 pub enum Stripping {
-    /// What is kept of a text is ranges of it, so that every piece of a view can be found in the log again.
+    /// Keeps ranges of the text, so that every piece of a view can be traced to the log.
     Ranges(fn(&str) -> Vec<Range<usize>>),
     Rewrite(Strip),
 }
 
-/// How the messages of a view are labelled.
+/// The labels of the messages in a view.
 #[derive(Clone, Copy)]
 pub enum Labels<'p> {
     /// With names alone, as the contract has it.
@@ -42,7 +42,7 @@ pub enum Labels<'p> {
     SpokenBy(&'p dyn Fn(&Message) -> SpokenBy),
 }
 
-/// Where a piece of a text comes from.
+/// The source of a piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// Words of the program.
@@ -111,7 +111,7 @@ impl Perspective<'_> {
 
     /// Returns a message as the member gets it among model messages. What it said itself is an assistant's, with
     /// all its parts; all else is a user's, with a label and without the calls and results of others.
-    pub(crate) fn model_message(&self, index: usize, entry: &Entry, message: &Message) -> Message {
+    pub fn model_message(&self, index: usize, entry: &Entry, message: &Message) -> Message {
         let item = self.item(index, entry, message);
         let is_own = self.is_own(message);
         let has_words = !trim(&item.line.content).is_empty();
@@ -143,7 +143,7 @@ impl Perspective<'_> {
         let EntryKind::Message(message) = &entry.kind else { return None };
         let said = message.text();
         let found = said.find(passage);
-        // A passage that is not in the words of the message is of a tool, and has no source that could be told.
+        // A passage that is not in the text of the message comes from a tool, and its source is unknown.
         let by = match (found, self.labels) {
             (Some(_), Labels::SpokenBy(spoken_by)) => spoken_by(message),
             (Some(_), Labels::Names) => SpokenBy::Member,

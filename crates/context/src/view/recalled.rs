@@ -43,7 +43,7 @@ impl Recall {
         self.range = first..until;
     }
 
-    /// Returns passages of messages before the number `first`, in the order of the log; their places are
+    /// Returns passages of messages before the number `first`, in the order of the log; their positions are
     /// ordinals of messages.
     pub(super) fn passages(
         &mut self,

@@ -5,7 +5,7 @@ use tertulia_context::{
     AgentType, Assembler, AssemblerInput, OverBudget, PromptStatus, PromptWarning, SectionBytes,
 };
 
-use crate::table::{everything, line, nothing, within};
+use crate::harness::{everything, line, nothing, within};
 
 fn all_assemblers() -> [Assembler; 4] {
     [Assembler::claude(), Assembler::codex(), Assembler::gemini(), Assembler::plain_text()]

@@ -12,7 +12,7 @@ use tertulia_session::json::{FieldError, Object, RawValue, whole_number};
 use tertulia_session::record::{read_addressees, read_message};
 use tertulia_session::{ConversationMessage, Message};
 
-use crate::table::{Notes, add_json, ann, ids, say};
+use crate::harness::{Notes, add_json, ann, ids, say};
 
 /// Every file of cases, and how many it must hold.
 const FIXTURES: [(&str, usize); 15] = [
@@ -65,9 +65,9 @@ fn answer(call: &str, given: &Value) -> Result<Value, String> {
         "formatAddressees" => format_a_list(given),
         "normalizeAgentType" => json!(AgentType::named(text(given)).as_str()),
         "truncateToBytes" => truncate(given),
-        "setTeamTask" => task_of(|table| table.set_team_task(text(given))),
+        "setTeamTask" => task_of(|manager| manager.set_team_task(text(given))),
         "importSnapshotTask" => {
-            task_of(|table| table.import_snapshot(read_snapshot(given).unwrap()).unwrap())
+            task_of(|manager| manager.import_snapshot(read_snapshot(given).unwrap()).unwrap())
         }
         "nextMessageId" => next_message_id(given),
         "getContextForAgent" => or_error(context_for_agent(given)),
@@ -98,13 +98,13 @@ fn truncate(given: &Value) -> Value {
 fn task_of(change: impl FnOnce(&mut ContextManager)) -> Value {
     let (log, calls) = (Notes::default(), Notes::default());
     let hook = calls.clone();
-    let mut table = ContextManager::new(ContextManagerOptions {
+    let mut manager = ContextManager::new(ContextManagerOptions {
         log_sink: Some(log.sink()),
         on_team_task_changed: Some(Box::new(move |task| hook.take(task.unwrap()))),
         ..ContextManagerOptions::default()
     });
-    change(&mut table);
-    let task = table.get_team_task().unwrap();
+    change(&mut manager);
+    let task = manager.get_team_task().unwrap();
     let calls = calls.read();
     assert!(calls.iter().all(|told| told == task), "the hook is told what is stored");
     json!({
@@ -117,10 +117,10 @@ fn next_message_id(given: &Value) -> Value {
     let speaker = json!({"roleId": "a", "roleName": "A"});
     let message = |id: &Value| json!({"id": id, "content": "", "speaker": speaker});
     let messages: Vec<Value> = given.as_array().unwrap().iter().map(message).collect();
-    let mut table = ContextManager::default();
+    let mut manager = ContextManager::default();
     let snapshot = json!({"messages": messages, "teamTask": null, "version": 1});
-    table.import_snapshot(read_snapshot(&snapshot).unwrap()).unwrap();
-    let added = table.add_message(Message::said(ann(), "next")).unwrap();
+    manager.import_snapshot(read_snapshot(&snapshot).unwrap()).unwrap();
+    let added = manager.add_message(Message::said(ann(), "next")).unwrap();
     json!(added.id.number().unwrap())
 }
 
@@ -137,48 +137,48 @@ fn context_for_agent(given: &Value) -> Result<Value, String> {
         window_size: window_size.map(|size| usize::try_from(size).unwrap()),
         ..ContextRequest::default()
     };
-    let mut table = ContextManager::new(options);
+    let mut manager = ContextManager::new(options);
     for message in given["messages"].as_array().unwrap() {
-        add_json(&mut table, &message.to_string()).unwrap();
+        add_json(&mut manager, &message.to_string()).unwrap();
     }
-    let input = table.get_context_for_agent("ivo", "claude-code", &request);
+    let input = manager.get_context_for_agent("ivo", "claude-code", &request);
     Ok(serde_json::to_value(&input).unwrap())
 }
 
 /// The messages that are left of a context whose ids came from elsewhere.
 fn context_of(given: &Value) -> Value {
     let snapshot = json!({"messages": given["messages"], "teamTask": null, "version": 1});
-    let mut table = ContextManager::default();
-    table.import_snapshot(read_snapshot(&snapshot).unwrap()).unwrap();
-    let input = table.get_context_for_agent("lena", "claude-code", &ContextRequest::default());
+    let mut manager = ContextManager::default();
+    manager.import_snapshot(read_snapshot(&snapshot).unwrap()).unwrap();
+    let input = manager.get_context_for_agent("lena", "claude-code", &ContextRequest::default());
     serde_json::to_value(&input).unwrap()["contextMessages"].take()
 }
 
 fn add_message(given: &Value) -> Result<Value, String> {
-    let mut table = ContextManager::default();
+    let mut manager = ContextManager::default();
     let message = read_message(&raw(given)).map_err(|error| error.to_string())?;
-    let added = table.add_message(message).map_err(|error| error.to_string())?;
+    let added = manager.add_message(message).map_err(|error| error.to_string())?;
     let ConversationMessage { id, message } = &*added;
-    let next = table.add_message(Message::said(ann(), "next")).unwrap();
+    let next = manager.add_message(Message::said(ann(), "next")).unwrap();
     let next_id = next.id.to_string();
     Ok(json!({"id": id.to_string(), "content": message.text(), "nextId": next_id}))
 }
 
 fn import_snapshot(given: &Value) -> Value {
-    let mut table = ContextManager::default();
-    say(&mut table, &ann(), &["before"]);
-    table.set_team_task("before");
-    let before = table.export_snapshot(0);
+    let mut manager = ContextManager::default();
+    say(&mut manager, &ann(), &["before"]);
+    manager.set_team_task("before");
+    let before = manager.export_snapshot(0);
     let read = read_snapshot(given).map_err(|error| error.to_string());
     let imported = read
-        .and_then(|snapshot| table.import_snapshot(snapshot).map_err(|error| error.to_string()));
+        .and_then(|snapshot| manager.import_snapshot(snapshot).map_err(|error| error.to_string()));
     if let Err(error) = imported {
-        assert_eq!(table.export_snapshot(0), before, "nothing is touched");
+        assert_eq!(manager.export_snapshot(0), before, "nothing is touched");
         return json!({ "error": error });
     }
-    say(&mut table, &ann(), &["next"]);
-    let next_id = table.get_latest_message().unwrap().id.to_string();
-    json!({"messageIds": ids(&table), "teamTask": table.get_team_task(), "nextId": next_id})
+    say(&mut manager, &ann(), &["next"]);
+    let next_id = manager.get_latest_message().unwrap().id.to_string();
+    json!({"messageIds": ids(&manager), "teamTask": manager.get_team_task(), "nextId": next_id})
 }
 
 fn assemble(assembler: &Assembler, given: &Value) -> Value {
@@ -188,8 +188,8 @@ fn assemble(assembler: &Assembler, given: &Value) -> Value {
 fn assemble_prompt(given: &Value) -> Value {
     let notes = Notes::default();
     let input = read_assembler_input(&raw(&given["input"])).unwrap();
-    let table = notes.logged();
-    let mut shown = shown(&table.plan_prompt(text(&given["agentType"]), &input));
+    let manager = notes.logged();
+    let mut shown = shown(&manager.plan_prompt(text(&given["agentType"]), &input));
     shown["log"] = json!(notes.read());
     shown
 }

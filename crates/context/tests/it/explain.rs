@@ -6,7 +6,7 @@ use tertulia_context::{
 };
 use tertulia_session::Message;
 
-use crate::table::{Notes, ann, ivo, lena, say};
+use crate::harness::{Notes, ann, ivo, lena, say};
 
 fn with_window(context_window_size: usize) -> ContextManagerOptions {
     ContextManagerOptions { context_window_size, ..ContextManagerOptions::default() }
@@ -16,13 +16,13 @@ fn with_budget(max_bytes: u64) -> ContextManagerOptions {
     ContextManagerOptions { max_bytes, ..ContextManagerOptions::default() }
 }
 
-fn explain(table: &ContextManager) -> Explanation<'_> {
-    table.explain("rosa", "claude", &ContextRequest::default())
+fn explain(manager: &ContextManager) -> Explanation<'_> {
+    manager.explain("rosa", "claude", &ContextRequest::default())
 }
 
 /// One line for each verdict, such as `msg-2 Ann: context, 17 bytes`.
-fn verdicts(table: &ContextManager) -> Vec<String> {
-    let explanation = explain(table);
+fn verdicts(manager: &ContextManager) -> Vec<String> {
+    let explanation = explain(manager);
     let lines = explanation.verdicts().map(|verdict| {
         let message = verdict.entry;
         let name = &message.message.speaker.as_deref().unwrap().role_name;
@@ -49,12 +49,13 @@ fn verdicts(table: &ContextManager) -> Vec<String> {
 
 #[test]
 fn a_small_conversation_is_explained() {
-    let mut table = ContextManager::new(ContextManagerOptions { max_bytes: 75, ..with_window(4) });
-    say(&mut table, &ann(), &["Good morning, all of you", "Who bakes today?"]);
-    say(&mut table, &lena(), &["Not me"]);
-    say(&mut table, &ann(), &["Ivo, would you? [NEXT: ivo]"]);
-    say(&mut table, &ivo(), &["I will. [NEXT: rosa]", "I will."]);
-    insta::assert_snapshot!(verdicts(&table).join("\n"), @r"
+    let mut manager =
+        ContextManager::new(ContextManagerOptions { max_bytes: 75, ..with_window(4) });
+    say(&mut manager, &ann(), &["Good morning, all of you", "Who bakes today?"]);
+    say(&mut manager, &lena(), &["Not me"]);
+    say(&mut manager, &ann(), &["Ivo, would you? [NEXT: ivo]"]);
+    say(&mut manager, &ivo(), &["I will. [NEXT: rosa]", "I will."]);
+    insta::assert_snapshot!(verdicts(&manager).join("\n"), @r"
     msg-1 Ann: outside the window by 1
     msg-2 Ann: over budget, 30 bytes
     msg-3 Lena: over budget, 21 bytes
@@ -62,7 +63,7 @@ fn a_small_conversation_is_explained() {
     msg-5 Ivo: repeats msg-6
     msg-6 Ivo: message, 7 bytes
     ");
-    insta::assert_snapshot!(explain(&table).prompt().to_text(), @r"
+    insta::assert_snapshot!(explain(&manager).prompt().to_text(), @r"
     [CONTEXT]
     - Ann -> all: Ivo, would you?
 
@@ -78,10 +79,10 @@ fn a_conversation_of_nothing_has_no_verdicts() {
 
 #[test]
 fn messages_before_the_window_say_how_far() {
-    let mut table = ContextManager::new(with_window(1));
-    say(&mut table, &ann(), &["1", "2", "3", "4"]);
+    let mut manager = ContextManager::new(with_window(1));
+    say(&mut manager, &ann(), &["1", "2", "3", "4"]);
     assert_eq!(
-        verdicts(&table),
+        verdicts(&manager),
         [
             "msg-1 Ann: outside the window by 2",
             "msg-2 Ann: outside the window by 1",
@@ -89,28 +90,28 @@ fn messages_before_the_window_say_how_far() {
             "msg-4 Ann: message, 1 bytes",
         ]
     );
-    let mut table = ContextManager::new(with_window(0));
-    say(&mut table, &ann(), &["1", "2"]);
+    let mut manager = ContextManager::new(with_window(0));
+    say(&mut manager, &ann(), &["1", "2"]);
     assert_eq!(
-        verdicts(&table),
+        verdicts(&manager),
         ["msg-1 Ann: outside the window by 1", "msg-2 Ann: message, 1 bytes"]
     );
 }
 
 #[test]
 fn a_repetition_names_what_it_repeats() {
-    let mut table = ContextManager::default();
-    say(&mut table, &ivo(), &["Done.", "Done."]);
-    assert_eq!(verdicts(&table), ["msg-1 Ivo: repeats msg-2", "msg-2 Ivo: message, 5 bytes"]);
+    let mut manager = ContextManager::default();
+    say(&mut manager, &ivo(), &["Done.", "Done."]);
+    assert_eq!(verdicts(&manager), ["msg-1 Ivo: repeats msg-2", "msg-2 Ivo: message, 5 bytes"]);
 }
 
 #[test]
 fn a_repetition_does_not_hide_that_others_are_over_the_budget() {
-    let mut table = ContextManager::new(with_budget(15));
-    say(&mut table, &ann(), &["too long for this"]);
-    say(&mut table, &ivo(), &["Done.", "Done."]);
+    let mut manager = ContextManager::new(with_budget(15));
+    say(&mut manager, &ann(), &["too long for this"]);
+    say(&mut manager, &ivo(), &["Done.", "Done."]);
     assert_eq!(
-        verdicts(&table),
+        verdicts(&manager),
         [
             "msg-1 Ann: over budget, 31 bytes",
             "msg-2 Ivo: repeats msg-3",
@@ -121,37 +122,40 @@ fn a_repetition_does_not_hide_that_others_are_over_the_budget() {
 
 #[test]
 fn a_message_in_part_says_which_part() {
-    let mut table = ContextManager::new(with_budget(16));
-    say(&mut table, &ann(), &["before", "  hello there "]);
-    assert_eq!(verdicts(&table), ["msg-1 Ann: over budget, 20 bytes", "msg-2 Ann: 6 of 11 bytes"]);
+    let mut manager = ContextManager::new(with_budget(16));
+    say(&mut manager, &ann(), &["before", "  hello there "]);
+    assert_eq!(
+        verdicts(&manager),
+        ["msg-1 Ann: over budget, 20 bytes", "msg-2 Ann: 6 of 11 bytes"]
+    );
 }
 
 #[test]
 fn a_message_that_is_left_out_says_what_it_would_take() {
-    let mut table = ContextManager::new(with_budget(10));
-    say(&mut table, &ann(), &["hello"]);
-    assert_eq!(verdicts(&table), ["msg-1 Ann: over budget, 5 bytes"]);
-    table.set_team_task("longer than that");
-    assert_eq!(verdicts(&table), ["msg-1 Ann: over budget, 5 bytes"]);
-    assert_eq!(explain(&table).prompt().status(), PromptStatus::OverBudget);
+    let mut manager = ContextManager::new(with_budget(10));
+    say(&mut manager, &ann(), &["hello"]);
+    assert_eq!(verdicts(&manager), ["msg-1 Ann: over budget, 5 bytes"]);
+    manager.set_team_task("longer than that");
+    assert_eq!(verdicts(&manager), ["msg-1 Ann: over budget, 5 bytes"]);
+    assert_eq!(explain(&manager).prompt().status(), PromptStatus::OverBudget);
 }
 
 #[test]
 fn a_message_of_markers_is_empty_as_the_current_one_only() {
-    let mut table = ContextManager::default();
-    say(&mut table, &ann(), &["[NEXT: ivo]", " [NEXT: ivo] \n"]);
-    assert_eq!(verdicts(&table), ["msg-1 Ann: context, 14 bytes", "msg-2 Ann: empty"]);
+    let mut manager = ContextManager::default();
+    say(&mut manager, &ann(), &["[NEXT: ivo]", " [NEXT: ivo] \n"]);
+    assert_eq!(verdicts(&manager), ["msg-1 Ann: context, 14 bytes", "msg-2 Ann: empty"]);
 }
 
 #[test]
 fn every_message_has_exactly_one_verdict_in_order() {
-    let mut table = ContextManager::new(with_budget(300));
+    let mut manager = ContextManager::new(with_budget(300));
     for n in 0..100 {
         let text = "x".repeat(n % 40);
-        table.add_message(Message::said(if n % 3 == 0 { ann() } else { ivo() }, text)).unwrap();
-        let explanation = explain(&table);
+        manager.add_message(Message::said(if n % 3 == 0 { ann() } else { ivo() }, text)).unwrap();
+        let explanation = explain(&manager);
         let judged: Vec<_> = explanation.verdicts().map(|verdict| &verdict.entry.id).collect();
-        let all: Vec<_> = table.messages().map(|message| &message.id).collect();
+        let all: Vec<_> = manager.messages().map(|message| &message.id).collect();
         assert_eq!(judged, all);
     }
 }
@@ -159,13 +163,14 @@ fn every_message_has_exactly_one_verdict_in_order() {
 #[test]
 fn the_verdicts_add_up_to_the_sections_of_the_prompt() {
     for max_bytes in 0..260 {
-        let mut table = ContextManager::new(ContextManagerOptions { max_bytes, ..with_window(4) });
-        table.set_team_task("tea");
+        let mut manager =
+            ContextManager::new(ContextManagerOptions { max_bytes, ..with_window(4) });
+        manager.set_team_task("tea");
         for (n, speaker) in [ann(), ivo(), lena(), ann(), ivo(), ivo()].iter().enumerate() {
             let text = if n >= 4 { "the same twice".to_owned() } else { "é".repeat(n * 5) };
-            say(&mut table, speaker, &[&text]);
+            say(&mut manager, speaker, &[&text]);
         }
-        let explanation = explain(&table);
+        let explanation = explain(&manager);
         let (mut lines, mut message) = (Vec::new(), 0);
         for verdict in explanation.verdicts() {
             match verdict.outcome {
@@ -188,31 +193,31 @@ fn the_verdicts_add_up_to_the_sections_of_the_prompt() {
 
 #[test]
 fn an_explanation_is_of_the_prompt_that_the_agent_gets() {
-    let mut table = ContextManager::default();
-    say(&mut table, &ann(), &["1", "2", "3"]);
+    let mut manager = ContextManager::default();
+    say(&mut manager, &ann(), &["1", "2", "3"]);
     let request = ContextRequest {
         window_size: Some(1),
         system_instruction: Some("be kind"),
         ..ContextRequest::default()
     };
     for agent_type in ["claude", "codex", "gemini", "llama"] {
-        let explanation = table.explain("rosa", agent_type, &request);
-        let input = table.get_context_for_agent("rosa", agent_type, &request);
+        let explanation = manager.explain("rosa", agent_type, &request);
+        let input = manager.get_context_for_agent("rosa", agent_type, &request);
         assert_eq!(explanation.input(), &input);
-        assert_eq!(explanation.prompt().output(), table.assemble_prompt(agent_type, &input));
+        assert_eq!(explanation.prompt().output(), manager.assemble_prompt(agent_type, &input));
     }
 }
 
 #[test]
 fn an_explanation_is_reported_and_not_logged() {
     let notes = Notes::default();
-    let mut table = ContextManager::new(ContextManagerOptions {
+    let mut manager = ContextManager::new(ContextManagerOptions {
         log_sink: Some(notes.sink()),
         ..with_budget(12)
     });
-    say(&mut table, &ann(), &["hello"]);
+    say(&mut manager, &ann(), &["hello"]);
     notes.read();
-    let explanation = explain(&table);
+    let explanation = explain(&manager);
     assert_eq!(explanation.verdicts().count(), 1);
     assert_eq!(explanation.prompt().warnings().count(), 1);
     assert!(notes.read().is_empty());
@@ -220,13 +225,13 @@ fn an_explanation_is_reported_and_not_logged() {
 
 #[test]
 fn an_explanation_may_be_in_a_format_of_the_callers_choice() {
-    let mut table = ContextManager::new(ContextManagerOptions {
+    let mut manager = ContextManager::new(ContextManagerOptions {
         member_windows: [("google-gemini".to_owned(), 1), ("unknown".to_owned(), 2)].into(),
         ..ContextManagerOptions::default()
     });
-    say(&mut table, &ann(), &["1", "2", "3", "4"]);
+    say(&mut manager, &ann(), &["1", "2", "3", "4"]);
     let explained = |assembler: Assembler| {
-        let explanation = table.explain_in(assembler.clone(), "rosa", &ContextRequest::default());
+        let explanation = manager.explain_in(assembler.clone(), "rosa", &ContextRequest::default());
         assert_eq!(explanation.assembler(), &assembler);
         explanation.prompt().to_text()
     };

@@ -9,7 +9,7 @@ use tertulia_context::{
 };
 use tracing::level_filters::LevelFilter;
 
-use crate::table::{Notes, ann, context, everything, ivo, line, nothing, say, within};
+use crate::harness::{Notes, ann, context, everything, ivo, line, nothing, say, within};
 
 /// A writer for `tracing` that keeps what it is given.
 #[derive(Clone, Default)]
@@ -28,7 +28,7 @@ impl io::Write for Kept {
 
 /// Makes every line that there is.
 fn make_every_line(notes: &Notes) {
-    let mut table = ContextManager::new(ContextManagerOptions {
+    let mut manager = ContextManager::new(ContextManagerOptions {
         message_cap: Some(MessageCap {
             messages_max: NonZeroUsize::new(2).unwrap(),
             archive: Box::new(|_| {}),
@@ -36,18 +36,18 @@ fn make_every_line(notes: &Notes) {
         log_sink: Some(notes.sink()),
         ..ContextManagerOptions::default()
     });
-    table.set_team_task("x".repeat(5121));
-    say(&mut table, &ann(), &["hi"]);
-    say(&mut table, &ivo(), &["[TEAM_TASK] gone", "[TEAM_TASK] gone"]);
-    context(&table);
+    manager.set_team_task("x".repeat(5121));
+    say(&mut manager, &ann(), &["hi"]);
+    say(&mut manager, &ivo(), &["[TEAM_TASK] gone", "[TEAM_TASK] gone"]);
+    context(&manager);
     let message = AssemblerInput { current_message: "hello".into(), ..nothing() };
     for max_bytes in [12, 4] {
-        table.assemble_prompt("claude", &within(max_bytes, message.clone()));
+        manager.assemble_prompt("claude", &within(max_bytes, message.clone()));
     }
-    table.assemble_prompt("codex", &within(5, everything()));
-    table.assemble_prompt("llama", &nothing());
+    manager.assemble_prompt("codex", &within(5, everything()));
+    manager.assemble_prompt("llama", &nothing());
     let flag = "x".repeat(131_072);
-    table.assemble_prompt(
+    manager.assemble_prompt(
         "claude",
         &AssemblerInput { system_instruction: Some(flag.into()), ..nothing() },
     );
@@ -103,25 +103,25 @@ fn every_line_reaches_tracing_too() {
 
 #[test]
 fn a_manager_without_sink_is_silent_and_works() {
-    let mut table = ContextManager::default();
-    table.set_team_task("x".repeat(6000));
-    say(&mut table, &ann(), &["hi"]);
-    assert_eq!(table.assemble_prompt("llama", &context(&table)).status, PromptStatus::Fits);
+    let mut manager = ContextManager::default();
+    manager.set_team_task("x".repeat(6000));
+    say(&mut manager, &ann(), &["hi"]);
+    assert_eq!(manager.assemble_prompt("llama", &context(&manager)).status, PromptStatus::Fits);
 }
 
 #[test]
 fn a_system_flag_is_warned_of_from_131072_bytes_on() {
     let notes = Notes::default();
-    let table = notes.logged();
+    let manager = notes.logged();
     let with_flag = |bytes: usize| AssemblerInput {
         system_instruction: Some("x".repeat(bytes - 5).into()),
         instruction_file_text: Some("\n yyy ".into()),
         ..nothing()
     };
-    let output = table.assemble_prompt("claude", &with_flag(131_071));
+    let output = manager.assemble_prompt("claude", &with_flag(131_071));
     assert_eq!(output.system_flag.unwrap().len(), 131_071);
     assert!(notes.read().is_empty());
-    let output = table.assemble_prompt("claude", &with_flag(131_072));
+    let output = manager.assemble_prompt("claude", &with_flag(131_072));
     assert_eq!(output.system_flag.unwrap().len(), 131_072);
     assert_eq!(
         notes.read(),
@@ -129,7 +129,7 @@ fn a_system_flag_is_warned_of_from_131072_bytes_on() {
           (at most 131071); pass it as a file"]
     );
     for no_flag in ["codex", "gemini"] {
-        table.assemble_prompt(no_flag, &with_flag(200_000));
+        manager.assemble_prompt(no_flag, &with_flag(200_000));
     }
     assert!(notes.read().is_empty());
 }
@@ -137,17 +137,17 @@ fn a_system_flag_is_warned_of_from_131072_bytes_on() {
 #[test]
 fn cuts_are_warned_of_from_a_truncated_message_on() {
     let notes = Notes::default();
-    let table = notes.logged();
+    let manager = notes.logged();
     let input = AssemblerInput {
         context_messages: vec![line("ann", None, "before")],
         current_message: "hello there".into(),
         team_task: Some("tea".into()),
         ..nothing()
     };
-    let whole = table.assemble_prompt("claude", &input).bytes.total() as u64;
+    let whole = manager.assemble_prompt("claude", &input).bytes.total() as u64;
     let mut seen = Vec::new();
     for max_bytes in (0..=whole).rev() {
-        let status = table.assemble_prompt("claude", &within(max_bytes, input.clone())).status;
+        let status = manager.assemble_prompt("claude", &within(max_bytes, input.clone())).status;
         seen.push(status);
         let warnings = notes.read();
         let start = match status {
@@ -171,13 +171,13 @@ fn cuts_are_warned_of_from_a_truncated_message_on() {
 #[test]
 fn a_repetition_that_was_left_out_is_logged() {
     let notes = Notes::default();
-    let mut table = notes.logged();
-    say(&mut table, &ivo(), &["Done.", "Done."]);
+    let mut manager = notes.logged();
+    say(&mut manager, &ivo(), &["Done.", "Done."]);
     notes.read();
-    context(&table);
+    context(&manager);
     assert_eq!(notes.read(), ["debug [ContextManager] Deduplicated context for AI\u{2192}AI"]);
-    say(&mut table, &ann(), &["Good."]);
+    say(&mut manager, &ann(), &["Good."]);
     notes.read();
-    context(&table);
+    context(&manager);
     assert!(notes.read().is_empty());
 }

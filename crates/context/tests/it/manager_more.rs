@@ -10,7 +10,7 @@ use tertulia_context::{
 };
 use tertulia_session::{ConversationMessage, Fields, Message, MessageId};
 
-use crate::table::{Notes, ann, contents, context, ids, imported, say, snapshot_of_ids};
+use crate::harness::{Notes, ann, contents, context, ids, imported, say, snapshot_of_ids};
 
 /// Returns a conversation that holds at most this many messages and notes `archived id`.
 fn capped(messages_max: usize, notes: &Notes) -> ContextManager {
@@ -27,15 +27,15 @@ fn capped(messages_max: usize, notes: &Notes) -> ContextManager {
 #[test]
 fn a_window_counts_by_call_then_by_id_then_by_type() {
     let windows = [("ivo", 1), ("claude-code", 2), ("llama", 3), ("codex", 6)];
-    let mut table = ContextManager::new(ContextManagerOptions {
+    let mut manager = ContextManager::new(ContextManagerOptions {
         context_window_size: 4,
         member_windows: windows.map(|(name, size)| (name.to_owned(), size)).into(),
         ..ContextManagerOptions::default()
     });
-    say(&mut table, &ann(), &["1", "2", "3", "4", "5", "6", "7"]);
+    say(&mut manager, &ann(), &["1", "2", "3", "4", "5", "6", "7"]);
     let window = |agent_id: &str, agent_type: &str, window_size| {
         let request = ContextRequest { window_size, ..ContextRequest::default() };
-        table.get_context_for_agent(agent_id, agent_type, &request).context_messages.len()
+        manager.get_context_for_agent(agent_id, agent_type, &request).context_messages.len()
     };
     assert_eq!(window("ivo", "claude", None), 1);
     assert_eq!(window("ivo", "gemini", None), 1);
@@ -52,33 +52,33 @@ fn a_window_counts_by_call_then_by_id_then_by_type() {
 
 #[test]
 fn a_member_may_have_a_window_of_nothing() {
-    let mut table = ContextManager::new(ContextManagerOptions {
+    let mut manager = ContextManager::new(ContextManagerOptions {
         member_windows: [("ivo".to_owned(), 0)].into(),
         ..ContextManagerOptions::default()
     });
-    say(&mut table, &ann(), &["1", "2"]);
-    assert!(context(&table).context_messages.is_empty());
-    assert_eq!(context(&table).current_message, "2");
+    say(&mut manager, &ann(), &["1", "2"]);
+    assert!(context(&manager).context_messages.is_empty());
+    assert_eq!(context(&manager).current_message, "2");
 }
 
 #[test]
 fn beyond_the_cap_the_oldest_message_goes_to_the_archive() {
     let notes = Notes::default();
-    let mut table = capped(2, &notes);
-    say(&mut table, &ann(), &["1", "2", "3", "4"]);
-    assert_eq!(ids(&table), ["msg-3", "msg-4"]);
-    assert_eq!(table.archived_messages(), 2);
+    let mut manager = capped(2, &notes);
+    say(&mut manager, &ann(), &["1", "2", "3", "4"]);
+    assert_eq!(ids(&manager), ["msg-3", "msg-4"]);
+    assert_eq!(manager.archived_messages(), 2);
     let archived: Vec<String> =
         notes.read().into_iter().filter(|note| note.starts_with("archived")).collect();
     assert_eq!(archived, ["archived msg-1", "archived msg-2"]);
-    assert_eq!(contents(&context(&table)), ["3"]);
+    assert_eq!(contents(&context(&manager)), ["3"]);
 }
 
 #[test]
 fn nothing_is_lost_between_the_conversation_and_the_archive() {
     let kept: Arc<std::sync::Mutex<Vec<Arc<ConversationMessage>>>> = Arc::default();
     let archive = Arc::clone(&kept);
-    let mut table = ContextManager::new(ContextManagerOptions {
+    let mut manager = ContextManager::new(ContextManagerOptions {
         message_cap: Some(MessageCap {
             messages_max: NonZeroUsize::new(3).unwrap(),
             archive: Box::new(move |message| archive.lock().unwrap().push(message)),
@@ -87,21 +87,21 @@ fn nothing_is_lost_between_the_conversation_and_the_archive() {
     });
     let mut all = Vec::new();
     for n in 0..50 {
-        all.push(table.add_message(Message::said(ann(), format!("{n}"))).unwrap());
+        all.push(manager.add_message(Message::said(ann(), format!("{n}"))).unwrap());
     }
     let mut found = kept.lock().unwrap().clone();
-    found.extend(table.get_messages());
+    found.extend(manager.get_messages());
     assert_eq!(found, all);
 }
 
 #[test]
 fn importing_more_than_the_cap_archives_the_oldest_first() {
     let notes = Notes::default();
-    let mut table = capped(2, &notes);
-    say(&mut table, &ann(), &["old"]);
+    let mut manager = capped(2, &notes);
+    say(&mut manager, &ann(), &["old"]);
     notes.read();
-    table.import_snapshot(snapshot_of_ids(&["x", "msg-9", "y", "msg-4"])).unwrap();
-    assert_eq!(ids(&table), ["y", "msg-4"]);
+    manager.import_snapshot(snapshot_of_ids(&["x", "msg-9", "y", "msg-4"])).unwrap();
+    assert_eq!(ids(&manager), ["y", "msg-4"]);
     assert_eq!(
         notes.read(),
         [
@@ -112,31 +112,31 @@ fn importing_more_than_the_cap_archives_the_oldest_first() {
             "archived msg-9",
         ]
     );
-    say(&mut table, &ann(), &["new"]);
-    assert_eq!(ids(&table), ["msg-4", "msg-10"]);
-    assert_eq!(table.archived_messages(), 3);
+    say(&mut manager, &ann(), &["new"]);
+    assert_eq!(ids(&manager), ["msg-4", "msg-10"]);
+    assert_eq!(manager.archived_messages(), 3);
 }
 
 #[test]
 fn clearing_archives_nothing_and_counts_from_zero_again() {
     let notes = Notes::default();
-    let mut table = capped(1, &notes);
-    say(&mut table, &ann(), &["1", "2"]);
-    assert_eq!(table.archived_messages(), 1);
+    let mut manager = capped(1, &notes);
+    say(&mut manager, &ann(), &["1", "2"]);
+    assert_eq!(manager.archived_messages(), 1);
     notes.read();
-    table.clear();
+    manager.clear();
     assert_eq!(notes.read(), ["task None"]);
-    assert_eq!(table.archived_messages(), 0);
+    assert_eq!(manager.archived_messages(), 0);
 }
 
 #[test]
 fn a_message_is_stored_then_logged_then_reported_and_only_then_another_is_archived() {
     let notes = Notes::default();
-    let mut table = capped(1, &notes);
-    let first = table.add_message(Message::said(ann(), "1")).unwrap();
+    let mut manager = capped(1, &notes);
+    let first = manager.add_message(Message::said(ann(), "1")).unwrap();
     assert_eq!(notes.read(), ["debug [ContextManager] Message added: msg-1", "added msg-1"]);
-    assert_eq!(table.get_messages(), [first]);
-    say(&mut table, &ann(), &["2"]);
+    assert_eq!(manager.get_messages(), [first]);
+    say(&mut manager, &ann(), &["2"]);
     assert_eq!(
         notes.read(),
         [
@@ -151,63 +151,63 @@ fn a_message_is_stored_then_logged_then_reported_and_only_then_another_is_archiv
 #[test]
 fn a_task_is_cut_before_it_is_reported() {
     let notes = Notes::default();
-    let mut table = ContextManager::new(notes.hooked());
-    table.set_team_task("x".repeat(5121));
+    let mut manager = ContextManager::new(notes.hooked());
+    manager.set_team_task("x".repeat(5121));
     let told = notes.read();
     assert!(told[0].starts_with("warn [ContextManager] TeamTask exceeded 5KB limit"));
     assert_eq!(told[1].len(), "task Some(\"\")".len() + 5120);
-    table.clear_team_task();
-    assert_eq!(table.get_team_task(), None);
+    manager.clear_team_task();
+    assert_eq!(manager.get_team_task(), None);
     assert_eq!(notes.read(), ["task None"]);
 }
 
 #[test]
 fn a_refused_message_leaves_no_trace() {
     let notes = Notes::default();
-    let mut table = ContextManager::new(notes.hooked());
+    let mut manager = ContextManager::new(notes.hooked());
     let nobody = Message { speaker: None, ..Message::said(ann(), "x") };
-    assert!(table.add_message(nobody).is_err());
+    assert!(manager.add_message(nobody).is_err());
     let nameless = tertulia_session::Speaker { role_id: "".into(), ..ann() };
-    let error = table.add_message(Message::said(nameless, "x")).unwrap_err();
+    let error = manager.add_message(Message::said(nameless, "x")).unwrap_err();
     assert_eq!(error.to_string(), "Message speaker.roleId is required");
     assert!(notes.read().is_empty());
-    say(&mut table, &ann(), &["x"]);
-    assert_eq!(ids(&table), ["msg-1"]);
+    say(&mut manager, &ann(), &["x"]);
+    assert_eq!(ids(&manager), ["msg-1"]);
 }
 
 #[test]
 fn ids_count_up_to_the_last_but_one_of_64_bits() {
-    let mut table = imported(&["msg-18446744073709551613"]);
-    say(&mut table, &ann(), &["the last"]);
-    assert_eq!(ids(&table), ["msg-18446744073709551613", "msg-18446744073709551614"]);
-    let error = table.add_message(Message::said(ann(), "one more")).unwrap_err();
+    let mut manager = imported(&["msg-18446744073709551613"]);
+    say(&mut manager, &ann(), &["the last"]);
+    assert_eq!(ids(&manager), ["msg-18446744073709551613", "msg-18446744073709551614"]);
+    let error = manager.add_message(Message::said(ann(), "one more")).unwrap_err();
     assert_eq!(error, AddMessageError::IdsUsedUp);
     assert_eq!(
         error.to_string(),
         "Message ids are used up: the newest is msg-18446744073709551614; clear the conversation"
     );
-    assert_eq!(ids(&table).len(), 2);
-    table.clear();
-    say(&mut table, &ann(), &["again"]);
-    assert_eq!(ids(&table), ["msg-1"]);
+    assert_eq!(ids(&manager).len(), 2);
+    manager.clear();
+    say(&mut manager, &ann(), &["again"]);
+    assert_eq!(ids(&manager), ["msg-1"]);
 }
 
 #[test]
 fn running_out_of_ids_calls_no_hook_and_logs_nothing() {
     let notes = Notes::default();
-    let mut table = ContextManager::new(notes.hooked());
-    table.import_snapshot(snapshot_of_ids(&["msg-18446744073709551614"])).unwrap();
+    let mut manager = ContextManager::new(notes.hooked());
+    manager.import_snapshot(snapshot_of_ids(&["msg-18446744073709551614"])).unwrap();
     notes.read();
-    assert!(table.add_message(Message::said(ann(), "x")).is_err());
+    assert!(manager.add_message(Message::said(ann(), "x")).is_err());
     assert!(notes.read().is_empty());
 }
 
 #[test]
 fn ids_that_leave_no_successor_are_foreign() {
     for foreign in ["msg-18446744073709551615", "msg-18446744073709551616", "msg-1e3", "msg-"] {
-        let mut table = imported(&[foreign]);
-        say(&mut table, &ann(), &["x"]);
-        assert_eq!(ids(&table), [foreign, "msg-1"]);
+        let mut manager = imported(&[foreign]);
+        say(&mut manager, &ann(), &["x"]);
+        assert_eq!(ids(&manager), [foreign, "msg-1"]);
     }
 }
 
@@ -222,22 +222,22 @@ fn the_largest_number_is_foreign_also_when_it_comes_as_a_number() {
         timestamp: None,
         unknown: Fields::NONE,
     };
-    let mut table = ContextManager::default();
-    table.import_snapshot(snapshot).unwrap();
-    say(&mut table, &ann(), &["y"]);
-    assert_eq!(ids(&table), ["msg-18446744073709551615", "msg-1"]);
+    let mut manager = ContextManager::default();
+    manager.import_snapshot(snapshot).unwrap();
+    say(&mut manager, &ann(), &["y"]);
+    assert_eq!(ids(&manager), ["msg-18446744073709551615", "msg-1"]);
 }
 
 #[test]
 fn a_conversation_may_end_task_blocks_at_blank_lines() {
     let text = "[TEAM_TASK] Bake\nrow[0]\n\n  Hello";
     let stripped = |strip: Strip| {
-        let mut table = ContextManager::new(ContextManagerOptions {
+        let mut manager = ContextManager::new(ContextManagerOptions {
             strip,
             ..ContextManagerOptions::default()
         });
-        say(&mut table, &ann(), &[text]);
-        context(&table).current_message.into_owned()
+        say(&mut manager, &ann(), &[text]);
+        context(&manager).current_message.into_owned()
     };
     let to_blank_line = Strip::Compact(TaskBlock::ToBlankLine);
     assert_eq!(stripped(Strip::COMPACT), "[0]\nHello");
@@ -248,21 +248,21 @@ fn a_conversation_may_end_task_blocks_at_blank_lines() {
 #[test]
 fn only_the_window_and_the_current_message_are_looked_at() {
     let notes = Notes::default();
-    let mut table = notes.logged();
+    let mut manager = notes.logged();
     for _ in 0..1000 {
-        say(&mut table, &ann(), &["[TEAM_TASK] x"]);
+        say(&mut manager, &ann(), &["[TEAM_TASK] x"]);
     }
     notes.read();
-    context(&table);
+    context(&manager);
     // One line for each message that was stripped.
     assert_eq!(notes.read().len(), 6);
 }
 
 #[test]
 fn a_context_shares_what_it_need_not_change() {
-    let mut table = ContextManager::default();
-    say(&mut table, &ann(), &["clean", "[NEXT: a] not", "clean too"]);
-    let input = context(&table);
+    let mut manager = ContextManager::default();
+    say(&mut manager, &ann(), &["clean", "[NEXT: a] not", "clean too"]);
+    let input = context(&manager);
     let borrowed = |text: &std::borrow::Cow<'_, str>| matches!(text, std::borrow::Cow::Borrowed(_));
     assert!(borrowed(&input.context_messages[0].content));
     assert!(!borrowed(&input.context_messages[1].content));

@@ -4,7 +4,7 @@ use tertulia_context::record::{Detail, PromptRecord, read_assembler_input};
 use tertulia_context::{Assembler, AssemblerInput, DEFAULT_MAX_BYTES};
 use tertulia_session::json::{self, FieldError};
 
-use crate::table::{everything, line, nothing, within};
+use crate::harness::{everything, line, nothing, within};
 
 fn read(text: &str) -> Result<AssemblerInput<'static>, FieldError> {
     read_assembler_input(json::parse(text).unwrap())

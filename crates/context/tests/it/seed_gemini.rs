@@ -3,7 +3,7 @@
 
 use tertulia_context::{AgentType, Assembler, AssemblerInput, AssemblerOutput, PromptStatus};
 
-use crate::table::{everything, line, nothing, within};
+use crate::harness::{everything, line, nothing, within};
 
 fn assemble(input: &AssemblerInput<'_>) -> AssemblerOutput {
     Assembler::gemini().assemble(input)

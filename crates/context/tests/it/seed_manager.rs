@@ -7,7 +7,7 @@ use tertulia_context::record::SnapshotRecord;
 use tertulia_context::{ContextManager, ContextManagerOptions, ContextRequest, ContextSnapshot};
 use tertulia_session::{Message, MessageId};
 
-use crate::table::{
+use crate::harness::{
     Notes, add_json, ann, ann_said, contents, context, everything, ids, imported, ivo, lena,
     nothing, say,
 };
@@ -16,66 +16,66 @@ use crate::table::{
 
 #[test]
 fn add_message_stores_and_returns_message_with_generated_id() {
-    let mut table = ContextManager::default();
-    let stored = table.add_message(Message::said(ann(), "Shall we?").to(["ivo"])).unwrap();
+    let mut manager = ContextManager::default();
+    let stored = manager.add_message(Message::said(ann(), "Shall we?").to(["ivo"])).unwrap();
     assert_eq!(stored.id, MessageId::from("msg-1"));
     assert_eq!(stored.message, Message::said(ann(), "Shall we?").to(["ivo"]));
-    assert_eq!(table.get_messages(), [stored]);
-    let second = table.add_message(Message::said(ivo(), "")).unwrap();
+    assert_eq!(manager.get_messages(), [stored]);
+    let second = manager.add_message(Message::said(ivo(), "")).unwrap();
     assert_eq!(second.id, MessageId::from("msg-2"));
 }
 
 #[test]
 fn add_message_refuses_null_message() {
-    let mut table = ContextManager::default();
-    let error = add_json(&mut table, "null").unwrap_err();
+    let mut manager = ContextManager::default();
+    let error = add_json(&mut manager, "null").unwrap_err();
     assert_eq!(error.to_string(), "Message cannot be null or undefined");
-    assert!(table.get_messages().is_empty());
+    assert!(manager.get_messages().is_empty());
 }
 
 #[test]
 fn add_message_refuses_non_string_content() {
-    let mut table = ContextManager::default();
+    let mut manager = ContextManager::default();
     for content in ["7", "null", "[\"x\"]", "{}"] {
         let text = format!(r#"{{"content":{content},"speaker":{{"roleId":"ann"}}}}"#);
-        let error = add_json(&mut table, &text).unwrap_err();
+        let error = add_json(&mut manager, &text).unwrap_err();
         assert_eq!(error.to_string(), "Message content must be a string");
     }
-    assert!(table.get_messages().is_empty());
+    assert!(manager.get_messages().is_empty());
 }
 
 #[test]
 fn add_message_refuses_missing_speaker() {
-    let mut table = ContextManager::default();
-    let error = add_json(&mut table, r#"{"content":"x"}"#).unwrap_err();
+    let mut manager = ContextManager::default();
+    let error = add_json(&mut manager, r#"{"content":"x"}"#).unwrap_err();
     assert_eq!(error.to_string(), "Message speaker is required");
     let nobody = Message { speaker: None, ..Message::said(ann(), "x") };
-    let error = table.add_message(nobody).unwrap_err();
+    let error = manager.add_message(nobody).unwrap_err();
     assert_eq!(error.to_string(), "Message speaker is required");
-    assert!(table.get_messages().is_empty());
+    assert!(manager.get_messages().is_empty());
 }
 
 #[test]
 fn add_message_calls_on_message_added_hook() {
     let notes = Notes::default();
     let hook = notes.clone();
-    let mut table = ContextManager::new(ContextManagerOptions {
+    let mut manager = ContextManager::new(ContextManagerOptions {
         on_message_added: Some(Box::new(move |message| {
             hook.take(format!("{} {}", message.id, message.message.text()));
         })),
         ..ContextManagerOptions::default()
     });
-    say(&mut table, &ann(), &["one", "two"]);
+    say(&mut manager, &ann(), &["one", "two"]);
     assert_eq!(notes.read(), ["msg-1 one", "msg-2 two"]);
 }
 
 #[test]
 fn get_messages_returns_shallow_copy() {
-    let table = ann_said(&["one", "two"]);
-    let mut copy = table.get_messages();
-    assert!(Arc::ptr_eq(&copy[0], table.messages().next().unwrap()));
+    let manager = ann_said(&["one", "two"]);
+    let mut copy = manager.get_messages();
+    assert!(Arc::ptr_eq(&copy[0], manager.messages().next().unwrap()));
     copy.clear();
-    assert_eq!(table.get_messages().len(), 2);
+    assert_eq!(manager.get_messages().len(), 2);
 }
 
 #[test]
@@ -90,27 +90,27 @@ fn get_latest_message_returns_none_when_empty() {
 
 #[test]
 fn get_latest_message_returns_last_message() {
-    let table = ann_said(&["one", "two"]);
-    assert_eq!(table.get_latest_message().unwrap().message.text(), "two");
+    let manager = ann_said(&["one", "two"]);
+    assert_eq!(manager.get_latest_message().unwrap().message.text(), "two");
 }
 
 // Team task: 5.
 
 #[test]
 fn set_team_task_stores_task() {
-    let mut table = ContextManager::default();
-    table.set_team_task("Have breakfast");
-    assert_eq!(table.get_team_task(), Some("Have breakfast"));
+    let mut manager = ContextManager::default();
+    manager.set_team_task("Have breakfast");
+    assert_eq!(manager.get_team_task(), Some("Have breakfast"));
 }
 
 #[test]
 fn set_team_task_truncates_at_5_kb() {
-    let mut table = ContextManager::default();
+    let mut manager = ContextManager::default();
     for (task, bytes) in
         [("x".repeat(5120), 5120), ("x".repeat(5121), 5120), ("é".repeat(2561), 5120)]
     {
-        table.set_team_task(task.clone());
-        let stored = table.get_team_task().unwrap();
+        manager.set_team_task(task.clone());
+        let stored = manager.get_team_task().unwrap();
         assert_eq!(stored.len(), bytes);
         assert!(task.starts_with(stored));
     }
@@ -119,10 +119,10 @@ fn set_team_task_truncates_at_5_kb() {
 #[test]
 fn set_team_task_logs_warning_on_truncation() {
     let notes = Notes::default();
-    let mut table = notes.logged();
-    table.set_team_task("x".repeat(5120));
+    let mut manager = notes.logged();
+    manager.set_team_task("x".repeat(5120));
     assert!(notes.read().is_empty());
-    table.set_team_task("中".repeat(2000));
+    manager.set_team_task("中".repeat(2000));
     assert_eq!(
         notes.read(),
         ["warn [ContextManager] TeamTask exceeded 5KB limit (6000 bytes), truncated to 5118 bytes"]
@@ -133,14 +133,14 @@ fn set_team_task_logs_warning_on_truncation() {
 fn set_team_task_calls_on_team_task_changed_hook() {
     let notes = Notes::default();
     let hook = notes.clone();
-    let mut table = ContextManager::new(ContextManagerOptions {
+    let mut manager = ContextManager::new(ContextManagerOptions {
         on_team_task_changed: Some(Box::new(move |task| {
             hook.take(format!("{:?}", task.map(str::len)));
         })),
         ..ContextManagerOptions::default()
     });
-    table.set_team_task("tea");
-    table.set_team_task("x".repeat(6000));
+    manager.set_team_task("tea");
+    manager.set_team_task("x".repeat(6000));
     assert_eq!(notes.read(), ["Some(3)", "Some(5120)"]);
 }
 
@@ -153,30 +153,30 @@ fn get_team_task_returns_none_initially() {
 
 #[test]
 fn returns_empty_context_when_no_messages() {
-    let mut table = ContextManager::default();
-    assert_eq!(context(&table), nothing());
-    table.set_team_task("tea");
-    assert_eq!(context(&table).team_task.as_deref(), Some("tea"));
+    let mut manager = ContextManager::default();
+    assert_eq!(context(&manager), nothing());
+    manager.set_team_task("tea");
+    assert_eq!(context(&manager).team_task.as_deref(), Some("tea"));
 }
 
 #[test]
 fn applies_context_window_size_limit() {
-    let mut table = ContextManager::new(ContextManagerOptions {
+    let mut manager = ContextManager::new(ContextManagerOptions {
         context_window_size: 3,
         ..ContextManagerOptions::default()
     });
-    say(&mut table, &ann(), &["1", "2", "3", "4", "5"]);
-    let input = context(&table);
+    say(&mut manager, &ann(), &["1", "2", "3", "4", "5"]);
+    let input = context(&manager);
     assert_eq!(contents(&input), ["2", "3", "4"]);
     assert_eq!(input.current_message, "5");
 }
 
 #[test]
 fn respects_window_size_override() {
-    let table = ann_said(&["1", "2", "3", "4", "5", "6", "7", "8"]);
+    let manager = ann_said(&["1", "2", "3", "4", "5", "6", "7", "8"]);
     let with_window = |window_size| {
         let request = ContextRequest { window_size, ..ContextRequest::default() };
-        let input = table.get_context_for_agent("ivo", "claude", &request);
+        let input = manager.get_context_for_agent("ivo", "claude", &request);
         contents(&input).join("")
     };
     assert_eq!(with_window(None), "34567");
@@ -188,30 +188,30 @@ fn respects_window_size_override() {
 
 #[test]
 fn strips_markers_from_context_messages() {
-    let table = ann_said(&["[FROM: ann] Tea?  [NEXT: ivo]", "[NEXT: ivo]", "last"]);
-    assert_eq!(contents(&context(&table)), ["Tea?", ""]);
+    let manager = ann_said(&["[FROM: ann] Tea?  [NEXT: ivo]", "[NEXT: ivo]", "last"]);
+    assert_eq!(contents(&context(&manager)), ["Tea?", ""]);
 }
 
 #[test]
 fn strips_markers_from_current_message() {
-    let table = ann_said(&["Tea, \t please. [NEXT: ivo]"]);
-    assert_eq!(context(&table).current_message, "Tea, please.");
-    assert_eq!(table.get_latest_message().unwrap().message.text(), "Tea, \t please. [NEXT: ivo]");
+    let manager = ann_said(&["Tea, \t please. [NEXT: ivo]"]);
+    assert_eq!(context(&manager).current_message, "Tea, please.");
+    assert_eq!(manager.get_latest_message().unwrap().message.text(), "Tea, \t please. [NEXT: ivo]");
 }
 
 #[test]
 fn deduplicates_ai_to_ai_context() {
-    let mut table = ann_said(&["Tea?"]);
-    say(&mut table, &ivo(), &["Done.", "Done. [NEXT: lena]"]);
-    assert_eq!(contents(&context(&table)), ["Tea?"]);
-    say(&mut table, &lena(), &["Done."]);
-    assert_eq!(contents(&context(&table)), ["Tea?", "Done.", "Done."]);
+    let mut manager = ann_said(&["Tea?"]);
+    say(&mut manager, &ivo(), &["Done.", "Done. [NEXT: lena]"]);
+    assert_eq!(contents(&context(&manager)), ["Tea?"]);
+    say(&mut manager, &lena(), &["Done."]);
+    assert_eq!(contents(&context(&manager)), ["Tea?", "Done.", "Done."]);
 }
 
 #[test]
 fn does_not_deduplicate_human_messages() {
-    let table = ann_said(&["Tea?", "Tea?"]);
-    assert_eq!(contents(&context(&table)), ["Tea?"]);
+    let manager = ann_said(&["Tea?", "Tea?"]);
+    assert_eq!(contents(&context(&manager)), ["Tea?"]);
 }
 
 #[test]
@@ -221,8 +221,8 @@ fn passes_system_instruction_and_instruction_file_text() {
         instruction_file_text: Some(""),
         ..ContextRequest::default()
     };
-    for table in [ContextManager::default(), ann_said(&["Tea?"])] {
-        let input = table.get_context_for_agent("ivo", "claude", &request);
+    for manager in [ContextManager::default(), ann_said(&["Tea?"])] {
+        let input = manager.get_context_for_agent("ivo", "claude", &request);
         assert_eq!(input.system_instruction.as_deref(), Some(" You are Ivo. "));
         assert_eq!(input.instruction_file_text.as_deref(), Some(""));
     }
@@ -230,13 +230,13 @@ fn passes_system_instruction_and_instruction_file_text() {
 
 #[test]
 fn passes_max_bytes_to_output() {
-    let mut table = ContextManager::new(ContextManagerOptions {
+    let mut manager = ContextManager::new(ContextManagerOptions {
         max_bytes: 1234,
         ..ContextManagerOptions::default()
     });
-    assert_eq!(context(&table).max_bytes, 1234);
-    say(&mut table, &ann(), &["Tea?"]);
-    assert_eq!(context(&table).max_bytes, 1234);
+    assert_eq!(context(&manager).max_bytes, 1234);
+    say(&mut manager, &ann(), &["Tea?"]);
+    assert_eq!(context(&manager).max_bytes, 1234);
     assert_eq!(context(&ContextManager::default()).max_bytes, 786_432);
 }
 
@@ -244,37 +244,37 @@ fn passes_max_bytes_to_output() {
 
 #[test]
 fn clear_removes_all_messages() {
-    let mut table = ann_said(&["one", "two"]);
-    table.clear();
-    assert!(table.get_messages().is_empty());
-    assert_eq!(table.get_latest_message(), None);
-    assert_eq!(table.message_by_id(&MessageId::from("msg-1")), None);
+    let mut manager = ann_said(&["one", "two"]);
+    manager.clear();
+    assert!(manager.get_messages().is_empty());
+    assert_eq!(manager.get_latest_message(), None);
+    assert_eq!(manager.message_by_id(&MessageId::from("msg-1")), None);
 }
 
 #[test]
 fn clear_resets_team_task() {
     let notes = Notes::default();
-    let mut table = ContextManager::new(notes.hooked());
-    table.clear();
-    table.set_team_task("tea");
-    table.clear();
-    assert_eq!(table.get_team_task(), None);
+    let mut manager = ContextManager::new(notes.hooked());
+    manager.clear();
+    manager.set_team_task("tea");
+    manager.clear();
+    assert_eq!(manager.get_team_task(), None);
     assert_eq!(notes.read(), ["task None", "task Some(\"tea\")", "task None"]);
 }
 
 #[test]
 fn clear_resets_message_id_counter() {
-    let mut table = imported(&["msg-41"]);
-    table.clear();
-    say(&mut table, &ann(), &["one"]);
-    assert_eq!(ids(&table), ["msg-1"]);
+    let mut manager = imported(&["msg-41"]);
+    manager.clear();
+    say(&mut manager, &ann(), &["one"]);
+    assert_eq!(ids(&manager), ["msg-1"]);
 }
 
 #[test]
 fn export_snapshot_returns_serializable_object() {
-    let mut table = ann_said(&["Tea? [NEXT: ivo]"]);
-    table.set_team_task("Have breakfast");
-    let snapshot = table.export_snapshot(1_700_000_000_000);
+    let mut manager = ann_said(&["Tea? [NEXT: ivo]"]);
+    manager.set_team_task("Have breakfast");
+    let snapshot = manager.export_snapshot(1_700_000_000_000);
     let json = serde_json::to_string(&SnapshotRecord(&snapshot)).unwrap();
     assert_eq!(
         json,
@@ -290,11 +290,11 @@ fn export_snapshot_returns_serializable_object() {
 #[test]
 fn import_snapshot_restores_messages() {
     let source = ann_said(&["one", "two", "three"]);
-    let mut table = ann_said(&["something else"]);
-    table.import_snapshot(source.export_snapshot(0)).unwrap();
-    assert_eq!(table.get_messages(), source.get_messages());
-    say(&mut table, &ann(), &["four"]);
-    assert_eq!(ids(&table), ["msg-1", "msg-2", "msg-3", "msg-4"]);
+    let mut manager = ann_said(&["something else"]);
+    manager.import_snapshot(source.export_snapshot(0)).unwrap();
+    assert_eq!(manager.get_messages(), source.get_messages());
+    say(&mut manager, &ann(), &["four"]);
+    assert_eq!(ids(&manager), ["msg-1", "msg-2", "msg-3", "msg-4"]);
 }
 
 #[test]
@@ -302,11 +302,11 @@ fn import_snapshot_restores_team_task() {
     let mut source = ContextManager::default();
     source.set_team_task("Have breakfast");
     let notes = Notes::default();
-    let mut table = ContextManager::new(notes.hooked());
-    table.import_snapshot(source.export_snapshot(0)).unwrap();
-    assert_eq!(table.get_team_task(), Some("Have breakfast"));
-    table.import_snapshot(ContextManager::default().export_snapshot(0)).unwrap();
-    assert_eq!(table.get_team_task(), None);
+    let mut manager = ContextManager::new(notes.hooked());
+    manager.import_snapshot(source.export_snapshot(0)).unwrap();
+    assert_eq!(manager.get_team_task(), Some("Have breakfast"));
+    manager.import_snapshot(ContextManager::default().export_snapshot(0)).unwrap();
+    assert_eq!(manager.get_team_task(), None);
     assert_eq!(notes.read(), ["task Some(\"Have breakfast\")", "task None"]);
 }
 
@@ -366,10 +366,10 @@ fn falls_back_to_plain_text_assembler_for_unknown_type() {
 #[test]
 fn logs_warning_for_unknown_agent_type() {
     let notes = Notes::default();
-    let table = notes.logged();
-    table.assemble_prompt("Codex", &nothing());
+    let manager = notes.logged();
+    manager.assemble_prompt("Codex", &nothing());
     assert!(notes.read().is_empty());
-    table.assemble_prompt("Llama", &nothing());
+    manager.assemble_prompt("Llama", &nothing());
     assert_eq!(
         notes.read(),
         [

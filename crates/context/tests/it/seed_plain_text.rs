@@ -3,7 +3,7 @@
 
 use tertulia_context::{Assembler, AssemblerInput, AssemblerOutput, ContextManager, PromptStatus};
 
-use crate::table::{Notes, ann_said, context, everything, line, nothing, within};
+use crate::harness::{Notes, ann_said, context, everything, line, nothing, within};
 
 fn assemble(input: &AssemblerInput<'_>) -> AssemblerOutput {
     Assembler::plain_text().assemble(input)
@@ -166,8 +166,8 @@ fn manager_logs_warning_for_unknown_agent_type() {
 
 #[test]
 fn manager_produces_valid_output_for_unknown_agent_type() {
-    let table = ann_said(&["Tea? [NEXT: ivo]", "Now."]);
-    let output = table.assemble_prompt("llama", &context(&table));
+    let manager = ann_said(&["Tea? [NEXT: ivo]", "Now."]);
+    let output = manager.assemble_prompt("llama", &context(&manager));
     assert_eq!(output.prompt, "Ann: Tea?\n\nNow.");
     assert_eq!((output.system_flag, output.status), (None, PromptStatus::Fits));
 }

@@ -8,7 +8,7 @@ use tertulia_context::record::SnapshotRecord;
 use tertulia_context::{ContextManager, ContextSnapshot};
 use tertulia_session::{ConversationMessage, Fields, Message, MessageId};
 
-use crate::table::{Notes, ann, ann_said, ids, say, snapshot_of_ids};
+use crate::harness::{Notes, ann, ann_said, ids, say, snapshot_of_ids};
 
 const SPEAKER: &str = r#"{"roleId":"ann","roleName":"Ann","type":"human"}"#;
 
@@ -103,11 +103,11 @@ fn task_and_time_may_be_missing() {
 #[test]
 fn a_refused_snapshot_touches_nothing() {
     let notes = Notes::default();
-    let mut table = ContextManager::new(notes.hooked());
+    let mut manager = ContextManager::new(notes.hooked());
     let kept = r#"{"version":1,"messages":[],"teamTask":"tea","note":"kept"}"#;
-    table.import_snapshot(ContextSnapshot::parse(kept).unwrap()).unwrap();
-    say(&mut table, &ann(), &["one", "two"]);
-    let before = table.export_snapshot(0);
+    manager.import_snapshot(ContextSnapshot::parse(kept).unwrap()).unwrap();
+    say(&mut manager, &ann(), &["one", "two"]);
+    let before = manager.export_snapshot(0);
     notes.read();
 
     let mut broken = snapshot_of_ids(&["msg-90", "msg-91"]);
@@ -115,14 +115,14 @@ fn a_refused_snapshot_touches_nothing() {
     let message = ConversationMessage { id: MessageId::from("msg-92"), message: nobody };
     broken.messages.push(Arc::new(message));
     broken.team_task = Some("x".repeat(9000));
-    let error = table.import_snapshot(broken).unwrap_err();
+    let error = manager.import_snapshot(broken).unwrap_err();
     assert_eq!(error.to_string(), "Invalid snapshot format");
     assert_eq!(error.source().unwrap().to_string(), "messages[2]: Message speaker is required");
 
-    assert_eq!(table.export_snapshot(0), before);
+    assert_eq!(manager.export_snapshot(0), before);
     assert!(notes.read().is_empty(), "no hook is called and nothing is logged");
-    say(&mut table, &ann(), &["three"]);
-    assert_eq!(ids(&table), ["msg-1", "msg-2", "msg-3"]);
+    say(&mut manager, &ann(), &["three"]);
+    assert_eq!(ids(&manager), ["msg-1", "msg-2", "msg-3"]);
 }
 
 #[test]
@@ -132,24 +132,24 @@ fn fields_that_nobody_knows_are_exported_again() {
         r#""speaker":{"roleId":"ann","roleName":"Ann","mood":1.10},"x":1e400}],"#,
         r#""teamTask":null,"timestamp":5,"version":1,"schema":{"a":[]},"n":12345678901234567890123}"#
     );
-    let mut table = ContextManager::default();
-    table.import_snapshot(ContextSnapshot::parse(text).unwrap()).unwrap();
-    assert_eq!(written(&table.export_snapshot(5)), text);
-    table.clear();
+    let mut manager = ContextManager::default();
+    manager.import_snapshot(ContextSnapshot::parse(text).unwrap()).unwrap();
+    assert_eq!(written(&manager.export_snapshot(5)), text);
+    manager.clear();
     assert_eq!(
-        written(&table.export_snapshot(5)),
+        written(&manager.export_snapshot(5)),
         r#"{"messages":[],"teamTask":null,"timestamp":5,"version":1}"#
     );
 }
 
 #[test]
 fn fields_of_the_snapshot_before_are_gone() {
-    let mut table = ContextManager::default();
+    let mut manager = ContextManager::default();
     for text in [r#"{"version":1,"messages":[],"old":1}"#, r#"{"version":1,"messages":[],"new":2}"#]
     {
-        table.import_snapshot(ContextSnapshot::parse(text).unwrap()).unwrap();
+        manager.import_snapshot(ContextSnapshot::parse(text).unwrap()).unwrap();
     }
-    let unknown = table.export_snapshot(0).unknown;
+    let unknown = manager.export_snapshot(0).unknown;
     assert_eq!(unknown.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["new"]);
 }
 
@@ -165,22 +165,22 @@ fn a_time_of_any_kind_is_kept_in_the_snapshot_that_was_read() {
 #[test]
 fn an_import_calls_the_task_hook_once_and_the_message_hook_never() {
     let notes = Notes::default();
-    let mut table = ContextManager::new(notes.hooked());
-    table.import_snapshot(snapshot_of_ids(&["msg-1", "msg-2"])).unwrap();
+    let mut manager = ContextManager::new(notes.hooked());
+    manager.import_snapshot(snapshot_of_ids(&["msg-1", "msg-2"])).unwrap();
     assert_eq!(notes.read(), ["task None"]);
 }
 
 #[test]
 fn a_snapshot_does_not_change_with_the_conversation() {
-    let mut table = ann_said(&["one"]);
-    let snapshot = table.export_snapshot(0);
-    say(&mut table, &ann(), &["two"]);
-    table.set_team_task("tea");
+    let mut manager = ann_said(&["one"]);
+    let snapshot = manager.export_snapshot(0);
+    say(&mut manager, &ann(), &["two"]);
+    manager.set_team_task("tea");
     assert_eq!(snapshot.messages.len(), 1);
     assert_eq!(snapshot.team_task, None);
-    table.import_snapshot(snapshot).unwrap();
-    assert_eq!(ids(&table), ["msg-1"]);
-    assert_eq!(table.export_snapshot(0).unknown, Fields::NONE);
+    manager.import_snapshot(snapshot).unwrap();
+    assert_eq!(ids(&manager), ["msg-1"]);
+    assert_eq!(manager.export_snapshot(0).unknown, Fields::NONE);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn the_speaker_of_an_imported_agent_without_type_is_not_an_agent() {
         r#"{{"version":1,"messages":[{{"id":"a","content":"x","speaker":{speaker}}},
             {{"id":"b","content":"x","speaker":{speaker}}}]}}"#
     );
-    let mut table = ContextManager::default();
-    table.import_snapshot(ContextSnapshot::parse(&text).unwrap()).unwrap();
-    assert_eq!(crate::table::contents(&crate::table::context(&table)), ["x"]);
+    let mut manager = ContextManager::default();
+    manager.import_snapshot(ContextSnapshot::parse(&text).unwrap()).unwrap();
+    assert_eq!(crate::harness::contents(&crate::harness::context(&manager)), ["x"]);
 }

@@ -3,7 +3,7 @@
 
 use super::Dimensions;
 
-/// How far a JPEG is searched: colour profiles and previews may stand before the size.
+/// The bytes of a JPEG that are searched: colour profiles and previews may precede the size.
 const SEARCH_BYTES_MAX: usize = 1_048_576;
 
 /// The bytes that every kind but JPEG needs.
@@ -51,7 +51,7 @@ fn jpeg(bytes: &mut impl Iterator<Item = u8>) -> Option<Dimensions> {
         match marker(bytes)? {
             0xC4 | 0xC8 | 0xCC => skip_segment(bytes)?,
             0xC0..=0xCF => {
-                // Two bytes of length and one of precision stand before the size.
+                // Two bytes of length and one of precision precede the size.
                 bytes.nth(2)?;
                 let height = big_u16(bytes)?;
                 return size(big_u16(bytes)?, height);

@@ -25,14 +25,14 @@ pub(in crate::tokens) static GEMMA: Vocabulary = Vocabulary(OnceLock::new());
 /// `None` inside if the embedded vocabulary cannot be read, which would be a broken build.
 pub(in crate::tokens) struct Vocabulary(OnceLock<Option<Gemma>>);
 
-/// What the encoder is given at once, if it need not be more. Its lists for it fit into a core's cache.
+/// The usual size of a piece for the encoder. Its lists for such a piece fit into a core's cache.
 const WINDOW_BYTES: usize = 2 * 1_024;
 
-/// How much larger windows are that are taken if those did not fit: a megabyte is counted four times at the most.
+/// The factor to the next larger window if one did not fit: a megabyte is counted at most four times.
 const WINDOW_GROWTH: usize = 8;
 
-/// How many tokens before its end a window is left first; if that fails, twice as many. The last few may
-/// be other ones with more text behind them.
+/// The number of tokens before the end of a window at which the next one begins; if that fails, twice as many.
+/// With more text after them, the last few tokens may be different ones.
 const OVERLAP_TOKENS: usize = 8;
 
 /// The encoder remembers up to 65,536 words, whatever their length. Beyond this many bytes it is made
@@ -48,7 +48,7 @@ impl Vocabulary {
         paragraphs(text).map(|paragraph| gemma.count(paragraph, WINDOW_BYTES)).sum()
     }
 
-    /// Whether a text was counted already.
+    /// Returns whether a text was counted already.
     pub(in crate::tokens) fn is_loaded(&self) -> bool {
         self.0.get().is_some()
     }
@@ -141,7 +141,7 @@ impl Gemma {
 }
 
 struct Next {
-    /// Where it begins, counted from where the other one did.
+    /// Its start, relative to the start of the other one.
     at: usize,
     before: u64,
     tokens: Vec<u32>,

@@ -14,7 +14,7 @@ use std::thread::LocalKey;
 use self::known::KnownPieces;
 use self::tables::{CL100K_TABLES, O200K_TABLES, Tables};
 
-/// A vocabulary whose tables are first looked at with the first text.
+/// A vocabulary whose tables are first read with the first text.
 pub(in crate::tokens) struct OpenAi {
     tables: &'static Tables,
     pattern: Pattern,
@@ -22,7 +22,7 @@ pub(in crate::tokens) struct OpenAi {
     is_loaded: AtomicBool,
 }
 
-/// What cuts a text into pieces.
+/// A pattern that cuts a text into pieces.
 #[derive(Clone, Copy)]
 enum Pattern {
     O200k,
@@ -59,7 +59,7 @@ impl OpenAi {
         }))
     }
 
-    /// Whether a text was counted already, and so the tables are in memory.
+    /// Returns whether a text was counted already, and so the tables are in memory.
     pub(in crate::tokens) fn is_loaded(&self) -> bool {
         self.is_loaded.load(Ordering::Relaxed)
     }

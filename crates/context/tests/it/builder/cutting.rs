@@ -24,7 +24,10 @@ fn old_tool_outputs_give_way_first() {
     assert!(judged(&result.verdicts).starts_with("kept kept elided"));
     let stub = result.model_messages[2].message.parts[0].clone();
     let shown = format!("{stub:?}");
-    assert!(shown.contains("[elided: 1600 bytes, 1 lines, entry e2] r1.0 r1.1"), "{shown}");
+    assert!(
+        shown.contains("[elided: 1600 bytes, 1 lines, entry e2, newer e6] r1.0 r1.1"),
+        "{shown}"
+    );
     assert_eq!(result.stats.dropped_messages_count, 0);
 }
 

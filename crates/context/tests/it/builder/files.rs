@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tertulia_context::builder::{
     ContextBuildInput, ContextBuildResult, ContextBuilder, ContextConfig, ContextError,
-    ContextIndex, Source,
+    ContextIndex, Source, Strategy as Way,
 };
 use tertulia_session::record::read_entry_line;
 use tertulia_session::{Entry, EntryKind, Message, Recall};
@@ -82,6 +82,12 @@ fn recalling(max_input_tokens: u64) -> ContextBuilder {
 
 fn numbered_file(name: &str) -> Vec<String> {
     (1..=20).map(|line| format!("{name} line {line} of the file")).collect()
+}
+
+/// Returns a shown line without the number before it.
+fn bare(line: &str) -> &str {
+    let rest = line.trim_start_matches(|one: char| one.is_ascii_digit());
+    rest.strip_prefix('→').unwrap_or(line)
 }
 
 /// Returns the texts of the messages that show files.
@@ -164,7 +170,7 @@ fn a_file_that_the_work_turns_to_is_appended_and_no_line_comes_twice() {
     work.read("src/util.rs", &texts);
     for name in ["a", "b", "c"] {
         let texts: Vec<String> =
-            (0..60).map(|line| format!("{name} line {line} has some more words in it")).collect();
+            (0..70).map(|line| format!("{name} line {line} has some more words in it")).collect();
         work.read(&format!("src/{name}.rs"), &texts);
     }
     for part in 0..12 {
@@ -188,7 +194,8 @@ fn a_file_that_the_work_turns_to_is_appended_and_no_line_comes_twice() {
     work.say("assistant", "Done with util line 80 in util.rs.");
     work.say("user", "Thanks.");
     let last = shown(&work.build(&builder)).join("\n");
-    let mut lines: Vec<&str> = last.lines().filter(|line| line.starts_with("util line")).collect();
+    let mut lines: Vec<&str> =
+        last.lines().map(bare).filter(|line| line.starts_with("util line")).collect();
     let count = lines.len();
     lines.sort_unstable();
     lines.dedup();
@@ -223,6 +230,29 @@ fn what_was_recalled_from_a_redacted_entry_is_gone() {
 fn without_recall_no_file_comes_back() {
     let (work, messages) = cut_work(&builder(ContextConfig::new(1_500)));
     assert!(shown(&messages).is_empty() && recalls(&work.log).is_empty());
+}
+
+#[test]
+fn a_stub_names_the_newer_run_of_its_command_and_stays_the_same_until_the_next_cut() {
+    let mut config = ContextConfig::new(1_500);
+    (config.strategies, config.recall_tokens) = (vec![Way::Elide], Some(0));
+    let builder = builder(config);
+    let mut work = Work::default();
+    work.say("user", "Build it.");
+    let run = |work: &mut Work, command: &str, words: usize| {
+        let arguments = serde_json::json!({ "command": command });
+        work.call("Bash", &arguments, &"word ".repeat(words));
+    };
+    for command in ["make", "make", "ls", "pwd"] {
+        run(&mut work, command, 420);
+    }
+    let sent = |work: &mut Work| format!("{:?}", work.build(&builder));
+    let first = sent(&mut work);
+    assert!(first.contains("entry n2, newer n4]"), "{first}");
+    assert!(!first.contains("entry n4, newer"), "{first}");
+    run(&mut work, "make", 1);
+    let next = sent(&mut work);
+    assert!(next.contains("entry n2, newer n4]") && !next.contains("newer n1"), "{next}");
 }
 
 #[derive(Clone, Debug)]
@@ -319,7 +349,7 @@ fn check(
     if let Some(EntryKind::Recall(recall)) = work.log.last().map(|entry| &entry.kind) {
         for line in recall.text.lines().filter(|line| !line.is_empty() && !line.starts_with('[')) {
             prop_assert!(
-                files.iter().flatten().any(|known| known == line),
+                files.iter().flatten().any(|known| known == bare(line)),
                 "{line} is not there now"
             );
         }

@@ -52,6 +52,9 @@ fn says(part: &Part) -> bool {
     }
 }
 
+/// What the name of a newer entry in a stub costs, at most.
+const NEWER_TOKENS: u64 = 40;
+
 /// Returns the least that could be sent for this turn but for what is sent besides the history:
 /// pinned entries, the newest request and the newest unit, with stubs where those are allowed and
 /// smaller.
@@ -62,26 +65,7 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
     });
     let config = &turn.story.setting.config;
     let branch = Branch::new(turn.log);
-    let mut items: Vec<Item<'_>> = Vec::new();
-    let mut ids: Vec<Option<&EntryId>> = Vec::new();
-    for (at, (id, entry)) in branch.entries.iter().enumerate() {
-        ids.push(Some(id));
-        match entry.map(|entry| &entry.kind) {
-            Some(EntryKind::Message(message)) => {
-                items.push(Item::new(LogIndex(at), MessageRef::Said(message)))
-            }
-            Some(EntryKind::BranchSummary(BranchSummary { summary: Some(text), .. })) => {
-                let parts = std::iter::once(Part::text(&**text)).collect();
-                let made = MessageRef::made(Message::with_role(Role::User, parts));
-                items.push(Item::new(LogIndex(at), made));
-            }
-            _ => {}
-        }
-    }
-    for message in turn.input.input_messages {
-        items.push(Item::new(LogIndex(ids.len()), MessageRef::Said(message)));
-        ids.push(None);
-    }
+    let (items, ids) = history_items(turn, &branch);
     let is_said = |item: &&Item<'_>| !item.message.is_made();
     let mut said = items.iter().rev().filter(is_said);
     let request = said.find(|item| asks(&item.message)).map(|item| item.entry.0);
@@ -116,6 +100,8 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
             let short = || counter.count_message(&stub(&item.message, &id)).count.tokens;
             // What somebody elided stays so, even where the stub is the longer one.
             let is_elided = !is_pinned && elided.iter().any(|elided| elided.as_str() == id);
+            // An old stub may name a newer entry.
+            least += if is_elided || (can && is_never) { NEWER_TOKENS } else { 0 };
             least += match can || is_elided {
                 true if is_elided => short().max(whole),
                 true => short().min(whole),
@@ -124,6 +110,34 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
         }
     }
     least
+}
+
+/// Returns the items of a history, and the entry of each position.
+fn history_items<'a>(
+    turn: &Turn<'a>,
+    branch: &Branch<'a>,
+) -> (Vec<Item<'a>>, Vec<Option<&'a EntryId>>) {
+    let mut items: Vec<Item<'_>> = Vec::new();
+    let mut ids: Vec<Option<&EntryId>> = Vec::new();
+    for (at, (id, entry)) in branch.entries.iter().enumerate() {
+        ids.push(Some(id));
+        match entry.map(|entry| &entry.kind) {
+            Some(EntryKind::Message(message)) => {
+                items.push(Item::new(LogIndex(at), MessageRef::Said(message)))
+            }
+            Some(EntryKind::BranchSummary(BranchSummary { summary: Some(text), .. })) => {
+                let parts = std::iter::once(Part::text(&**text)).collect();
+                let made = MessageRef::made(Message::with_role(Role::User, parts));
+                items.push(Item::new(LogIndex(at), made));
+            }
+            _ => {}
+        }
+    }
+    for message in turn.input.input_messages {
+        items.push(Item::new(LogIndex(ids.len()), MessageRef::Said(message)));
+        ids.push(None);
+    }
+    (items, ids)
 }
 
 /// Returns what the cuts of a branch made stubs of.

@@ -5,7 +5,7 @@ use tertulia_context::{
 };
 use tertulia_session::Addressee;
 
-use crate::table::{everything, nothing, within};
+use crate::harness::{everything, nothing, within};
 
 fn item<'a>(from: &'a str, content: &'a str, kind: ContextKind<'a>) -> ContextMessage<'a> {
     ContextMessage { from: from.into(), to: None, content: content.into(), kind }

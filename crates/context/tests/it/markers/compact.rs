@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use tertulia_context::{Strip, TaskBlock, strip_all_markers, strip_markers};
 
-use crate::table::{Notes, ann, context, say};
+use crate::harness::{Notes, ann, context, say};
 
 const TO_BLANK_LINE: Strip = Strip::Compact(TaskBlock::ToBlankLine);
 
@@ -84,13 +84,13 @@ fn the_bytes_of_task_blocks_are_counted() {
 #[test]
 fn the_loss_of_a_task_block_is_logged_with_its_bytes() {
     let notes = Notes::default();
-    let mut table = notes.logged();
-    say(&mut table, &ann(), &["[TEAM_TASK] Bake bread\nHello Ivo", "[TEAM_TASK: Brew] Hi", "x"]);
+    let mut manager = notes.logged();
+    say(&mut manager, &ann(), &["[TEAM_TASK] Bake bread\nHello Ivo", "[TEAM_TASK: Brew] Hi", "x"]);
     notes.read();
-    assert_eq!(context(&table).current_message, "x");
+    assert_eq!(context(&manager).current_message, "x");
     assert_eq!(notes.read(), ["debug [ContextManager] TEAM_TASK block removed: 32 bytes of msg-1"]);
     assert_eq!(
-        table.messages().next().unwrap().message.text(),
+        manager.messages().next().unwrap().message.text(),
         "[TEAM_TASK] Bake bread\nHello Ivo"
     );
 }

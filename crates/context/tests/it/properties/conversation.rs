@@ -13,7 +13,7 @@ use tertulia_context::{
 use tertulia_session::{ConversationMessage, Fields, Message, MessageId, Speaker, Timestamp};
 
 use super::arbitrary::{at_least, speaker};
-use crate::table::Notes;
+use crate::harness::Notes;
 
 /// Ids that a snapshot may bring along, and that are looked for.
 const IDS: [&str; 12] = [
@@ -134,9 +134,9 @@ fn number(id: &str) -> Option<u128> {
     (number < u128::from(u64::MAX)).then_some(number)
 }
 
-fn perform(table: &mut ContextManager, step: &Step) -> bool {
+fn perform(manager: &mut ContextManager, step: &Step) -> bool {
     match step {
-        Step::Add(said) => table.add_message(said.message()).is_ok(),
+        Step::Add(said) => manager.add_message(said.message()).is_ok(),
         Step::Import(messages) => {
             let messages = messages.iter().map(|(id, said)| {
                 let id = MessageId::from(*id);
@@ -148,10 +148,10 @@ fn perform(table: &mut ContextManager, step: &Step) -> bool {
                 timestamp: None,
                 unknown: Fields::NONE,
             };
-            table.import_snapshot(snapshot).is_ok()
+            manager.import_snapshot(snapshot).is_ok()
         }
         Step::Clear => {
-            table.clear();
+            manager.clear();
             true
         }
     }
@@ -164,23 +164,23 @@ fn shown(id: &str, message: &Message) -> String {
     format!("{id} {} {millis:?} {}", speaker.role_id, message.text())
 }
 
-fn compare(table: &ContextManager, model: &Model) -> Result<(), TestCaseError> {
+fn compare(manager: &ContextManager, model: &Model) -> Result<(), TestCaseError> {
     let all: Vec<String> =
         model.messages.iter().map(|(id, said)| shown(id, &said.message())).collect();
     let found = |message: &ConversationMessage| shown(&message.id.to_string(), &message.message);
-    let listed: Vec<String> = table.messages().map(|message| found(message)).collect();
+    let listed: Vec<String> = manager.messages().map(|message| found(message)).collect();
     prop_assert_eq!(&listed, &all);
-    let latest = table.get_latest_message().map(|message| found(message));
+    let latest = manager.get_latest_message().map(|message| found(message));
     prop_assert_eq!(latest.as_ref(), all.last());
 
     let own = (0..model.next.min(40)).map(|number| format!("msg-{number}"));
     for id in own.chain(IDS.map(str::to_owned)) {
-        let message = table.message_by_id(&MessageId::from(id.as_str()));
+        let message = manager.message_by_id(&MessageId::from(id.as_str()));
         let first = model.messages.iter().position(|(other, _)| *other == id);
         prop_assert_eq!(message.map(|message| found(message)), first.map(|at| all[at].clone()));
     }
     for role_id in ["ann", "ivo", "ivo-2", "Ivo"] {
-        let messages = table.messages_by_speaker(role_id).map(|message| found(message));
+        let messages = manager.messages_by_speaker(role_id).map(|message| found(message));
         let expected = model.messages.iter().zip(&all);
         let expected = expected.filter(|((_, said), _)| &*said.speaker.role_id == role_id);
         prop_assert_eq!(
@@ -190,7 +190,7 @@ fn compare(table: &ContextManager, model: &Model) -> Result<(), TestCaseError> {
     }
     for (from, to) in [(-3, 3), (0, 0), (-2, 1), (i64::MIN, i64::MAX), (2, i64::MAX), (3, -3)] {
         let range = from..=to;
-        let messages = table.messages_by_time(range.clone()).map(|message| found(message));
+        let messages = manager.messages_by_time(range.clone()).map(|message| found(message));
         let expected = model.messages.iter().zip(&all);
         let expected = expected
             .filter(|((_, said), _)| said.millis.is_some_and(|millis| range.contains(&millis)));
@@ -201,11 +201,11 @@ fn compare(table: &ContextManager, model: &Model) -> Result<(), TestCaseError> {
     }
     for window in [0, 1, 2, 5, usize::MAX] {
         let request = ContextRequest { window_size: Some(window), ..ContextRequest::default() };
-        let input = table.get_context_for_agent("rosa", "claude", &request);
+        let input = manager.get_context_for_agent("rosa", "claude", &request);
         let context = input.context_messages.iter();
         let context = context.map(|line| (line.from.to_string(), &*line.content));
         prop_assert_eq!(context.collect::<Vec<_>>(), model.context(window));
-        let explanation = table.explain("rosa", "claude", &request);
+        let explanation = manager.explain("rosa", "claude", &request);
         prop_assert_eq!(explanation.verdicts().count(), all.len());
     }
     Ok(())
@@ -221,7 +221,7 @@ proptest! {
     ) {
         let notes = Notes::default();
         let archive = notes.clone();
-        let mut table = ContextManager::new(ContextManagerOptions {
+        let mut manager = ContextManager::new(ContextManagerOptions {
             message_cap: cap.map(|cap| MessageCap {
                 messages_max: NonZeroUsize::new(cap).unwrap(),
                 archive: Box::new(move |message| archive.take(message.id.to_string())),
@@ -230,8 +230,8 @@ proptest! {
         });
         let mut model = Model { next: 1, ..Model::default() };
         for step in &steps {
-            prop_assert_eq!(perform(&mut table, step), model.take(step, cap));
-            compare(&table, &model)?;
+            prop_assert_eq!(perform(&mut manager, step), model.take(step, cap));
+            compare(&manager, &model)?;
             prop_assert_eq!(notes.read(), std::mem::take(&mut model.archived));
         }
     }

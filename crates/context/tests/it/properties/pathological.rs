@@ -7,7 +7,7 @@ use tertulia_context::{
 };
 use tertulia_session::Message;
 
-use crate::table::{ann, nothing};
+use crate::harness::{ann, nothing};
 
 const MEGABYTE: usize = 1_000_000;
 
@@ -193,12 +193,12 @@ fn a_hundred_thousand_messages_of_context_are_trimmed() {
 
 #[test]
 fn ten_thousand_contexts_of_a_long_conversation() {
-    let mut table = ContextManager::default();
+    let mut manager = ContextManager::default();
     for _ in 0..100_000 {
-        table.add_message(Message::said(ann(), "tea [NEXT: ivo]")).unwrap();
+        manager.add_message(Message::said(ann(), "tea [NEXT: ivo]")).unwrap();
     }
     for _ in 0..10_000 {
-        let input = table.get_context_for_agent("ivo", "claude", &ContextRequest::default());
+        let input = manager.get_context_for_agent("ivo", "claude", &ContextRequest::default());
         assert_eq!(input.context_messages.len(), 5);
     }
 }

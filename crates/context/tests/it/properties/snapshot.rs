@@ -8,17 +8,17 @@ use tertulia_context::{ContextManager, ContextSnapshot};
 use tertulia_session::Message;
 
 use super::arbitrary::{at_least, message, prose};
-use crate::table::{ann, context};
+use crate::harness::{ann, context};
 
 fn conversation_of(messages: Vec<Message>, task: Option<String>) -> ContextManager {
-    let mut table = ContextManager::default();
+    let mut manager = ContextManager::default();
     for message in messages {
-        table.add_message(message).unwrap();
+        manager.add_message(message).unwrap();
     }
     if let Some(task) = task {
-        table.set_team_task(task);
+        manager.set_team_task(task);
     }
-    table
+    manager
 }
 
 proptest! {
@@ -30,8 +30,8 @@ proptest! {
         task in option::of(prose()),
         millis in any::<i64>(),
     ) {
-        let mut table = conversation_of(messages, task);
-        let snapshot = table.export_snapshot(millis);
+        let mut manager = conversation_of(messages, task);
+        let snapshot = manager.export_snapshot(millis);
         let json = serde_json::to_string(&SnapshotRecord(&snapshot)).unwrap();
         let read = ContextSnapshot::parse(&json).unwrap();
         prop_assert_eq!(&read, &snapshot);
@@ -39,18 +39,18 @@ proptest! {
         let mut other = ContextManager::default();
         other.import_snapshot(read).unwrap();
         prop_assert_eq!(&other.export_snapshot(millis), &snapshot);
-        prop_assert_eq!(context(&other), context(&table));
-        let next = |table: &mut ContextManager| {
-            table.add_message(Message::said(ann(), "next")).unwrap().id.to_string()
+        prop_assert_eq!(context(&other), context(&manager));
+        let next = |manager: &mut ContextManager| {
+            manager.add_message(Message::said(ann(), "next")).unwrap().id.to_string()
         };
-        prop_assert_eq!(next(&mut other), next(&mut table));
+        prop_assert_eq!(next(&mut other), next(&mut manager));
     }
 
     #[test]
     fn the_same_snapshot_is_written_with_the_same_bytes(messages in vec(message(), 0..6)) {
-        let table = conversation_of(messages, None);
+        let manager = conversation_of(messages, None);
         let written =
-            || serde_json::to_string(&SnapshotRecord(&table.export_snapshot(0))).unwrap();
+            || serde_json::to_string(&SnapshotRecord(&manager.export_snapshot(0))).unwrap();
         prop_assert_eq!(written(), written());
     }
 

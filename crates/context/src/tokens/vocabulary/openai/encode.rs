@@ -17,7 +17,7 @@ pub(super) struct Encoder {
     borders: KnownBorders,
 }
 
-/// Which tokens stay apart, as far as it was asked lately: the same ones meet again and again. A place for each hash;
+/// A cache of tokens that are not merged: the same ones meet again and again. Each hash has one slot;
 /// the newest answer takes it.
 #[derive(Default)]
 struct KnownBorders {

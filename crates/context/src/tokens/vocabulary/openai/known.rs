@@ -16,7 +16,7 @@ pub(super) struct KnownPieces {
 /// The bytes of a short piece, and in the last byte four bits for its length and four for its tokens.
 type Key = u128;
 
-/// How long a piece is that is remembered. Longer ones are rarely repeated.
+/// The maximum length of a cached piece. Longer ones are rarely repeated.
 const KEY_BYTES_MAX: usize = 15;
 
 const TOKENS_SHIFT: u32 = 124;

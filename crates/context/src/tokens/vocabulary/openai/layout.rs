@@ -5,7 +5,7 @@
 //!
 //! - `trie`, 8 bytes a node: bits 0 to 8 its mark, bits 9 to 31 the base, bits 32 to 63 the token that ends here
 //!   or [`NO_TOKEN`]. The child for a byte is the node `base ^ byte`, if its mark is that of the byte. No two nodes
-//!   have the same base, so the mark alone tells whose child a node is.
+//!   have the same base, so the mark alone identifies the parent of a node.
 //! - `tokens`, 8 bytes a token: its length, and the numbers of three other tokens, 18 bits each ([`Token`]).
 //! - `pairs`, 4 bytes a slot: a hash table of merges in which each has one possible slot. A slot holds 14 bits of
 //!   the hash and the token that the merge makes; whose merge it is says `tokens`.
@@ -53,7 +53,7 @@ impl Node {
     }
 }
 
-/// What is known of a token.
+/// The properties of a token.
 #[derive(Clone, Copy)]
 pub(crate) struct Token(pub(crate) u64);
 
@@ -112,7 +112,7 @@ pub(crate) const fn pair_token(slot: u32) -> u32 {
 /// Characters of a block, which share a slot in the first of the two tables of character classes.
 pub(crate) const BLOCK: usize = 128;
 
-/// What a character is to the patterns that cut a text into pieces: bits, one for each set they name.
+/// The classes of characters in the patterns that cut a text into pieces: one bit for each set.
 pub(crate) mod class {
     /// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, what a word of o200k begins with.
     pub(crate) const UPPER: u8 = 1;
@@ -128,6 +128,6 @@ pub(crate) mod class {
     pub(crate) const BREAK: u8 = 1 << 5;
     /// `[^\s\p{L}\p{N}]`
     pub(crate) const SIGN: u8 = 1 << 6;
-    /// `[^\r\n\p{L}\p{N}]`, what may stand before a word.
+    /// `[^\r\n\p{L}\p{N}]`, which may precede a word.
     pub(crate) const BEFORE: u8 = 1 << 7;
 }

@@ -78,7 +78,7 @@ pub(super) fn cl100k(text: &[u8], from: usize) -> usize {
     other(text, from, class, second, b'\n')
 }
 
-/// What both patterns have in common. This byte may follow signs, as line breaks may.
+/// Splits by the rules that both patterns share. This byte may follow signs, as line breaks may.
 fn other(text: &[u8], from: usize, class: u8, second: usize, behind_signs: u8) -> usize {
     if class & NUMBER != 0 {
         return number(text, second);
@@ -95,13 +95,13 @@ fn other(text: &[u8], from: usize, class: u8, second: usize, behind_signs: u8) -
 
 struct Word {
     end: usize,
-    /// Whether something of it may be small.
+    /// Whether it may contain a lower-case letter.
     has_lower: bool,
 }
 
 /// The word that begins here; an empty one if there is none.
 ///
-/// Capitals are followed by small letters, of which there is at least one if possible: what may be either, such as 漢, is
+/// Capitals are followed by lower-case letters, of which there is at least one if possible: what may be either, such as 漢, is
 /// then the last letter.
 #[inline]
 fn word(text: &[u8], from: usize) -> Word {
@@ -204,7 +204,7 @@ fn letters(text: &[u8], from: usize, class: u8) -> usize {
         return run(text, from, class);
     };
     let bytes = u64::from_le_bytes(*bytes);
-    // Capitals are small letters without this bit.
+    // Capitals are lower-case letters without this bit.
     let small = if class == LETTER { bytes | (0x20 * EACH) } else { bytes };
     let from_a = (small & !HIGH) + (0x80 - u64::from(b'a')) * EACH;
     let behind_z = (small & !HIGH) + (0x7f - u64::from(b'z')) * EACH;

@@ -58,7 +58,7 @@ impl Tables {
         longest
     }
 
-    /// Returns what is known of a token.
+    /// Returns the properties of a token.
     pub(super) fn token(&self, id: u32) -> Token {
         // There is no other id; one byte for it keeps a broken build from hanging.
         Token(self.tokens.get(id as usize).map_or(1, |token| u64::from_le_bytes(*token)))

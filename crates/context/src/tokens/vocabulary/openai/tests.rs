@@ -1,4 +1,4 @@
-//! Counts and pieces are held against bpe-openai, which reads the same vocabularies with regular expressions.
+//! Counts and pieces are compared with bpe-openai, which reads the same vocabularies with regular expressions.
 
 use super::*;
 use bpe_openai::Tokenizer;

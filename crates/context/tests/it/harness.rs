@@ -1,5 +1,4 @@
-//! A table to test at: two people, two agents, a conversation, and notes of all that is called and
-//! logged. Used by all tests here.
+//! Helpers of all tests here: two people, two agents, a conversation, and a record of what was called and logged.
 
 use std::sync::{Arc, Mutex};
 
@@ -27,24 +26,24 @@ pub(crate) fn lena() -> Speaker {
 
 /// Returns a conversation in which Ann said these texts.
 pub(crate) fn ann_said(texts: &[&str]) -> ContextManager {
-    let mut table = ContextManager::default();
-    say(&mut table, &ann(), texts);
-    table
+    let mut manager = ContextManager::default();
+    say(&mut manager, &ann(), texts);
+    manager
 }
 
 /// Lets somebody say these texts.
-pub(crate) fn say(table: &mut ContextManager, speaker: &Speaker, texts: &[&str]) {
+pub(crate) fn say(manager: &mut ContextManager, speaker: &Speaker, texts: &[&str]) {
     for text in texts {
-        table.add_message(Message::said(speaker.clone(), *text)).unwrap();
+        manager.add_message(Message::said(speaker.clone(), *text)).unwrap();
     }
 }
 
 /// Reads a message from JSON, as the program does.
 pub(crate) fn add_json(
-    table: &mut ContextManager,
+    manager: &mut ContextManager,
     text: &str,
 ) -> Result<Arc<ConversationMessage>, AddMessageError> {
-    table.add_message(read_message(json::parse(text).unwrap())?)
+    manager.add_message(read_message(json::parse(text).unwrap())?)
 }
 
 /// Returns a snapshot of messages that Ann said under these ids.
@@ -62,14 +61,14 @@ pub(crate) fn snapshot_of_ids(ids: &[&str]) -> ContextSnapshot {
 
 /// Returns a conversation under these ids.
 pub(crate) fn imported(ids: &[&str]) -> ContextManager {
-    let mut table = ContextManager::default();
-    table.import_snapshot(snapshot_of_ids(ids)).unwrap();
-    table
+    let mut manager = ContextManager::default();
+    manager.import_snapshot(snapshot_of_ids(ids)).unwrap();
+    manager
 }
 
 /// Returns what Ivo gets, with nothing special asked for.
-pub(crate) fn context(table: &ContextManager) -> AssemblerInput<'_> {
-    table.get_context_for_agent("ivo", "claude", &ContextRequest::default())
+pub(crate) fn context(manager: &ContextManager) -> AssemblerInput<'_> {
+    manager.get_context_for_agent("ivo", "claude", &ContextRequest::default())
 }
 
 /// Returns what was said in a context.
@@ -78,8 +77,8 @@ pub(crate) fn contents<'a>(input: &'a AssemblerInput<'_>) -> Vec<&'a str> {
 }
 
 /// Returns the ids of all messages.
-pub(crate) fn ids(table: &ContextManager) -> Vec<String> {
-    table.messages().map(|message| message.id.to_string()).collect()
+pub(crate) fn ids(manager: &ContextManager) -> Vec<String> {
+    manager.messages().map(|message| message.id.to_string()).collect()
 }
 
 /// Returns an input with nothing in it and the usual budget.

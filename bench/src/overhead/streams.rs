@@ -1,5 +1,5 @@
-//! How fast what agents write is read: the streams as they were recorded, with their middle repeated, once
-//! as they are and once with texts of two kilobytes.
+//! The speed of reading the output of agents: recorded streams with their middle repeated, once as they are and once with
+//! texts of two kilobytes.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use tertulia_dialect::stream::{AgentStream, Exit, Limits, StreamParser};
 use crate::measure::alone;
 use crate::report::{Figure, Theme, Unit};
 
-/// What a reader has to manage.
+/// The least speed of a reader, in megabytes per second.
 const LIMIT: f64 = 200.0;
-/// How much is read at once, as from a pipe.
+/// The bytes that are read at once, as from a pipe.
 const CHUNK: usize = 64 * 1024;
-/// How long a stream is.
+/// The length of a stream.
 const BYTES: usize = 32 * 1024 * 1024;
 const TIME: Duration = Duration::from_millis(1_500);
 
@@ -21,55 +21,33 @@ struct Recorded {
     name: &'static str,
     stream: AgentStream,
     lines: &'static str,
-    /// How many lines at its beginning and its end stand once.
+    /// The number of lines at its beginning and at its end that are not repeated.
     once: (usize, usize),
-    /// A text in it that may be longer.
+    /// A text in it that the second measurement replaces by a longer one.
     text: &'static str,
 }
 
+/// A recorded stream of an agent, from a file of the fixtures of `dialect`.
+macro_rules! recorded {
+    ($name:literal, $stream:ident, $file:literal, $once:expr, $text:literal) => {
+        Recorded {
+            name: $name,
+            stream: AgentStream::$stream,
+            lines: include_str!(concat!("../../../crates/dialect/tests/fixtures/stream/", $file)),
+            once: $once,
+            text: $text,
+        }
+    };
+}
+
+#[rustfmt::skip]
 const RECORDED: [Recorded; 7] = [
-    Recorded {
-        name: "Claude Code, pieces of text",
-        stream: AgentStream::Claude,
-        lines: include_str!("../../../crates/dialect/tests/fixtures/stream/claude-partial.jsonl"),
-        once: (2, 1),
-        text: "Hello from the fake model.",
-    },
-    Recorded {
-        name: "Claude Code, tools",
-        stream: AgentStream::Claude,
-        lines: include_str!("../../../crates/dialect/tests/fixtures/stream/claude-tool.jsonl"),
-        once: (1, 1),
-        text: "fake-tool-output",
-    },
-    Recorded {
-        name: "Codex, tools",
-        stream: AgentStream::Codex,
-        lines: include_str!("../../../crates/dialect/tests/fixtures/stream/codex-tools.jsonl"),
-        once: (2, 1),
-        text: "fake-tool-output",
-    },
-    Recorded {
-        name: "Gemini CLI, pieces of text",
-        stream: AgentStream::Gemini,
-        lines: include_str!("../../../crates/dialect/tests/fixtures/stream/gemini-text.jsonl"),
-        once: (2, 1),
-        text: "Hello from t",
-    },
-    Recorded {
-        name: "Chat Completions",
-        stream: AgentStream::OpenAiChat,
-        lines: include_str!("../../../crates/dialect/tests/fixtures/stream/chat-text.sse"),
-        once: (0, 6),
-        text: "Grüße ",
-    },
-    Recorded {
-        name: "ACP, pieces of text",
-        stream: AgentStream::Acp,
-        lines: include_str!("../../../crates/dialect/tests/fixtures/stream/acp-text.jsonl"),
-        once: (2, 1),
-        text: "Grüße ",
-    },
+    recorded!("Claude Code, pieces of text", Claude, "claude-partial.jsonl", (2, 1), "Hello from the fake model."),
+    recorded!("Claude Code, tools", Claude, "claude-tool.jsonl", (1, 1), "fake-tool-output"),
+    recorded!("Codex, tools", Codex, "codex-tools.jsonl", (2, 1), "fake-tool-output"),
+    recorded!("Gemini CLI, pieces of text", Gemini, "gemini-text.jsonl", (2, 1), "Hello from t"),
+    recorded!("Chat Completions", OpenAiChat, "chat-text.sse", (0, 6), "Grüße "),
+    recorded!("ACP, pieces of text", Acp, "acp-text.jsonl", (2, 1), "Grüße "),
     Recorded {
         name: "a command's JSON lines",
         stream: AgentStream::Jsonl,

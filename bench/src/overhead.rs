@@ -1,5 +1,5 @@
 //! What Tertulia adds to a turn, with few and with many stored messages, and how long the program takes to start.
-//! Run by `cargo xtask bench table`.
+//! Run by `cargo xtask bench overhead`.
 
 mod startup;
 mod streams;

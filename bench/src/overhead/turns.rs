@@ -1,5 +1,5 @@
-//! A turn of an agent that does nothing: what is left is the table's own. Its last word is the time at
-//! which it was said, so that the way from its last byte to the stored entry can be measured too.
+//! A turn of an agent that does nothing, so that all the time is Tertulia's. The agent's last word is the time at
+//! which it was said: the time from its last byte to the stored entry can be measured too.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -55,7 +55,7 @@ pub(crate) fn measure(ground: &Ground, scale: &Scale) -> Result<Theme, Box<dyn E
 }
 
 fn run(ground: &Ground, stored: usize) -> Result<Run, Box<dyn Error>> {
-    let file = ground.filled("table", stored)?;
+    let file = ground.filled("turns", stored)?;
     let store = SessionStore::open(&StoreUrl::Sqlite(file))?;
     let session = "large".parse::<SessionId>()?;
     let mut sink = TimingSink::default();

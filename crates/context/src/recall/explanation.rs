@@ -1,0 +1,119 @@
+//! Why a passage came back: its words that were asked about, with their weights. Called after a search by whoever
+//! explains it; decides nothing.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use tertulia_session::Message;
+use tertulia_session::search::terms::{TermUse, each_term};
+
+use super::query::NEWEST;
+use super::score::{Asked, question, words_of};
+use super::{RecallIndex, RecallQuery, Span, cut};
+
+/// A word of a passage, or of the call that it belongs to, that a query asks about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecallMatch {
+    /// As the passage has it, where it stands first.
+    pub word: Box<str>,
+    /// What the word is worth, as in a search of sessions: the rarer it is, the more.
+    pub weight: u64,
+    /// Whether the best passages added it to the query.
+    pub is_added: bool,
+}
+
+/// No more words are told of a passage than these, the weightiest ones.
+const MATCHES_MAX: usize = 8;
+
+impl RecallIndex {
+    /// Returns for each passage, given as the place of its message and its text, the words that speak for it,
+    /// weightiest first. None for a passage that came back for what stands beside it.
+    pub fn matches<'m>(
+        &self,
+        query: &RecallQuery<'_>,
+        is_candidate: impl Fn(usize) -> bool,
+        message_at: impl Fn(usize) -> Option<&'m Message>,
+        passages: &[(usize, &str)],
+    ) -> Vec<Vec<RecallMatch>> {
+        let text_of = |span: &Span| cut(span, message_at(span.place)?);
+        let said = words_of(self, query, &is_candidate);
+        let said: HashSet<u64> = said.into_iter().map(|asked| asked.term).collect();
+        let (asked, _) = question(self, query, &is_candidate, &text_of);
+        let asked: HashMap<u64, Asked> = asked.into_iter().map(|one| (one.term, one)).collect();
+        let matches = passages.iter().map(|(place, text)| {
+            let mut found = BTreeMap::new();
+            let subjects = self.subjects(*place);
+            for text in std::iter::once(*text).chain(subjects) {
+                each_term(text, &mut |term| {
+                    let hash = term.hash();
+                    if let Some(asked) = asked.get(&hash).filter(|_| term.usage == TermUse::Ranked)
+                    {
+                        found.entry(hash).or_insert_with(|| RecallMatch {
+                            word: term.written.into(),
+                            weight: (asked.value / NEWEST).max(1),
+                            is_added: !said.contains(&hash),
+                        });
+                    }
+                });
+            }
+            let mut found: Vec<RecallMatch> = found.into_values().collect();
+            found.sort_by(|one, other| {
+                other.weight.cmp(&one.weight).then_with(|| one.word.cmp(&other.word))
+            });
+            found.truncate(MATCHES_MAX);
+            found
+        });
+        matches.collect()
+    }
+
+    /// What the calls were about that the passages of a message belong to.
+    fn subjects(&self, place: usize) -> Vec<&str> {
+        let spans = self.spans.iter().filter(|span| span.place == place);
+        let mut heads: Vec<u32> = spans.map(|span| span.head).collect();
+        heads.dedup();
+        heads.into_iter().filter_map(|head| self.heads.subject_of(head)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::{Part, Role};
+
+    use super::*;
+
+    fn message(text: &str) -> Message {
+        Message::with_role(Role::User, [Part::text(text)].into_iter().collect())
+    }
+
+    #[test]
+    fn a_passage_tells_its_words_that_were_asked_for_and_those_that_were_added() {
+        let messages = [
+            "The garden has roses",
+            "Roses need water",
+            "lorry",
+            "night",
+            "river",
+            "stone",
+            "paper",
+            "bridge",
+            "violin",
+            "window",
+            "copper",
+        ]
+        .map(message);
+        let mut index = RecallIndex::new();
+        for (place, message) in messages.iter().enumerate() {
+            index.add(place, message);
+        }
+        let request = message("What is in the gardens?");
+        let query = RecallQuery { request: Some(&request), recent: &[&request] };
+        let passages = [(0, "The garden has roses"), (1, "Roses need water"), (2, "lorry")];
+        let found = index.matches(&query, |_| true, |at| messages.get(at), &passages);
+        let words = |at: usize| -> Vec<(&str, bool)> {
+            found[at].iter().map(|one| (&*one.word, one.is_added)).collect()
+        };
+        assert_eq!(words(0), [("garden", false), ("roses", true)]);
+        assert_eq!(words(1), [("Roses", true)]);
+        assert!(found[2].is_empty());
+        assert!(found[0][0].weight > found[0][1].weight);
+    }
+}
