@@ -12,7 +12,7 @@ pub struct ExportFile {
     may_replace: bool,
 }
 
-/// Why a file was not written.
+/// An error of writing an export.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -37,6 +37,11 @@ impl ExportFile {
         };
         let out = BufWriter::with_capacity(1 << 16, begun.map_err(|error| failed(path, error))?);
         Ok(Self { out, path: path.into(), may_replace })
+    }
+
+    /// Writes a text as it is.
+    pub fn write(&mut self, text: &str) -> Result<(), ExportError> {
+        self.out.write_all(text.as_bytes()).map_err(|source| self.not_written(source))
     }
 
     /// Writes one line.

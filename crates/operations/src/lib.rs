@@ -18,9 +18,12 @@ use serde::Serialize;
 
 pub mod decisions;
 pub mod export_file;
+pub mod handover;
+pub mod import;
 pub mod lines;
 pub mod model_context;
 pub mod names;
+pub mod readable;
 pub mod rpc;
 pub mod session_file;
 pub mod session_record;

@@ -26,10 +26,10 @@ pub struct Line<'a> {
     pub text: Result<&'a str, LineError>,
 }
 
-/// Why a line cannot be read.
+/// An error in a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// It was passed over.
+    /// The line was skipped.
     #[error("line {number} is longer than {bytes_max} bytes; raise --max-line-bytes or split it")]
     TooLong { number: u64, bytes_max: u64 },
     /// Line and byte count from 1.
@@ -37,7 +37,7 @@ pub enum LineError {
     NotUtf8 { number: u64, offset: usize },
 }
 
-/// Why a line of a log cannot be read.
+/// An error in a line of a log.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
@@ -73,7 +73,7 @@ pub fn read_log(reader: &mut dyn BufRead) -> Result<Vec<Entry>, LogError> {
 }
 
 impl<'a> Lines<'a> {
-    /// Lines of a reader, each of at most so many bytes.
+    /// Lines of a reader, each with a limited number of bytes.
     pub fn new(reader: &'a mut dyn BufRead, bytes_max: u64) -> Self {
         Self { reader, bytes_max, buffer: Vec::new(), number: 0 }
     }

@@ -19,7 +19,7 @@ pub use input::{BuildInput, Messages, Overrides};
 pub use output::{BuildOutput, render};
 pub use summary::accept_summary;
 
-/// What an input said that nobody used, for people.
+/// The parts of an input that had no effect.
 #[derive(Debug, Default)]
 pub struct Unused {
     pub names: Vec<String>,

@@ -16,7 +16,7 @@ const MATCHES_SHOWN: usize = 5;
 
 type Named<T> = Result<T, NameError>;
 
-/// Why a name does not lead to a session or an entry.
+/// An error of finding a session or an entry by its name.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
@@ -45,7 +45,7 @@ pub enum NameError {
 }
 
 impl NameError {
-    /// The same error, where it is known in which session something was looked for.
+    /// Adds the session in which the search took place to the error.
     #[must_use]
     pub fn in_session(self, id: &SessionId) -> Self {
         match self {
@@ -78,7 +78,7 @@ fn listed(matches: &[String]) -> String {
 
 const DIGITS: usize = 8;
 const SHOWN_ENTRY: usize = DIGITS + 2;
-/// So many digits has an id that follows from content.
+/// The number of digits of an id that is derived from content.
 const WHOLE: usize = 32;
 const MADE: &str = "dddd-dd-dd-dddd-xxxxxxxx";
 const TAIL: usize = MADE.len() - 8;

@@ -38,12 +38,12 @@ impl RpcServer {
     /// Returns a server with one empty conversation, `main`, and a clock for snapshots. Its sessions are gone with the
     /// process.
     pub fn new(now_millis: fn() -> i64) -> Self {
-        Self::with_place(now_millis, Ok(StoreUrl::Memory))
+        Self::with_store(now_millis, Ok(StoreUrl::Memory))
     }
 
     /// The same with sessions that are kept here, or why no store is known: methods that need none work all the
     /// same. The store is opened when a method needs it.
-    pub fn with_place(now_millis: fn() -> i64, store: Result<StoreUrl, String>) -> Self {
+    pub fn with_store(now_millis: fn() -> i64, store: Result<StoreUrl, String>) -> Self {
         let (conversations, sessions) = (Conversations::new(), Sessions::new(store));
         Self { conversations, sessions, now_millis, project: || None }
     }

@@ -19,7 +19,7 @@ pub use agent_chatter::AgentChatterRecord;
 /// The longest id that a store takes.
 const ID_BYTES_MAX: usize = 1024;
 
-/// What a file is.
+/// The form of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Log,
@@ -27,7 +27,7 @@ pub enum Form {
     AgentChatter,
 }
 
-/// Why a document is no session.
+/// The reason why a document is not a session.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
@@ -114,7 +114,7 @@ fn text_of(value: Option<&Json>) -> Option<String> {
 pub struct Branch {
     pub messages: Vec<Arc<ConversationMessage>>,
     pub team_task: Option<String>,
-    /// Where the session came from, if it was imported: the object in its header.
+    /// The origin of an imported session: the object in its header.
     pub source: Option<Json>,
     /// Calls of tools, pictures and thinking of messages.
     pub parts_left_out: u64,

@@ -128,7 +128,7 @@ impl<'a> HitRecord<'a> {
     }
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedRecord<'a> {
@@ -166,7 +166,7 @@ impl<'a> VerifiedRecord<'a> {
     }
 }
 
-/// What an append did.
+/// The result of an append.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AppendedRecord<'a> {

@@ -1,4 +1,4 @@
-//! Why no context was built: a sentence with the location and the fix for people, and the same as fields for programs.
+//! Errors of building a context: a sentence with the location and the fix for people, and the same as fields for programs.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::builder::{ContextError, FloorItem, FloorPart, InvalidInput};
@@ -6,13 +6,13 @@ use tertulia_session::EntryId;
 use tertulia_session::json::FieldError;
 use tertulia_session::record::EntryReadError;
 
-/// Why there is no context.
+/// An error of building a context.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     #[error(transparent)]
     Field(#[from] FieldError),
-    /// `index` is the entry's place in the list, from 0.
+    /// `index` is the entry's position in the list, from 0.
     #[error("sessionEntries[{index}]: {cause}")]
     Entry {
         index: usize,
@@ -36,19 +36,19 @@ impl BuildError {
         Self::Context(ContextError::field(field, problem))
     }
 
-    /// What programs want to know besides the code.
+    /// Writes the data of the error besides its code.
     pub fn write_data<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         map.serialize_entry("category", "context")?;
         map.serialize_entry("retryable", &false)?;
         match self {
-            Self::Field(error) => write_place(map, None, Some(&error.path)),
+            Self::Field(error) => write_location(map, None, Some(&error.path)),
             Self::Entry { index, cause } => {
                 let nameless = format!("sessionEntries[{index}]");
-                let (entry, field) = place_in_entry(cause, &nameless);
-                write_place(map, entry, Some(&field))
+                let (entry, field) = location_in_entry(cause, &nameless);
+                write_location(map, entry, Some(&field))
             }
             Self::Context(ContextError::InvalidInput(InvalidInput { entry, field, .. })) => {
-                write_place(map, entry.as_ref(), field.as_deref())
+                write_location(map, entry.as_ref(), field.as_deref())
             }
             Self::Context(ContextError::Overflow(overflow)) => {
                 map.serialize_entry("floor", &overflow.floor)?;
@@ -64,7 +64,10 @@ impl BuildError {
     }
 }
 
-fn place_in_entry<'a>(error: &'a EntryReadError, nameless: &str) -> (Option<&'a EntryId>, String) {
+fn location_in_entry<'a>(
+    error: &'a EntryReadError,
+    nameless: &str,
+) -> (Option<&'a EntryId>, String) {
     match error {
         EntryReadError::Nameless(cause) => (None, cause.clone().within(nameless).path),
         EntryReadError::Field { entry, cause } => (Some(entry), cause.path.clone()),
@@ -73,7 +76,7 @@ fn place_in_entry<'a>(error: &'a EntryReadError, nameless: &str) -> (Option<&'a 
     }
 }
 
-fn write_place<M: SerializeMap>(
+fn write_location<M: SerializeMap>(
     map: &mut M,
     entry: Option<&EntryId>,
     field: Option<&str>,

@@ -11,7 +11,7 @@ use tertulia_session::{Entry, EntryId, Message, Role};
 
 use super::{BuildError, Setup, Unused, read_tool_spec, read_word};
 
-/// What a build is given.
+/// The input of a build.
 #[derive(Debug)]
 pub struct BuildInput {
     pub setup: Setup,
@@ -20,9 +20,9 @@ pub struct BuildInput {
     pub input_messages: Vec<Message>,
     pub runtime_init_data: Option<Json>,
     pub runtime_hints: Option<Json>,
-    /// The tools as they came, for whoever sends them.
+    /// The tools as they came, for sending them.
     pub tools: Vec<Json>,
-    /// The same, for whoever counts them.
+    /// The same, for counting them.
     pub tool_specs: Vec<ToolSpec>,
     /// The model refused the last context as too long.
     pub overflow_hint: bool,
@@ -32,7 +32,7 @@ pub struct BuildInput {
     pub format: Option<Dialect>,
 }
 
-/// What wins over the fields of an input.
+/// Values that override fields of an input.
 #[derive(Debug, Default)]
 pub struct Overrides<'a> {
     pub model: Option<&'a str>,
@@ -41,7 +41,7 @@ pub struct Overrides<'a> {
     pub system_prompt: Option<&'a str>,
     pub session_entries: Option<Vec<Entry>>,
     pub input_format: Option<Dialect>,
-    /// A vendor's request that stands for the whole input.
+    /// A vendor's request that replaces the whole input.
     pub request: Option<&'a RawValue>,
     pub explain: bool,
 }
@@ -98,7 +98,7 @@ impl BuildInput {
         let flag = |object: &mut Object<'_>, name| object.take_with(name, boolean);
         let (explain, format) = match messages {
             Messages::Input => (flag(object, "explain")?, object.take_with("format", read_word)?),
-            // An update gives neither; whoever asks for one is told that it was passed over.
+            // An update has neither; a note says that the field was ignored.
             Messages::New => (None, None),
         };
         Ok(Self {

@@ -1,11 +1,12 @@
 //! The output of a build: JSON with its fields in a fixed order, so that the same input gives the same bytes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::builder::{
     ContextBuildResult, ContextIndex, ContextStats, MessageRef, ModelMessage, Repair, Source,
 };
+use tertulia_context::recall::RecallMatch;
 use tertulia_context::{Outcome, Verdict};
 use tertulia_dialect::{Dialect, Fragment, ModelContext, Note, Rendering};
 use tertulia_session::json::Json;
@@ -39,7 +40,7 @@ impl Serialize for BuildOutput<'_> {
             cache_breakpoints: &result.cache_breakpoints,
             repairs: result.repairs.iter().map(RepairRecord::new).collect(),
             summary_request: result.summary_request.as_ref().map(SummaryRequestRecord),
-            verdicts: result.verdicts.iter().map(VerdictRecord::new).collect(),
+            verdicts: verdicts(result),
             token_counts: counts(input, index, &result.model_messages),
             notes: rendered.as_ref().map(|one| one.notes.iter().map(NoteRecord::new).collect()),
             request: rendered.as_ref().map(|rendered| &rendered.fragment),
@@ -195,10 +196,43 @@ struct VerdictRecord<'a> {
     reason: Option<&'static str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     recalled: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    matches: Vec<MatchRecord<'a>>,
+}
+
+/// A word that brought an entry back.
+#[derive(serde::Serialize)]
+struct MatchRecord<'a> {
+    word: &'a str,
+    weight: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    added: bool,
+}
+
+/// The verdicts, each with the words that brought its entry back.
+fn verdicts<'a>(result: &'a ContextBuildResult<'_>) -> Vec<VerdictRecord<'a>> {
+    let mut by_entry: HashMap<&EntryId, Vec<&RecallMatch>> = HashMap::new();
+    for passage in &result.recalled {
+        by_entry.entry(&passage.entry).or_default().extend(&passage.matches);
+    }
+    let records = result.verdicts.iter().map(|verdict| {
+        let matches = by_entry.remove(&verdict.entry).unwrap_or_default();
+        VerdictRecord::new(verdict, &matches)
+    });
+    records.collect()
+}
+
+impl<'a> MatchRecord<'a> {
+    /// Returns the words of an entry, each once: several of its passages may have one.
+    fn all(matches: &[&'a RecallMatch]) -> Vec<Self> {
+        let mut seen = HashSet::new();
+        let new = matches.iter().filter(|one| seen.insert(one.word.to_lowercase()));
+        new.map(|one| Self { word: &one.word, weight: one.weight, added: one.is_added }).collect()
+    }
 }
 
 impl<'a> VerdictRecord<'a> {
-    fn new(verdict: &'a Verdict) -> Self {
+    fn new(verdict: &'a Verdict, matches: &[&'a RecallMatch]) -> Self {
         let (by, reason) = match &verdict.outcome {
             Outcome::Summarized { by } => (Some(by.as_str()), None),
             Outcome::Dropped { reason } => (None, Some(reason.as_str())),
@@ -206,7 +240,8 @@ impl<'a> VerdictRecord<'a> {
             _ => (None, None),
         };
         let (entry, state) = (verdict.entry.as_str(), verdict.outcome.as_str());
-        Self { entry, state, by, reason, recalled: verdict.recalled }
+        let matches = MatchRecord::all(matches);
+        Self { entry, state, by, reason, recalled: verdict.recalled, matches }
     }
 }
 

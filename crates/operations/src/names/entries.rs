@@ -1,4 +1,4 @@
-//! Which entry of a session is meant: its id, or a prefix that no other id has, with or without `e-`.
+//! Finds an entry of a session by its name: its id, or a prefix that no other id has, with or without `e-`.
 
 use tertulia_session::{Entry, EntryId, Message};
 use tertulia_store::{SessionId, SessionStore, StoreError};
@@ -11,14 +11,14 @@ const HEAD: &str = "e-";
 const PREFIX_MIN: usize = 6;
 const COMPARED_MAX: usize = 1000;
 
-/// Returns the entry of a log in memory that is meant.
+/// Finds an entry of a log in memory.
 pub fn find_entry<'e>(entries: &'e [Entry], given: &str) -> Named<&'e Entry> {
     let ids: Vec<&EntryId> = entries.iter().map(|entry| &entry.id).collect();
     let index = find(&ids, given)?;
     entries.get(index).ok_or_else(|| unknown(given, None))
 }
 
-/// Returns the entry of a stored session that is meant.
+/// Finds an entry of a stored session.
 pub fn find_stored_entry(store: &SessionStore, session: &SessionId, given: &str) -> Named<EntryId> {
     let exact = EntryId::from(given);
     match store.entry(session, &exact) {

@@ -1,4 +1,4 @@
-//! Which session is meant: an id, `latest` or `-`, a title, or a unique prefix of a title, an id or a later part of it.
+//! Finds a session by its name: an id, `latest` or `-`, a title, or a unique prefix of a title, an id or a later part of it.
 
 use tertulia_session::{Entry, Message, Setting};
 use tertulia_store::{
@@ -12,12 +12,12 @@ const COMPARED_MAX: usize = 1000;
 
 const GIVEN_SHOWN: usize = 80;
 
-/// So many of the sessions that changed last are looked at for a table.
+/// The number of newest sessions that are searched for one of a team.
 const SESSIONS_LOOKED_AT: usize = 200;
-/// So many entries from either end of a session tell whether it is a table's.
+/// The number of entries that are read from either end of a session to tell whether it is one of a team.
 const ENTRIES_LOOKED_AT: usize = 256;
 
-/// Which session `latest` is.
+/// The session that `latest` stands for.
 #[derive(Clone, Copy, Debug)]
 pub enum Latest<'f> {
     /// The newest one of this project in which a team worked.
@@ -53,7 +53,7 @@ pub fn elsewhere(store: &SessionStore, id: &SessionId, project: &str) -> Named<O
     Ok(other.map(|other| format!("session {name} belongs to another project: {other}")))
 }
 
-/// The session that is meant. What names one exactly wins over what only begins like one, and ids win over titles.
+/// Finds a session. Exact names win over prefixes, and ids win over titles.
 pub fn find_session(store: &SessionStore, given: &str, latest: Latest<'_>) -> Named<SessionId> {
     if let Some(id) = exact_session(store, given)? {
         return Ok(id);
@@ -88,7 +88,7 @@ pub fn find_session(store: &SessionStore, given: &str, latest: Latest<'_>) -> Na
     }
 }
 
-/// The same where no session has to be named. Without a name the newest one is meant, not one that is called `latest`.
+/// Does the same for an optional name. Without a name it finds the newest session, not one that is called `latest`.
 pub fn find_session_or_latest(
     store: &SessionStore,
     given: Option<&str>,
@@ -160,7 +160,7 @@ fn has_part(id: &SessionId, given: &str) -> bool {
     parts.any(|part| part.starts_with(given))
 }
 
-/// The sessions that were given a title, with it in small letters.
+/// The sessions with a title, and the title in lower case.
 fn titled(store: &SessionStore, ids: &[SessionId]) -> Named<Vec<(SessionId, String)>> {
     let mut titled = Vec::new();
     for id in ids {
@@ -178,14 +178,14 @@ fn titled(store: &SessionStore, ids: &[SessionId]) -> Named<Vec<(SessionId, Stri
 /// folder.
 pub fn newest_team_session(store: &SessionStore, folder: &str) -> Named<SessionId> {
     let mut own = list(store, ProjectScope::Project(folder.to_owned()))?.into_iter();
-    let mut found = own.find(|info| matches!(look_at(store, &info.id), Seen::Table(_)));
+    let mut found = own.find(|info| matches!(look_at(store, &info.id), Seen::Team(_)));
     for info in list(store, ProjectScope::Unassigned)? {
         let changed = |info: &SessionInfo| info.updated_at.millis();
         if found.as_ref().is_some_and(|found| changed(found) >= changed(&info)) {
             break;
         }
         match look_at(store, &info.id) {
-            Seen::Table(Some(there)) if *there == *folder => found = Some(info),
+            Seen::Team(Some(there)) if *there == *folder => found = Some(info),
             _ => {}
         }
     }
@@ -200,10 +200,10 @@ fn list(store: &SessionStore, project: ProjectScope) -> Named<Vec<SessionInfo>> 
     Ok(store.list(&filter)?)
 }
 
-/// There is nothing to continue here; there may be elsewhere.
+/// Returns the error for a folder without a team session; it names a session of another folder, if there is one.
 fn no_team_session(store: &SessionStore, folder: &str) -> Named<NameError> {
     let elsewhere = list(store, ProjectScope::All)?.into_iter().find_map(|info| {
-        let Seen::Table(noted) = look_at(store, &info.id) else { return None };
+        let Seen::Team(noted) = look_at(store, &info.id) else { return None };
         Some(match info.project.or(noted.map(String::from)) {
             Some(there) => format!("{}, in {there}", info.id),
             None => info.id.to_string(),
@@ -214,21 +214,20 @@ fn no_team_session(store: &SessionStore, folder: &str) -> Named<NameError> {
 }
 
 enum Seen {
-    /// A table, and the folder where it stands, as far as it is known.
-    Table(Option<Box<str>>),
+    /// A session of a team, with its project folder if the log names one.
+    Team(Option<Box<str>>),
     Other,
 }
 
-/// Returns whether a team worked in a session. One that cannot be read is not what is meant, and no reason to find
-/// nothing.
+/// Returns whether a team worked in a session. A session that cannot be read is skipped.
 fn look_at(store: &SessionStore, id: &SessionId) -> Seen {
     read_ends(store, id).unwrap_or(Seen::Other)
 }
 
 fn read_ends(store: &SessionStore, id: &SessionId) -> Result<Seen, StoreError> {
-    let (mut is_table, mut folder) = (false, None);
+    let (mut is_team, mut folder) = (false, None);
     let mut look = |entry: &Entry| {
-        is_table |= is_team_session(entry);
+        is_team |= is_team_session(entry);
         if let Some(Setting::Folder { path }) = entry.kind.setting() {
             folder = Some(path.clone());
         }
@@ -237,7 +236,7 @@ fn read_ends(store: &SessionStore, id: &SessionId) -> Result<Seen, StoreError> {
         look(&stored?.entry);
     }
     store.load(id, &Range::Tail(ENTRIES_LOOKED_AT))?.iter().for_each(|stored| look(&stored.entry));
-    Ok(if is_table { Seen::Table(folder) } else { Seen::Other })
+    Ok(if is_team { Seen::Team(folder) } else { Seen::Other })
 }
 
 fn is_team_session(entry: &Entry) -> bool {

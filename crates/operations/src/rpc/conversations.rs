@@ -13,7 +13,7 @@ use tertulia_session::record::ConversationMessageRecord;
 use super::error::RpcError;
 use super::write_notification;
 
-/// The conversation that is meant when none is named. It is always there.
+/// The default conversation. It always exists.
 pub(super) const MAIN: &str = "main";
 
 pub(super) struct Conversations {
@@ -28,7 +28,7 @@ impl Conversations {
         conversations
     }
 
-    /// Begins a conversation; one of that name is replaced, and the caller is told what is lost.
+    /// Creates a conversation. It replaces one of the same name, and a note for the caller says what is lost.
     pub(super) fn create(
         &mut self,
         name: &str,

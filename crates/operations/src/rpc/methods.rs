@@ -72,7 +72,7 @@ pub(super) struct Params<'a> {
     object: Object<'a>,
     conversation: String,
     passed_over: Vec<String>,
-    /// What else the caller should hear of.
+    /// Notes for the caller.
     notes: Vec<String>,
 }
 

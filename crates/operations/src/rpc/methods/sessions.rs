@@ -18,7 +18,7 @@ use crate::session_record::{AppendedRecord, HitRecord, SessionRecord, VerifiedRe
 use crate::stored_log::StoredLog;
 use crate::to_json;
 
-/// How many logs are kept in memory; the one that was used longest ago goes first.
+/// The number of logs that are kept in memory; the least recently used one is removed first.
 const LOGS_KEPT: usize = 8;
 
 /// The store, opened when a method needs it, and the logs of the sessions that contexts were built from, so that the
@@ -66,7 +66,7 @@ impl Sessions {
             None => (StoredLog::load(&store, session)?, true),
         };
         let done = work(&mut log);
-        // Once, since it looks at every entry; what is new later stays in memory, with the log.
+        // Only once, since it reads every entry; later entries stay in memory with the log.
         if is_new && let Err(error) = log.store_counts(&store) {
             tracing::debug!("the counts of tokens were not stored: {error}");
         }

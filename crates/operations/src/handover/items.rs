@@ -1,0 +1,278 @@
+//! Accounts for every item of the source: the parts of all messages and all other entries, each with what became of
+//! it.
+
+use std::collections::HashMap;
+
+use tertulia_context::{DropReason, HideReason, Outcome};
+use tertulia_dialect::native::NativeOrigin;
+use tertulia_dialect::native::write::{ItemOutcome, PartOutcome, Written, part_bytes};
+use tertulia_session::{Entry, EntryId, EntryKind, Message, Part, PartKind, Role};
+
+use super::receipt::{Item, ItemKind, ItemStatus, Receipt};
+use super::select::{Origin, Selection};
+
+const SUMMARY: &str = "a summary replaces it";
+const STUB: &str = "a stub that names its entry replaces it";
+
+/// Returns the receipt of what was selected and written.
+pub(super) fn receipt(entries: &[Entry], selection: &Selection<'_>, written: &Written) -> Receipt {
+    let sent = Sent::new(selection, written);
+    let mut receipt = Receipt::default();
+    for (number, entry) in (1..).zip(entries).skip(selection.from) {
+        match &entry.kind {
+            EntryKind::Message(message) => {
+                let statuses = sent.statuses(entry, message, selection);
+                for (part, status) in message.parts.iter().zip(statuses) {
+                    let kind = part_kind(message, part);
+                    receipt.items.push(Item {
+                        entry: number,
+                        kind,
+                        bytes: part_bytes(part),
+                        status,
+                    });
+                }
+            }
+            // It says how far the log was handed over.
+            EntryKind::NativeSession(_) => {}
+            other => {
+                let status = sent.other_status(entry);
+                let (kind, bytes) = (entry_kind(other), entry_bytes(entry));
+                receipt.items.push(Item { entry: number, kind, bytes, status });
+            }
+        }
+    }
+    receipt
+}
+
+/// What was written for every source.
+struct Sent<'a> {
+    /// The index of the first message of every source, and how it came about.
+    messages: HashMap<&'a EntryId, (usize, Origin)>,
+    /// The outcomes of every message.
+    outcomes: Vec<&'a [ItemOutcome]>,
+}
+
+impl<'a> Sent<'a> {
+    fn new(selection: &'a Selection<'_>, written: &'a Written) -> Self {
+        let mut messages = HashMap::with_capacity(selection.messages.len());
+        for (index, one) in selection.messages.iter().enumerate() {
+            messages.entry(&*one.source).or_insert((index, one.origin));
+        }
+        let mut outcomes = Vec::with_capacity(selection.messages.len());
+        let mut rest = written.items.as_slice();
+        for index in 0..selection.messages.len() {
+            let count = rest.iter().take_while(|item| item.message == index).count();
+            let (own, others) = rest.split_at(count);
+            outcomes.push(own);
+            rest = others;
+        }
+        Self { messages, outcomes }
+    }
+
+    /// Returns what became of the parts of a message.
+    fn statuses(
+        &self,
+        entry: &Entry,
+        message: &Message,
+        selection: &Selection<'_>,
+    ) -> Vec<ItemStatus> {
+        let sent = self.messages.get(&entry.id).filter(|(_, origin)| *origin != Origin::Added);
+        let Some((index, origin)) = sent else {
+            let outcome = selection.verdicts.get(&entry.id).map(|verdict| &verdict.outcome);
+            return message.parts.iter().map(|part| unsent(part, outcome)).collect();
+        };
+        let outcomes = self.outcomes.get(*index).copied().unwrap_or_default();
+        if *origin == Origin::Entry {
+            return outcomes.iter().map(|one| status_of(&one.outcome)).collect();
+        }
+        let new = selection.messages.get(*index).map(|one| &*one.message);
+        let new = new.map_or(&[][..], |message| message.parts.as_slice());
+        changed(message, new, outcomes)
+    }
+
+    /// Returns what became of an entry that is no message.
+    fn other_status(&self, entry: &Entry) -> ItemStatus {
+        let left_out = |reason: &str| ItemStatus::LeftOut { reason: reason.into() };
+        if self.messages.contains_key(&entry.id) {
+            return ItemStatus::Reshaped { reason: "a message of the user".into() };
+        }
+        match &entry.kind {
+            EntryKind::Purged(_) | EntryKind::Redaction(_) => left_out("it is redacted"),
+            EntryKind::CompactionSummary(_) | EntryKind::BranchSummary(_) => {
+                left_out("the messages that it summarises, or a newer summary, are handed over")
+            }
+            EntryKind::Usage(_) => left_out("usage is not part of a conversation"),
+            EntryKind::NativeRecord(_) => left_out("only the agent that wrote this record uses it"),
+            EntryKind::Turn(_) | EntryKind::TurnEvent(_) => {
+                left_out("what happened during a turn is not part of a conversation")
+            }
+            EntryKind::SystemPromptOverride(_) => {
+                left_out("the agent has a system prompt of its own")
+            }
+            _ => left_out("it is not part of a conversation"),
+        }
+    }
+}
+
+/// Returns what became of parts whose message was changed before it was written: a stub or a label.
+fn changed(message: &Message, new: &[Part], outcomes: &[ItemOutcome]) -> Vec<ItemStatus> {
+    let is_same_shape = message.parts.len() == new.len();
+    let has_text = new.iter().any(|part| part.as_text().is_some());
+    let status = |(at, part): (usize, &Part)| {
+        if is_same_shape && let (Some(now), Some(outcome)) = (new.get(at), outcomes.get(at)) {
+            return match (now == part, part.as_text().is_some()) {
+                (true, _) => status_of(&outcome.outcome),
+                (false, true) => {
+                    ItemStatus::Reshaped { reason: "labelled with its speaker".into() }
+                }
+                (false, false) => {
+                    ItemStatus::Shortened { kept_bytes: part_bytes(now), reason: STUB.into() }
+                }
+            };
+        }
+        match part.as_text() {
+            Some(_) if has_text => {
+                ItemStatus::Reshaped { reason: "labelled with its speaker".into() }
+            }
+            _ => ItemStatus::LeftOut {
+                reason: "other members' tool calls and thinking are not handed over".into(),
+            },
+        }
+    };
+    message.parts.iter().enumerate().map(status).collect()
+}
+
+fn status_of(outcome: &PartOutcome) -> ItemStatus {
+    match outcome {
+        PartOutcome::Kept => ItemStatus::Kept,
+        PartOutcome::Reshaped { reason } => ItemStatus::Reshaped { reason: (*reason).into() },
+        PartOutcome::Shortened { kept, reason } => {
+            ItemStatus::Shortened { kept_bytes: *kept, reason: (*reason).into() }
+        }
+        PartOutcome::LeftOut { reason } => ItemStatus::LeftOut { reason: (*reason).into() },
+    }
+}
+
+/// Returns what became of a part of a message of which nothing was written.
+fn unsent(part: &Part, outcome: Option<&Outcome>) -> ItemStatus {
+    let is_thinking = matches!(part.kind, PartKind::Thinking(_));
+    let reason = match outcome {
+        Some(Outcome::Dropped { reason: DropReason::Empty }) if is_thinking => {
+            "only the model that wrote this thinking can use it"
+        }
+        Some(Outcome::Summarized { .. }) => {
+            return ItemStatus::Shortened { kept_bytes: 0, reason: SUMMARY.into() };
+        }
+        Some(Outcome::Dropped { reason }) => match reason {
+            DropReason::Empty => "it is blank",
+            DropReason::Orphan => "there is no call for this result",
+            _ => "it is older than what --last or the budget allows",
+        },
+        Some(Outcome::Hidden { reason }) => match reason {
+            HideReason::Redacted => "it is redacted",
+            HideReason::OtherBranch => "it is on another branch",
+            _ => "it is not part of the conversation",
+        },
+        None => "the agent's session already has it, or it is on another branch",
+        Some(_) => "the agent's session cannot hold it",
+    };
+    ItemStatus::LeftOut { reason: reason.into() }
+}
+
+/// Returns the receipt of an import, which ends with the entry at this index: every record is kept, byte for byte.
+pub(super) fn import_receipt(entries: &[Entry], link: usize) -> Receipt {
+    let before = entries.get(..link).unwrap_or_default();
+    let is_link = |entry: &Entry| matches!(entry.kind, EntryKind::NativeSession(_));
+    let from = before.iter().rposition(is_link).map_or(0, |last| last + 1);
+    let mut receipt = Receipt::default();
+    for (number, entry) in (1..).zip(before).skip(from) {
+        let (bytes, status) = match NativeOrigin::of(entry) {
+            Some(origin) => ((origin.bytes.len() + origin.end.len()) as u64, ItemStatus::Kept),
+            None if entry.is_purged() => {
+                (0, ItemStatus::LeftOut { reason: "it was redacted after the import".into() })
+            }
+            // Made from the same record as the entry before it.
+            None => continue,
+        };
+        let kind = match &entry.kind {
+            EntryKind::Message(message) => {
+                message.parts.first().map_or(ItemKind::OtherPart, |part| part_kind(message, part))
+            }
+            other => entry_kind(other),
+        };
+        receipt.items.push(Item { entry: number, kind, bytes, status });
+    }
+    receipt
+}
+
+/// Returns the numbers of the entries whose size is not what a receipt says: they were redacted since.
+pub(super) fn changed_entries(receipt: &Receipt, entries: &[Entry]) -> Vec<u64> {
+    let mut expected: HashMap<u64, u64> = HashMap::new();
+    for item in &receipt.items {
+        let bytes = expected.entry(item.entry).or_default();
+        *bytes = bytes.saturating_add(item.bytes);
+    }
+    let size = |number: u64| {
+        let entry = entries.get(usize::try_from(number).ok()?.checked_sub(1)?)?;
+        Some(match &entry.kind {
+            EntryKind::Message(message) => message.parts.iter().map(part_bytes).sum(),
+            _ => entry_bytes(entry),
+        })
+    };
+    let is_other = |(number, bytes): &(u64, u64)| size(*number) != Some(*bytes);
+    let mut changed: Vec<u64> =
+        expected.into_iter().filter(is_other).map(|(number, _)| number).collect();
+    changed.sort_unstable();
+    changed
+}
+
+fn part_kind(message: &Message, part: &Part) -> ItemKind {
+    match &part.kind {
+        PartKind::Text(_) => match message.effective_role() {
+            Role::User => ItemKind::UserText,
+            Role::Assistant => ItemKind::AnswerText,
+            Role::System => ItemKind::SystemText,
+            Role::Tool => ItemKind::ToolResult,
+        },
+        PartKind::Thinking(_) => ItemKind::Thinking,
+        PartKind::ToolCall(_) => ItemKind::ToolCall,
+        PartKind::ToolResult(_) => ItemKind::ToolResult,
+        PartKind::Image(_) => ItemKind::Picture,
+        PartKind::FileRef(_) => ItemKind::File,
+        PartKind::Other(_) => ItemKind::OtherPart,
+    }
+}
+
+fn entry_kind(kind: &EntryKind) -> ItemKind {
+    match kind {
+        EntryKind::CompactionSummary(_) | EntryKind::BranchSummary(_) => ItemKind::Summary,
+        EntryKind::Recall(_) => ItemKind::Recalled,
+        EntryKind::Usage(_) => ItemKind::Usage,
+        EntryKind::SessionSetting(_)
+        | EntryKind::SessionHeader(_)
+        | EntryKind::TeamTask(_)
+        | EntryKind::ModelChange(_)
+        | EntryKind::ThinkingLevelChange(_)
+        | EntryKind::RuntimeInit(_) => ItemKind::Setting,
+        EntryKind::SystemPromptOverride(_) => ItemKind::SystemText,
+        EntryKind::Turn(_) | EntryKind::TurnEvent(_) => ItemKind::TurnRecord,
+        EntryKind::NativeRecord(_) => ItemKind::NativeRecord,
+        _ => ItemKind::OtherEntry,
+    }
+}
+
+/// Returns the size of an entry that is no message: its text, or the record of an agent.
+pub(super) fn entry_bytes(entry: &Entry) -> u64 {
+    let length = match &entry.kind {
+        EntryKind::CompactionSummary(summary) => summary.summary.len(),
+        EntryKind::BranchSummary(summary) => summary.summary.as_deref().map_or(0, str::len),
+        EntryKind::Recall(recall) => recall.text.len(),
+        EntryKind::TeamTask(task) => task.task.as_deref().map_or(0, str::len),
+        EntryKind::SystemPromptOverride(prompt) => prompt.system_prompt.len(),
+        EntryKind::NativeRecord(_) => {
+            NativeOrigin::of(entry).map_or(0, |origin| origin.bytes.len() + origin.end.len())
+        }
+        _ => 0,
+    };
+    length as u64
+}

@@ -1,0 +1,275 @@
+//! Chooses the messages that are handed over: all of them, or what fits, with summaries and stubs in place of the
+//! rest.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use tertulia_context::builder::{
+    ContextBuildInput, ContextBuilder, ContextConfig, ContextIndex, MessageRef, Source,
+};
+use tertulia_context::tokens::{MessageCounter, Tokenizer, find_model};
+use tertulia_context::view::{Labels, Perspective, Stripping};
+use tertulia_context::{SpokenBy, Strip, Verdict};
+use tertulia_dialect::native::NativeFormat;
+use tertulia_dialect::native::write::WriteMessage;
+use tertulia_session::{Entry, EntryId, EntryIndex, EntryKind, Message, Role, Timestamp};
+
+use super::{HandoverError, HandoverOptions};
+
+/// Tokens that an agent needs for its own system prompt and tools; a quarter of a small window.
+const AGENT_TOKENS: u64 = 32_000;
+/// Usage that other models reported says nothing about the tokens of the next one, and no member has this name.
+const NO_MEMBER: &str = "tertulia/handover";
+
+/// What is handed over.
+#[derive(Debug)]
+pub(super) struct Selection<'a> {
+    pub messages: Vec<Selected<'a>>,
+    /// What became of every entry of the log; empty if nothing had to be left out.
+    pub verdicts: HashMap<EntryId, Verdict>,
+    /// The index of the first entry that is accounted for.
+    pub from: usize,
+}
+
+/// A message that is handed over.
+#[derive(Debug)]
+pub(super) struct Selected<'a> {
+    pub source: Cow<'a, EntryId>,
+    pub message: Cow<'a, Message>,
+    pub timestamp: Option<Timestamp>,
+    pub origin: Origin,
+}
+
+/// How a message comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It is the message of its source.
+    Entry,
+    /// It is made from its source: with stubs, or labelled with its speaker.
+    Changed,
+    /// It is added, such as a summary.
+    Added,
+}
+
+impl Selected<'_> {
+    pub(super) fn to_write(&self) -> WriteMessage<'_> {
+        let (source, message) = (&*self.source, &*self.message);
+        WriteMessage { source, message, timestamp: self.timestamp.as_ref() }
+    }
+}
+
+/// Returns the window of the model that an agent uses if nobody says which.
+pub fn default_window(to: NativeFormat) -> u64 {
+    match to {
+        NativeFormat::Gemini => 1_048_576,
+        NativeFormat::Codex => 272_000,
+        NativeFormat::Claude
+        | NativeFormat::Opencode
+        | NativeFormat::Copilot
+        | NativeFormat::Pi
+        | NativeFormat::Goose
+        | NativeFormat::Cline
+        | NativeFormat::Aider => 200_000,
+    }
+}
+
+/// Chooses from the whole session.
+pub(super) fn select<'a>(
+    entries: &'a [Entry],
+    index: &EntryIndex,
+    options: &HandoverOptions<'_>,
+) -> Result<Selection<'a>, HandoverError> {
+    let spoken_by = |_: &Message| SpokenBy::Member;
+    let own = own_member(entries, options)?;
+    let perspective = own.as_deref().map(|member| Perspective {
+        member,
+        strip: Stripping::Rewrite(Strip::Preserve),
+        labels: Labels::SpokenBy(&spoken_by),
+        is_partial: |_| false,
+    });
+    let mut config = config(options);
+    config.max_history_messages = options.last;
+    if options.last.is_some() {
+        // Exactly as many as somebody asked for: nothing is appended later.
+        config.target_permille = 1_000;
+    }
+    let builder = ContextBuilder::new(config)?.with_counter(counter(options)).for_member(NO_MEMBER);
+    let mut context_index = ContextIndex::new();
+    let built = builder.build_with(
+        &mut context_index,
+        &ContextBuildInput {
+            session_entries: entries,
+            explain: true,
+            perspective: perspective.as_ref(),
+            ..ContextBuildInput::default()
+        },
+    )?;
+    let log = (entries, index);
+    let mut messages: Vec<Selected<'a>> = Vec::new();
+    let mut recalled = None;
+    for one in built.model_messages {
+        match one.source {
+            Source::System | Source::RuntimeHints | Source::Closing => {}
+            Source::Recall => {
+                let mut message = one.message.into_owned();
+                // It is part of the conversation from now on.
+                message.meta = None;
+                recalled = Some(added(EntryId::from("recall"), message));
+            }
+            Source::Summary(id) => messages.push(added(id, one.message.into_owned())),
+            Source::Entry(id) => {
+                messages.push(of_entry(log, id, one.message, perspective.is_some()));
+            }
+        }
+    }
+    if let Some(recalled) = recalled {
+        let is_request = |one: &Selected<'_>| one.message.effective_role() == Role::User;
+        let at = messages.iter().rposition(is_request).unwrap_or(messages.len());
+        messages.insert(at, recalled);
+    }
+    fill_times(&mut messages);
+    let verdicts = built.verdicts.into_iter().map(|one| (one.entry.clone(), one)).collect();
+    Ok(Selection { messages, verdicts, from: 0 })
+}
+
+/// Returns a message that is added to what the log has.
+fn added<'a>(source: EntryId, message: Message) -> Selected<'a> {
+    let (source, message) = (Cow::Owned(source), Cow::Owned(message));
+    Selected { source, message, timestamp: None, origin: Origin::Added }
+}
+
+/// Returns the message of an entry as the context has it.
+fn of_entry<'a>(
+    (entries, index): (&[Entry], &EntryIndex),
+    id: EntryId,
+    message: MessageRef<'_>,
+    is_labelled: bool,
+) -> Selected<'a> {
+    let entry = index.position(&id).and_then(|position| entries.get(position));
+    let said = entry.and_then(Entry::message);
+    let timestamp = entry.and_then(|entry| entry.timestamp.clone());
+    let is_other_role = |said: &Message| said.effective_role() != message.effective_role();
+    let origin = match (&message, said) {
+        (MessageRef::Said(_), _) => Origin::Entry,
+        // Such as a result that was made for a call of the entry.
+        (_, Some(said)) if is_other_role(said) && !is_labelled => Origin::Added,
+        _ => Origin::Changed,
+    };
+    Selected {
+        source: Cow::Owned(id),
+        timestamp: timestamp.or_else(|| said?.timestamp.clone()),
+        message: Cow::Owned(message.into_owned()),
+        origin,
+    }
+}
+
+/// Chooses what is new since an earlier handover; `None` if it is more than the agent's window takes, so that a new
+/// session is needed.
+pub(super) fn select_new<'a>(
+    entries: &'a [Entry],
+    new: &[usize],
+    options: &HandoverOptions<'_>,
+) -> Result<Option<Selection<'a>>, HandoverError> {
+    let last = options.last.and_then(|last| usize::try_from(last).ok()).unwrap_or(usize::MAX);
+    let is_message =
+        |index: &&usize| entries.get(**index).is_some_and(|one| one.message().is_some());
+    let skipped = new.iter().filter(is_message).count().saturating_sub(last);
+    let own = own_member(entries, options)?;
+    let counter = counter(options);
+    let limit = config(options).max_input_tokens;
+    let mut tokens = 0;
+    let mut messages = Vec::new();
+    let spoken_by = |_: &Message| SpokenBy::Member;
+    for index in new.iter().filter(is_message).skip(skipped) {
+        let Some(entry) = entries.get(*index) else { continue };
+        let EntryKind::Message(message) = &entry.kind else { continue };
+        tokens += counter.count_message(message).count.tokens;
+        let timestamp = entry.timestamp.clone().or_else(|| message.timestamp.clone());
+        let (message, origin) = match &own {
+            None => (Cow::Borrowed(message), Origin::Entry),
+            Some(member) => {
+                let perspective = Perspective {
+                    member,
+                    strip: Stripping::Rewrite(Strip::Preserve),
+                    labels: Labels::SpokenBy(&spoken_by),
+                    is_partial: |_| false,
+                };
+                let read = perspective.model_message(*index, entry, message);
+                (Cow::Owned(read), Origin::Changed)
+            }
+        };
+        messages.push(Selected { source: Cow::Borrowed(&entry.id), message, timestamp, origin });
+    }
+    if tokens > limit {
+        return Ok(None);
+    }
+    fill_times(&mut messages);
+    let from = new.first().copied().unwrap_or(entries.len());
+    Ok(Some(Selection { messages, verdicts: HashMap::new(), from }))
+}
+
+fn config(options: &HandoverOptions<'_>) -> ContextConfig {
+    if let Some(budget) = options.budget {
+        return ContextConfig::new(budget);
+    }
+    let known = options.model.and_then(find_model).and_then(|model| model.window);
+    let window = known.unwrap_or_else(|| default_window(options.to));
+    let mut config = ContextConfig::for_window(window);
+    config.reserve_tokens = AGENT_TOKENS.min(window / 4);
+    config
+}
+
+fn counter(options: &HandoverOptions<'_>) -> MessageCounter {
+    match options.model.and_then(find_model) {
+        Some(model) => MessageCounter::for_model(model),
+        None => MessageCounter::new(match options.to {
+            NativeFormat::Codex | NativeFormat::Copilot => Tokenizer::O200k,
+            NativeFormat::Gemini => Tokenizer::Gemma,
+            _ => Tokenizer::default(),
+        }),
+    }
+}
+
+/// Returns the speaker whose part the agent takes, if several members of a team spoke; `None` if the log has roles
+/// alone.
+fn own_member(
+    entries: &[Entry],
+    options: &HandoverOptions<'_>,
+) -> Result<Option<String>, HandoverError> {
+    let is_team = entries.iter().any(|entry| entry.turn().is_some());
+    if !is_team && options.member.is_none() {
+        return Ok(None);
+    }
+    let mut speakers: Vec<&str> = Vec::new();
+    let mut last_agent = None;
+    for speaker in entries.iter().filter_map(|entry| entry.message()?.speaker.as_deref()) {
+        if !speakers.contains(&&*speaker.role_id) {
+            speakers.push(&speaker.role_id);
+        }
+        if speaker.is_ai() {
+            last_agent = Some(&*speaker.role_id);
+        }
+    }
+    match options.member {
+        Some(member) if !speakers.contains(&member) => Err(HandoverError::UnknownMember {
+            member: member.to_owned(),
+            speakers: speakers.join(", "),
+        }),
+        Some(member) => Ok(Some(member.to_owned())),
+        None => {
+            let by_name = speakers.iter().find(|one| **one == options.to.as_str()).copied();
+            Ok(by_name.or(last_agent).map(str::to_owned))
+        }
+    }
+}
+
+/// Gives messages without a time that of the next one.
+fn fill_times(messages: &mut [Selected<'_>]) {
+    let mut next = None;
+    for one in messages.iter_mut().rev() {
+        match &one.timestamp {
+            Some(timestamp) => next = Some(timestamp.clone()),
+            None => one.timestamp.clone_from(&next),
+        }
+    }
+}

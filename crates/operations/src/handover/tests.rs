@@ -1,0 +1,300 @@
+//! A log is handed over: what is chosen, what becomes of the rest, and what a second handover adds.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tertulia_session::{
+    Cause, Message, NativeRecord, Part, PartKind, Parts, Role, Speaker, SpeakerType, ToolCall,
+    ToolResult, Turn, TurnState,
+};
+
+use super::*;
+
+/// A log that is one chain.
+#[derive(Default)]
+struct Log(Vec<Entry>);
+
+impl Log {
+    fn push(&mut self, kind: EntryKind) -> EntryId {
+        let mut entry = NewEntry::new(kind);
+        entry.parent_id = self.0.last().map(|last| last.id.clone());
+        entry.timestamp = Some(Timestamp::from_millis(1_000 * self.0.len() as i64));
+        let entry = entry.with_id(format!("n{}", self.0.len()).into());
+        self.0.push(entry);
+        self.0[self.0.len() - 1].id.clone()
+    }
+
+    fn say(&mut self, role: Role, parts: Vec<Part>) -> EntryId {
+        let parts: Parts = parts.into_iter().collect();
+        self.push(EntryKind::Message(Message::with_role(role, parts)))
+    }
+
+    fn talk(&mut self, turns: usize, words: &str) {
+        for turn in 0..turns {
+            self.say(Role::User, vec![Part::text(format!("Question {turn}: {words}"))]);
+            self.say(Role::Assistant, vec![Part::text(format!("Answer {turn}: {words}"))]);
+        }
+    }
+
+    fn tool(&mut self, number: usize, output: &str) {
+        let id = format!("call-{number}");
+        let arguments = Json::parse(r#"{"path":"src/main.rs"}"#).unwrap();
+        let call = ToolCall {
+            tool_call_id: id.as_str().into(),
+            tool_name: "Read".into(),
+            arguments,
+            raw_args_text: None,
+        };
+        self.say(Role::Assistant, vec![Part::new(PartKind::ToolCall(Box::new(call)))]);
+        self.say(Role::Tool, vec![result(&id, output)]);
+    }
+}
+
+fn result(id: &str, output: &str) -> Part {
+    let content = Json::text(output);
+    let result = ToolResult { tool_call_id: id.into(), is_error: false, content };
+    Part::new(PartKind::ToolResult(Box::new(result)))
+}
+
+fn options() -> HandoverOptions<'static> {
+    HandoverOptions {
+        to: NativeFormat::Claude,
+        session: "login-page",
+        title: None,
+        folder: "/src",
+        model: None,
+        budget: None,
+        last: None,
+        member: None,
+        is_new: false,
+        taken: &[],
+        now: Timestamp::from_millis(1_000_000_000),
+    }
+}
+
+fn source_bytes(entries: &[Entry]) -> u64 {
+    let size = |entry: &Entry| match &entry.kind {
+        EntryKind::Message(message) => {
+            let parts = message.parts.iter();
+            parts.map(write::part_bytes).sum::<u64>()
+        }
+        _ => items::entry_bytes(entry),
+    };
+    entries.iter().map(size).sum()
+}
+
+fn reasons(receipt: &Receipt) -> Vec<String> {
+    let lost = receipt.items.iter().filter(|item| item.status != ItemStatus::Kept);
+    let line = |item: &Item| {
+        let word = ItemStatus::WORDS[item.status.index()];
+        format!("{} {}: {}", item.entry, word, item.status.reason().unwrap_or_default())
+    };
+    lost.map(line).collect()
+}
+
+#[test]
+fn what_fits_is_kept_and_the_sums_are_those_of_the_source() {
+    let mut log = Log::default();
+    log.talk(3, "the login page");
+    log.tool(1, "fn main() {}");
+    log.say(Role::Assistant, vec![Part::text("Done.")]);
+    let handover = hand_over(&log.0, &options()).unwrap();
+    assert_eq!(reasons(&handover.receipt), Vec::<String>::new());
+    assert_eq!(handover.receipt.total().bytes, source_bytes(&log.0));
+    assert_eq!(handover.anchor.as_str(), "n8");
+    assert_eq!(handover.continues, None);
+}
+
+#[test]
+fn every_item_that_is_not_kept_has_a_reason() {
+    let mut log = Log::default();
+    let thinking = Part::new(PartKind::Thinking("Hm.".to_owned()));
+    log.say(Role::User, vec![Part::text("Mend it."), Part::text(" ")]);
+    log.say(Role::Assistant, vec![thinking, Part::text("Yes.")]);
+    log.say(Role::Tool, vec![result("nobody", "lost")]);
+    let unknown = Fields::NONE;
+    let record = NativeRecord { agent: "claude".into(), record_type: None, unknown };
+    log.push(EntryKind::NativeRecord(record));
+    let handover = hand_over(&log.0, &options()).unwrap();
+    assert_eq!(
+        reasons(&handover.receipt),
+        [
+            "1 left out: it is blank",
+            "2 left out: only the model that wrote this thinking can use it",
+            "3 left out: there is no call for this result",
+            "4 left out: only the agent that wrote this record uses it",
+        ]
+    );
+    assert_eq!(handover.receipt.total().bytes, source_bytes(&log.0));
+}
+
+#[test]
+fn a_budget_shortens_and_every_byte_is_accounted_for() {
+    let mut log = Log::default();
+    for number in 0..40 {
+        log.say(Role::User, vec![Part::text(format!("Please look at part {number}."))]);
+        log.tool(number, &format!("line of part {number}\n").repeat(60));
+        log.say(Role::Assistant, vec![Part::text(format!("Part {number} is done."))]);
+    }
+    let handover =
+        hand_over(&log.0, &HandoverOptions { budget: Some(4_000), ..options() }).unwrap();
+    let [kept, _, shortened, left_out] = handover.receipt.by_status();
+    assert!(kept.items > 4 && shortened.items > 40, "{:?}", handover.receipt.by_status());
+    assert_eq!(left_out.items, 0);
+    assert_eq!(handover.receipt.total().bytes, source_bytes(&log.0));
+    // The newest messages are there.
+    let last = handover.receipt.items.last().unwrap();
+    assert_eq!((last.entry, &last.status), (160, &ItemStatus::Kept));
+}
+
+#[test]
+fn only_the_newest_messages_are_handed_over_if_a_person_says_so() {
+    let mut log = Log::default();
+    log.talk(20, "the login page");
+    let handover = hand_over(&log.0, &HandoverOptions { last: Some(4), ..options() }).unwrap();
+    assert_eq!(handover.receipt.by_status()[0].items, 4, "{:?}", handover.receipt.by_status());
+    assert_eq!(handover.receipt.total().items, 40);
+}
+
+#[test]
+fn the_second_handover_adds_only_what_is_new() {
+    let mut log = Log::default();
+    log.talk(2, "the login page");
+    let first = hand_over(&log.0, &options()).unwrap();
+    let saved = (4, 100, "hash");
+    log.0.push(first.link(NativeFormat::Claude, Some("/x.jsonl"), saved, options().now));
+    let again = hand_over(&log.0, &options()).unwrap_err();
+    assert!(matches!(&again, HandoverError::UpToDate(link) if &*link.hash == "hash"), "{again}");
+
+    let id = log.say(Role::User, vec![Part::text("And the colours?")]);
+    let second = hand_over(&log.0, &options()).unwrap();
+    assert_eq!(second.native_session_id, first.native_session_id);
+    assert_eq!(second.anchor, id);
+    assert_eq!(second.receipt.total().items, 1);
+
+    let new = hand_over(&log.0, &HandoverOptions { is_new: true, ..options() }).unwrap();
+    assert_ne!(new.native_session_id, first.native_session_id);
+    assert_eq!(new.receipt.total().bytes, source_bytes(&log.0));
+}
+
+#[test]
+fn an_agent_whose_session_was_imported_continues_that_session() {
+    let mut log = Log::default();
+    log.talk(1, "the login page");
+    for entry in &mut log.0 {
+        entry.meta = Json::parse(r#"{"native":{"agent":"claude","record":"{}","line":1}}"#).ok();
+    }
+    let imported = NativeSession {
+        agent: "claude".into(),
+        native_session_id: "0a1b".into(),
+        direction: NativeDirection::Imported,
+        path: None,
+        records: 2,
+        bytes: 10,
+        hash: "hash".into(),
+        last_record_id: Some("u-2".into()),
+        receipt: None,
+        unknown: Fields::NONE,
+    };
+    log.push(EntryKind::NativeSession(Box::new(imported)));
+    log.talk(1, "what the other agent did");
+    let handover = hand_over(&log.0, &options()).unwrap();
+    assert_eq!(handover.native_session_id, "0a1b");
+    assert_eq!(handover.receipt.total().items, 2);
+    let codex = HandoverOptions { to: NativeFormat::Codex, ..options() };
+    assert_eq!(hand_over(&log.0, &codex).unwrap().continues, None);
+}
+
+#[test]
+fn in_a_session_of_a_team_speakers_are_named() {
+    let mut log = Log::default();
+    let max = Arc::new(Speaker::new("max", "Max", SpeakerType::Ai));
+    let eva = Arc::new(Speaker::new("eva", "Eva", SpeakerType::Ai));
+    let ann = Arc::new(Speaker::new("ann", "Ann", SpeakerType::Human));
+    let asked = log.push(EntryKind::Message(Message::said(ann, "Which colour?")));
+    let turn = Turn {
+        member: "eva".into(),
+        state: TurnState::Done,
+        turn_id: None,
+        cause: Cause::Answered { entry: asked },
+        cause_source: None,
+        error_class: None,
+        prompt_hash: None,
+        prompt_recipe: None,
+        native_session_id: None,
+        unknown: Fields::NONE,
+    };
+    log.push(EntryKind::Message(Message::said(max, "Blue. [NEXT: eva]")));
+    log.push(EntryKind::Turn(Box::new(turn)));
+    log.push(EntryKind::Message(Message::said(eva, "Blue passes.")));
+    let handover =
+        hand_over(&log.0, &HandoverOptions { member: Some("eva"), ..options() }).unwrap();
+    assert_eq!(
+        reasons(&handover.receipt),
+        [
+            "1 reshaped: labelled with its speaker",
+            "2 reshaped: labelled with its speaker",
+            "3 left out: what happened during a turn is not part of a conversation",
+        ]
+    );
+    let nobody = hand_over(&log.0, &HandoverOptions { member: Some("tom"), ..options() });
+    assert_eq!(
+        nobody.unwrap_err().to_string(),
+        "nobody called tom has spoken in this session; --member takes one of: ann, max, eva"
+    );
+}
+
+#[test]
+fn what_cannot_be_handed_over_is_said() {
+    let empty = hand_over(&[], &options()).unwrap_err();
+    assert_eq!(empty.to_string(), "the session has no messages; there is nothing to hand over");
+    let mut log = Log::default();
+    log.talk(1, "x");
+    let goose = hand_over(&log.0, &HandoverOptions { to: NativeFormat::Goose, ..options() });
+    assert!(goose.unwrap_err().to_string().starts_with("sessions of goose can be read"));
+}
+
+fn any_part() -> impl Strategy<Value = Part> {
+    prop_oneof![
+        "[a-z ]{0,40}".prop_map(Part::text),
+        "[a-z ]{1,20}".prop_map(|text| Part::new(PartKind::Thinking(text))),
+        ("[ab]", "[a-z]{0,300}").prop_map(|(id, output)| result(&id, &output)),
+        "[ab]".prop_map(|id| {
+            let call = ToolCall {
+                tool_call_id: id.as_str().into(),
+                tool_name: "ls".into(),
+                arguments: Json::parse("{}").unwrap(),
+                raw_args_text: None,
+            };
+            Part::new(PartKind::ToolCall(Box::new(call)))
+        }),
+    ]
+}
+
+proptest! {
+    /// Every part of every message is in the receipt exactly once, whatever the log and the budget.
+    #[test]
+    fn every_part_is_accounted_for_once(
+        messages in prop::collection::vec(
+            (0..4_usize, prop::collection::vec(any_part(), 1..4)), 1..40),
+        budget in prop::option::of(300..4_000_u64),
+    ) {
+        let mut log = Log::default();
+        for (role, parts) in messages {
+            log.say(Role::ALL[role], parts);
+        }
+        match hand_over(&log.0, &HandoverOptions { budget, ..options() }) {
+            Ok(handover) => {
+                let receipt = &handover.receipt;
+                prop_assert_eq!(receipt.total().bytes, source_bytes(&log.0));
+                let parts: usize = log.0.iter().map(|e| e.message().map_or(0, |m| m.parts.len())).sum();
+                prop_assert_eq!(receipt.items.len(), parts);
+                let stored = Receipt::read(Json::parse(&receipt.to_json()).unwrap().raw()).unwrap();
+                prop_assert_eq!(&stored, receipt);
+            }
+            Err(HandoverError::Empty | HandoverError::Write(WriteError::Empty)
+                | HandoverError::Context(_)) => {}
+            Err(other) => prop_assert!(false, "{other}"),
+        }
+    }
+}
