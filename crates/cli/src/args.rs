@@ -2,6 +2,7 @@
 
 mod conversation;
 mod global;
+mod native;
 mod overview;
 mod sessions;
 mod setup;
@@ -19,6 +20,7 @@ pub(crate) use conversation::{
     ChatArgs, ReplayArgs, RunArgs, SessionArg, TeamArg, TeamFileArg, WhyArgs,
 };
 pub(crate) use global::{ColorWhen, GlobalArgs, color_option, wants_events};
+pub(crate) use native::{HandoverArgs, ReceiptArgs};
 pub(crate) use sessions::{
     BackupArgs, BranchArgs, DeleteArgs, ExportArgs, FileFormat, ImportArgs, ListArgs, RedactArgs,
     RenameArgs, RestoreArgs, SearchArgs, SessionsArgs, SessionsCommand, ShowArgs, SourceFormat,
@@ -55,6 +57,8 @@ pub(crate) enum Command {
     Assemble(AssembleArgs),
     Rpc(RpcArgs),
     Sessions(SessionsArgs),
+    Handover(HandoverArgs),
+    Receipt(ReceiptArgs),
     Tokens(TokensArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),

@@ -9,7 +9,9 @@ mod demo;
 mod doctor;
 mod drawing;
 mod files;
+mod handover;
 mod init;
+mod receipt;
 mod replay;
 mod rpc;
 mod run;
@@ -40,6 +42,8 @@ pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result {
         Command::Assemble(args) => assemble::run(&args, streams),
         Command::Rpc(args) => rpc::run(&args, streams),
         Command::Sessions(args) => sessions::run(&args, streams),
+        Command::Handover(args) => handover::run(&args, streams),
+        Command::Receipt(args) => receipt::run(&args, streams),
         Command::Tokens(args) => tokens::run(&args, streams),
         Command::Doctor(args) => doctor::run(&args, streams),
         Command::Completions(args) => completions::completions(&args, streams),
@@ -62,6 +66,8 @@ fn flags_for(command: &Command) -> SuggestedFlags {
         Command::Context(args) => SuggestedFlags::new(Some(&args.team), &args.store),
         Command::Build(args) => SuggestedFlags::new(None, &args.store),
         Command::Sessions(args) => SuggestedFlags::new(None, &args.store),
+        Command::Handover(args) => SuggestedFlags::new(None, &args.store),
+        Command::Receipt(args) => SuggestedFlags::new(None, &args.store),
         _ => SuggestedFlags::default(),
     }
 }

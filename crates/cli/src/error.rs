@@ -20,7 +20,7 @@ use crate::suggested_flags::SuggestedFlags;
 
 pub(crate) type Result<T = (), E = CliError> = std::result::Result<T, E>;
 
-/// Why a command failed. [`CliError::code`] gives the exit codes.
+/// An error of a command. [`CliError::code`] gives the exit codes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
     #[error("{0}")]

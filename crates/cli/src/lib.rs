@@ -5,7 +5,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "an edge: files, clock and environment come in here and nowhere further inside"
+    reason = "the outermost layer: only here does the program read files, the clock and the environment"
 )]
 
 mod args;
@@ -13,6 +13,7 @@ mod clock;
 mod commands;
 mod error;
 mod load_team;
+mod native_environment;
 mod open_session;
 mod progress;
 mod store_location;

@@ -127,6 +127,11 @@ fn project(folder: &Path) -> &Path {
     folder.ancestors().find(is_repository).unwrap_or(folder)
 }
 
+/// Returns the project that a folder belongs to.
+pub(crate) fn project_of(folder: &Path) -> String {
+    shown(project(folder))
+}
+
 fn shown(folder: &Path) -> String {
     folder.display().to_string()
 }

@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "an edge: the arguments of the process come in here"
+    reason = "the outermost layer: it reads the arguments of the process"
 )]
 
 use std::io::{BufWriter, IsTerminal, stderr, stdin, stdout};

@@ -68,6 +68,11 @@ impl StoreLocation {
         Ok((store, session))
     }
 
+    /// Returns the data folder, if the store is the default one.
+    pub(crate) fn data_folder(&self) -> Option<&Path> {
+        self.home.as_ref().map(|home| home.folder.as_path())
+    }
+
     pub(crate) fn is_file(&self) -> bool {
         matches!(self.url, StoreUrl::Sqlite(_))
     }

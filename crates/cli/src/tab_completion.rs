@@ -9,6 +9,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 use tertulia_chat::terminal::excerpt;
 use tertulia_context::tokens::{MODELS, Tokenizer};
 use tertulia_dialect::Dialect;
+use tertulia_dialect::native::NativeFormat;
 use tertulia_operations::names::{Latest, find_session_or_latest, short, short_session};
 use tertulia_session::{Entry, EntryKind};
 use tertulia_store::{ListFilter, ProjectScope, Range, SessionStore};
@@ -270,6 +271,9 @@ fn values(arg: &Arg, words: &[String], before: &Before<'_>) -> Option<Vec<Offer>
             line.entries(|entry| entry.turn().is_some()).unwrap_or_default()
         }
         ("API", _) => plain(Dialect::ALL.into_iter().map(Dialect::as_str)),
+        ("AGENT", "to" | "from" | "agent") => {
+            plain(NativeFormat::ALL.into_iter().map(NativeFormat::as_str))
+        }
         ("AGENT", _) => plain(["claude", "codex", "gemini", PLAIN]),
         // `--as` takes only people; a search can be for any speaker.
         ("NAME", "speaker") if arg.get_long() == Some("as") => {
@@ -279,7 +283,7 @@ fn values(arg: &Arg, words: &[String], before: &Before<'_>) -> Option<Vec<Offer>
         ("TYPE", _) => plain(ENTRY_TYPES),
         ("NAME", "model") => plain(MODELS.iter().map(|model| model.prefix)),
         ("NAME", "tokenizer") => plain(Tokenizer::BUILT_IN.iter().map(Tokenizer::id)),
-        ("FILE" | "DIR", _) => return None,
+        ("FILE" | "DIR" | "FOLDER" | "SOURCE", _) => return None,
         _ => {
             let values = arg.get_possible_values();
             let offer = |value: &PossibleValue| {

@@ -1,5 +1,5 @@
 //! The options of all commands. The help of a single command hides them; the overview lists them.
-//! `--color` and `run --json` are also looked for before the arguments are parsed, because they decide how a parse error is
+//! `--color` and `run --json` are also searched for before the arguments are parsed, because they decide how a parse error is
 //! printed.
 
 use std::ffi::OsString;

@@ -10,8 +10,9 @@ use clap::{CommandFactory, Error, FromArgMatches};
 use super::Cli;
 
 /// The commands grouped by task, the most used ones first.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     ("Work with your team", &["chat", "run", "init", "doctor", "demo"]),
+    ("Continue in another agent", &["handover", "receipt"]),
     ("Look back", &["sessions", "why", "context", "replay"]),
     ("For scripts and other programs", &["build", "assemble", "tokens", "rpc"]),
     ("Shell", &["completions", "man"]),
@@ -28,6 +29,7 @@ const EXAMPLES: &str = "  tertulia init                                 create t
   tertulia                                      open the chat
   tertulia run \"suggest one small improvement\"  send one message and print the answers
   git diff | tertulia run -                     let the team look at a change
+  tertulia handover --from claude --to codex    continue Claude's session in Codex
   tertulia sessions list                        show earlier conversations
 ";
 

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use tertulia_dialect::native::NativeFormat;
 
-use super::values::{when, whole_number};
+use tertulia_operations::lines::LINE_BYTES_MAX;
+
+use super::values::{when, whole_number, word};
 use super::{LineLimit, StoreArg, When};
 
 /// List, read, search, rename, branch, redact, move and check stored sessions
@@ -213,13 +216,14 @@ pub(crate) struct RedactArgs {
 
 /// Write a session to standard output or a file
 ///
-/// jsonl is the whole log, one entry per line; importing it creates the same session. markdown is for people
-/// to read. snapshot (importSnapshot, tertulia context) and agent-chatter (session file, schema 1.0) contain
+/// jsonl is the whole log, one entry per line; importing it creates the same session. markdown and
+/// html are for people to read; they shorten long outputs of tools. snapshot (importSnapshot, tertulia context) and agent-chatter (session file, schema 1.0) contain
 /// the messages of the current branch; a note on standard error says how much is left out.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions export login-page -o login-page.jsonl
   tertulia sessions export latest --format markdown -o talk.md
+  tertulia sessions export latest --format html --full -o talk.html
   tertulia sessions export login-page --format snapshot | tertulia context --snapshot -")]
 pub(crate) struct ExportArgs {
     /// The session
@@ -233,29 +237,80 @@ pub(crate) struct ExportArgs {
     /// Replace the file if it exists
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
+    /// Write long outputs and large pictures in full (markdown, html)
+    #[arg(long)]
+    pub(crate) full: bool,
 }
 
-/// Read a session from a file or standard input and store it
+/// Store a session from a file, or one that an agent keeps on this machine
 ///
-/// Prints the ID of the new session. If the file has an error, nothing is stored.
+/// Without SOURCE, lists the sessions of Claude Code, Codex, Gemini CLI, opencode, Copilot CLI, pi, goose, Cline
+/// and aider, newest first, and asks which to import. Importing again adds only what is new. Prints the ID of
+/// each session. If there is an error, nothing is stored.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  tertulia sessions import
+  tertulia sessions import --last --agent claude --project .
+  tertulia sessions import ~/.codex/sessions/2026/01/31 --all --dry-run
   tertulia sessions import login-page.jsonl --as login-page
   tertulia sessions export old | ssh host tertulia sessions import -")]
 pub(crate) struct ImportArgs {
-    /// File, or - for standard input
-    pub(crate) file: PathBuf,
-    /// ID of the new session [default: generated]
-    #[arg(long = "as", value_name = "ID")]
+    /// File, folder, - for standard input, or an agent's ID of a session [default: the sessions of
+    /// all agents]
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: Option<PathBuf>,
+    /// ID of the new session [default: generated, or the agent and its ID]
+    #[arg(long = "as", value_name = "ID", conflicts_with = "all")]
     pub(crate) id: Option<String>,
-    /// File format; auto detects it from the first line
+    /// File format; auto detects it from the content
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: SourceFormat,
-    /// Print a JSON object
+    /// Only sessions of this agent: claude, codex, gemini, opencode, copilot, pi, goose, cline, aider
+    #[arg(long, value_name = "AGENT", value_parser = word::<NativeFormat>)]
+    pub(crate) agent: Option<NativeFormat>,
+    /// Only sessions of the project in this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) project: Option<PathBuf>,
+    /// Import the newest session
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) last: bool,
+    /// Import all sessions that are listed
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Show what would be imported, and store nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Go on importing while the agent works, and show what is said, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["all", "dry_run"])]
+    pub(crate) watch: bool,
+    /// Remove keys, tokens and private keys of known kinds before anything is stored
+    #[arg(long)]
+    pub(crate) redact_secrets: bool,
+    /// Print one JSON object per session
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) limits: LineLimit,
+}
+
+impl ImportArgs {
+    /// Returns the arguments of an import that another command needs.
+    pub(crate) fn of_handover() -> Self {
+        Self {
+            source: None,
+            id: None,
+            format: SourceFormat::Auto,
+            agent: None,
+            project: None,
+            last: false,
+            all: false,
+            dry_run: false,
+            watch: false,
+            redact_secrets: false,
+            json: false,
+            limits: LineLimit { max_line_bytes: LINE_BYTES_MAX },
+        }
+    }
 }
 
 /// Check a session, or the whole store, against the hashes that were stored with it
@@ -315,8 +370,10 @@ pub(crate) struct RestoreArgs {
 pub(crate) enum FileFormat {
     /// The whole log, one entry per line
     Jsonl,
-    /// The messages of the current branch, as a document to read
+    /// The current branch as a document to read, such as in a pull request
     Markdown,
+    /// The same as one HTML file with a search, which needs no other file
+    Html,
     /// The messages of the current branch, for importSnapshot
     Snapshot,
     /// The session file of agent-chatter, schema 1.0
@@ -334,4 +391,22 @@ pub(crate) enum SourceFormat {
     Snapshot,
     /// The session file of agent-chatter, schema 1.0
     AgentChatter,
+    /// A session of Claude Code
+    Claude,
+    /// A session of Codex
+    Codex,
+    /// A session of Gemini CLI
+    Gemini,
+    /// A session of opencode: its database or an export
+    Opencode,
+    /// A session of Copilot CLI
+    Copilot,
+    /// A session of pi
+    Pi,
+    /// A session of goose: its database, an export or a file
+    Goose,
+    /// A session of Cline
+    Cline,
+    /// The chat history of aider
+    Aider,
 }

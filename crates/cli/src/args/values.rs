@@ -18,7 +18,7 @@ pub(crate) enum When {
 }
 
 impl When {
-    /// Returns the time that is meant, given the current time.
+    /// Returns the point in time, given the current time.
     pub(crate) fn resolve(&self, now_millis: i64, local: &LocalTime) -> Timestamp {
         match self {
             Self::At(moment) => moment.clone(),
@@ -54,7 +54,11 @@ pub(super) fn word<T: FromStr<Err = UnknownWord>>(text: &str) -> Result<T, Strin
 }
 
 pub(super) fn token_count(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "must be a whole number of tokens".to_owned())
+    let units = [('k', 1_000), ('K', 1_000), ('M', 1_000_000)];
+    let unit = units.into_iter().find_map(|(unit, size)| Some((text.strip_suffix(unit)?, size)));
+    let (digits, size) = unit.unwrap_or((text, 1));
+    let tokens = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(size));
+    tokens.ok_or_else(|| "must be a whole number of tokens, such as 60000 or 60k".to_owned())
 }
 
 pub(super) fn whole_number(text: &str) -> Result<usize, String> {
@@ -80,6 +84,16 @@ mod tests {
         assert_eq!(byte_count("256 MiB"), Ok(268_435_456));
         for wrong in ["-1", "1.5", "", "KiB", "64KB", "99999999999GiB"] {
             assert!(byte_count(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn token_counts_take_thousands_and_millions() {
+        assert_eq!(token_count("8000"), Ok(8_000));
+        assert_eq!(token_count("60k"), Ok(60_000));
+        assert_eq!(token_count("1M"), Ok(1_000_000));
+        for wrong in ["", "k", "-1", "1.5k", "60kb", "99999999999999999999"] {
+            assert!(token_count(wrong).is_err(), "{wrong}");
         }
     }
 

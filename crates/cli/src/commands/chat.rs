@@ -36,10 +36,10 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result {
     let open = |audience: &mut dyn EventSink| -> Result<OpenSession> {
         let (team, store, arg) = (chat.team.clone(), &chat.store, &args.session);
         let found = open_session::resumed(arg, store, &folder)?;
-        let mut table =
+        let mut session =
             open_session::open(arg, found.as_ref(), store, team, is_terminal, audience)?;
-        table.opened.driver.update_settings(Some(&folder), None);
-        Ok(table)
+        session.opened.driver.update_settings(Some(&folder), None);
+        Ok(session)
     };
     if is_terminal {
         let farewell = chat.on_terminal(streams.stdout, streams.stdout_has_colour, open)?;

@@ -14,7 +14,7 @@ pub(crate) fn run(args: &RpcArgs, streams: &mut Streams<'_>) -> Result {
         Err(error @ CliError::NoHome) => Err(error.to_string()),
         location => Ok(location?.into_url()),
     };
-    let mut server = RpcServer::with_place(tertulia_store::now_millis, store)
+    let mut server = RpcServer::with_store(tertulia_store::now_millis, store)
         .in_project(|| Some(project_here()));
     let mut lines = Lines::new(streams.stdin, args.limits.max_line_bytes);
     while let Some(line) = lines.next_line().map_err(CliError::Input)? {

@@ -262,13 +262,13 @@ fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryI
 }
 
 /// Returns the message, with the addressee in front if it addresses nobody, so that the log shows who was meant.
-fn message_to(addressee: Option<&str>, text: String, table: &Roster) -> PersonMessage {
-    let message = PersonMessage::new(text, table);
+fn message_to(addressee: Option<&str>, text: String, roster: &Roster) -> PersonMessage {
+    let message = PersonMessage::new(text, roster);
     let Some(name) = addressee.filter(|_| message.addresses_nobody()) else { return message };
     let is_word = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
     let text = message.text();
     let text = if is_word { format!("@{name} {text}") } else { format!("[NEXT: {name}] {text}") };
-    PersonMessage::new(text, table)
+    PersonMessage::new(text, roster)
 }
 
 fn output<'w>(

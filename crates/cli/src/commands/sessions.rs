@@ -21,6 +21,7 @@ use crate::Streams;
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::error::{CliError, Result};
 use crate::store_location::StoreLocation;
+pub(super) use import::{import_linked, import_newest};
 pub(super) use tertulia_chat::terminal::counted;
 
 pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result {

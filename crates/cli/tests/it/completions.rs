@@ -124,6 +124,8 @@ fn models_and_formats_are_offered() {
     assert_eq!(offered(&workspace, &["build", "--from", "o"]), ["openai"]);
     let agents = ["claude", "codex", "gemini", "plain"];
     assert_eq!(offered(&workspace, &["context", "--type", ""]), agents);
+    let agents = offered(&workspace, &["handover", "--to", ""]);
+    assert!(agents.contains(&"opencode".to_owned()), "{agents:?}");
     let formats = offered(&workspace, &["sessions", "export", "x", "--format", ""]);
     assert!(formats.contains(&"markdown".to_owned()), "{formats:?}");
 }

@@ -151,7 +151,7 @@ fn readme_commands() -> Vec<String> {
 /// the folder of the second holds the command.
 #[test]
 fn every_command_of_the_readme_works_on_a_fresh_machine() {
-    let room = Workspace::empty();
+    let workspace = Workspace::empty();
     let (mut ran, mut others) = (0, Vec::new());
     for command in readme_commands() {
         let own = command.strip_prefix("tertulia ");
@@ -161,7 +161,7 @@ fn every_command_of_the_readme_works_on_a_fresh_machine() {
         };
         let words = words(&line.replace('"', "'"));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        room.exits(0, &words);
+        workspace.exits(0, &words);
         ran += 1;
     }
     assert!(ran >= 10, "{ran}");

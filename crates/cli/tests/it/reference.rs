@@ -77,6 +77,19 @@ fn the_command_reference_shows_the_help_of_this_program() {
 }
 
 #[test]
+fn every_command_has_its_section() {
+    let page = std::fs::read_to_string(repository_file("docs/cli.md")).unwrap();
+    let help = tertulia(&["--help"], "").stdout;
+    let commands = help.lines().filter_map(|line| line.strip_prefix("  "));
+    let commands = commands.take_while(|line| !line.starts_with("-q"));
+    let names: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains(&"handover") && names.len() > 15, "{names:?}");
+    for name in names {
+        assert!(page.contains(&format!("\n## tertulia {name}\n")), "{name}");
+    }
+}
+
+#[test]
 fn the_rpc_reference_has_the_methods_of_the_server() {
     check_blocks("docs/rpc.md", |group| {
         let mut table = "| method | parameters | result |\n|---|---|---|\n".to_owned();

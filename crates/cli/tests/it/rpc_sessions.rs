@@ -18,7 +18,7 @@ impl RpcClient {
 
     fn on(store: &TestStore) -> Self {
         let url = store.url().parse::<StoreUrl>().unwrap();
-        Self(RpcServer::with_place(|| NOW_MILLIS, Ok(url)))
+        Self(RpcServer::with_store(|| NOW_MILLIS, Ok(url)))
     }
 
     fn answer(&mut self, method: &str, params: &Value) -> Value {
@@ -294,7 +294,7 @@ fn the_entries_of_a_build_fit_behind_the_session() {
 #[test]
 fn a_store_that_cannot_be_opened_is_reported_and_other_methods_go_on() {
     let url = "sqlite:/dev/null/sessions.db".parse::<StoreUrl>().unwrap();
-    let mut client = RpcClient(RpcServer::with_place(|| NOW_MILLIS, Ok(url)));
+    let mut client = RpcClient(RpcServer::with_store(|| NOW_MILLIS, Ok(url)));
     assert_eq!(client.error("listSessions", &json!({}))["data"]["code"], "SessionReadFailed");
     assert_eq!(client.result("getTeamTask", &json!({})), json!({"task": null}));
 }

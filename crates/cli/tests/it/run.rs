@@ -2,7 +2,7 @@
 
 use crate::workspace::{Workspace, wait_until};
 
-/// A table of a person and two written members.
+/// A team of a person and two scripted members.
 const TEAM: &str = r#"
 [[member]]
 name = "ann"

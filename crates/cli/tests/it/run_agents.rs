@@ -291,7 +291,7 @@ fn a_second_interrupt_ends_at_once_and_takes_the_agent_along() {
     signal("-INT", child.id());
     let output = CommandOutput::wait(child);
     assert_eq!(output.code, Some(130), "{output:?}");
-    // Not when the table is opened next: now.
+    // Not when the session is opened next: now.
     for pid in &pids {
         wait_until("the agent's end", || !is_alive(pid));
     }

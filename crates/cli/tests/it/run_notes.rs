@@ -2,7 +2,7 @@
 
 use crate::workspace::{CommandOutput, Workspace, pid_in, signal};
 
-/// A table of two people and two written members.
+/// A team of two people and two scripted members.
 const TWO_PEOPLE: &str = r#"
 [[member]]
 name = "ann"

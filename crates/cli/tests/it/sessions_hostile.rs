@@ -101,7 +101,9 @@ fn only_files_are_imported() {
     let store = TestStore::new();
     let pipe = store.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    for path in [store.path(""), pipe, "/dev/zero".into(), "/dev/null".into()] {
+    let folder = store.refuses(&["import", &store.path("").display().to_string()], "");
+    assert!(folder.contains("no session of an agent was found in this folder"), "{folder}");
+    for path in [pipe, "/dev/zero".into(), "/dev/null".into()] {
         let reported = store.refuses(&["import", &path.display().to_string()], "");
         assert!(
             reported.contains("is not a file; name a file, or - for standard input"),

@@ -150,3 +150,19 @@ fn an_export_to_markdown_is_a_document_of_what_was_said() {
         workspace.exits(0, &["sessions", "export", "talk", "--format", "markdown"]).stdout;
     assert!(redacted.contains("*[redacted message]*"), "{redacted}");
 }
+
+#[test]
+fn an_export_to_html_is_one_page_that_loads_nothing() {
+    let workspace = talked();
+    workspace.exits(0, &["sessions", "rename", "talk", "Shipping <b>"]);
+    let export = ["sessions", "export", "talk", "--format", "html", "-o", "talk.html"];
+    workspace.exits(0, &export);
+    let page = std::fs::read_to_string(workspace.path("talk.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>\n") && page.ends_with("</html>\n"), "{page}");
+    for piece in
+        ["<title>Shipping &lt;b&gt;</title>", "Task: Ship it", "<bdi>ann</bdi>", "<li>one</li>"]
+    {
+        assert!(page.contains(piece), "{piece}: {page}");
+    }
+    assert!(page.contains("default-src 'none'") && !page.contains("queued"), "{page}");
+}

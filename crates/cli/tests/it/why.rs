@@ -112,7 +112,7 @@ fn nothing_is_reported_that_was_never_decided() {
         assert_eq!(output.stdout, "");
         assert!(output.stderr.contains("no decision was made because of m1"), "{}", output.stderr);
     }
-    // What a table did not find anybody for, it did decide about.
+    // A message for which nobody was found has a decision too.
     workspace.exits(3, &["run", "hello [NEXT: mex]", "--new", "new", "--trust"]);
     let output = workspace.exits(0, &["why", &id_of(&workspace, "message"), "--session", "new"]);
     assert!(output.stdout.contains("'mex'"), "{}", output.stdout);

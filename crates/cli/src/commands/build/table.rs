@@ -91,6 +91,29 @@ fn write_entries(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) -
         let row = row(&short(id), entry.map_or("", role), &begins);
         writeln!(out, "{row} {tokens:>9}  {}", became(verdict, paint))?;
     }
+    write_recalled(output, out, paint)
+}
+
+/// Writes which words brought entries back, a line for each passage.
+fn write_recalled(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
+    if output.result.recalled.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", paint.faint("recalled     for these words, with their weights"))?;
+    for passage in &output.result.recalled {
+        let words = passage.matches.iter().map(|one| {
+            let word = excerpt(&one.word, EXCERPT_COLUMNS);
+            let added = if one.is_added { " (added)" } else { "" };
+            format!("{word} {}{added}", grouped(one.weight))
+        });
+        let words: Vec<String> = words.collect();
+        let words = match words.is_empty() {
+            true => "what stands beside it".to_owned(),
+            false => words.join(", "),
+        };
+        let id = padded(&excerpt(&short(passage.entry.as_str()), ID_COLUMNS), ID_COLUMNS);
+        writeln!(out, "{id} {words}")?;
+    }
     Ok(())
 }
 

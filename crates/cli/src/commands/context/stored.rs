@@ -1,4 +1,4 @@
-//! What an agent would get from a stored session now: a member of the team (`tertulia context --member`), put together as
+//! The prompt that an agent would get from a stored session now: a member of the team (`tertulia context --member`), built as
 //! for its next turn, or an agent of a type (`--session … --type`). Nothing is written to the session.
 
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
-//! The programs of agents: those that are known by name, each looked at once, and those of the team's members, with
-//! their keys and the folders they work in, looked for as a turn would with the member's own settings. No program
+//! The programs of agents: those that are known by name, each examined once, and those of the team's members, with
+//! their keys and working folders, found as a turn would find them with the member's own settings. No program
 //! that the file names is started, for the file may not be trusted.
 
 use std::io;

@@ -4,18 +4,16 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use tertulia_chat::terminal::{excerpt, visible};
+use tertulia_chat::terminal::visible;
 use tertulia_context::record::SnapshotRecord;
 use tertulia_operations::export_file::ExportFile;
-use tertulia_operations::names::short;
-use tertulia_operations::session_file::{AgentChatterRecord, Branch, name_of};
+use tertulia_operations::readable::{About, Document, Language, Survey, When};
+use tertulia_operations::session_file::{AgentChatterRecord, Branch};
 use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
-use tertulia_session::{Entry, EntryKind, Message};
-use tertulia_store::{Problem, Range, SessionId, SessionStore, StoreError, StoredEntry};
-use tertulia_team::is_partial;
+use tertulia_store::{Problem, Range, SessionId, SessionStore, StoreError};
 
-use super::show::{in_words, moment};
+use super::show::moment;
 use super::{counted, print_note};
 use crate::Streams;
 use crate::args::{ExportArgs, FileFormat};
@@ -24,8 +22,6 @@ use crate::error::{CliError, Result};
 use crate::store_location::StoreLocation;
 
 const DAMAGES_NAMED: u64 = 20;
-/// Maximum width of non-text parts in a document: calls, results, thinking.
-const LINE_COLUMNS: usize = 100;
 
 pub(super) fn run(
     args: &ExportArgs,
@@ -42,7 +38,8 @@ pub(super) fn run(
     let mut damaged = 0;
     match args.format {
         FileFormat::Jsonl => damaged = export.write_log()?,
-        FileFormat::Markdown => export.write_document()?,
+        FileFormat::Markdown => export.write_document(Language::Markdown, args.full)?,
+        FileFormat::Html => export.write_document(Language::Html, args.full)?,
         FileFormat::Snapshot | FileFormat::AgentChatter => export.write_messages(args.format)?,
     }
     let Export { target, notes, .. } = export;
@@ -120,53 +117,38 @@ impl Export<'_> {
         target.write_line(&json.map_err(|error| CliError::output(error.into()))?)
     }
 
-    /// Writes a Markdown document: who said what on the current branch, and when, as it was written.
-    fn write_document(&mut self) -> Result {
+    /// Writes a document for people: who said what on the current branch, and when. Reads the branch twice, because
+    /// the document begins with what is known of all of it.
+    fn write_document(&mut self, language: Language, is_full: bool) -> Result {
         let (info, session) = (self.store.info(self.session)?, self.session);
-        let title = info.title.as_deref().unwrap_or(session.as_str());
-        self.target.write_line(&format!("# {}", one_line(title)))?;
-        let began = self.local.minute(&info.created_at);
-        self.target.write_line(&format!("\nSession `{session}`, created {began}."))?;
         let branch = Range::Branch { tail: info.tail, limit: None };
+        let mut survey = Survey::default();
         for stored in self.store.entries(session, &branch)? {
-            self.write_entry(&stored?)?;
+            let stored = stored?;
+            survey.add(&stored.entry, moment(&stored));
         }
-        Ok(())
-    }
-
-    fn write_entry(&mut self, stored: &StoredEntry) -> Result {
-        let aside = match &stored.entry.kind {
-            EntryKind::Message(message) => {
-                let time = self.local.minute(moment(stored));
-                return self.write_message(&stored.entry, message, &time);
-            }
-            EntryKind::TeamTask(task) => match &task.task {
-                Some(task) => format!("*Task: {}*", one_line(task)),
-                None => "*Task cleared*".to_owned(),
-            },
-            EntryKind::Purged(purged) => format!("*[redacted {}]*", purged.type_name),
-            _ => return Ok(()),
+        // Messages that were imported are older than the session.
+        let created = survey.first().filter(|first| first.millis() < info.created_at.millis());
+        let created = self.local.minute(created.unwrap_or(&info.created_at));
+        let about = About {
+            title: info.title.as_deref().unwrap_or(session.as_str()),
+            session: session.as_str(),
+            created,
+            ended: survey.last().map(|moment| self.local.minute(moment)),
+            survey,
+            is_full,
         };
-        self.target.write_line(&format!("\n{aside}"))
-    }
-
-    fn write_message(&mut self, entry: &Entry, message: &Message, time: &str) -> Result {
-        let cut = if is_partial(entry) { " (cut off)" } else { "" };
-        let (name, id) = (one_line(name_of(message)), short(entry.id.as_str()));
-        self.target.write_line(&format!("\n## {name}{cut}\n\n<sub>{time} · {id}</sub>"))?;
-        for part in &message.parts {
-            let text = match part.as_text() {
-                Some(text) => text.trim_end_matches('\n').to_owned(),
-                None => format!("> {}", excerpt(&in_words(part), LINE_COLUMNS)),
-            };
-            self.target.write_line(&format!("\n{text}"))?;
+        let mut document = Document::new(language, about);
+        self.target.write(&document.begin())?;
+        for stored in self.store.entries(session, &branch)? {
+            let stored = stored?;
+            let time = moment(&stored);
+            let (local, iso) = (self.local.minute(time), time.to_iso());
+            let when = When { local: &local, iso: &iso };
+            self.target.write(&document.entry(&stored.entry, when))?;
         }
-        Ok(())
+        self.target.write(&document.end())
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn note_left_out(branch: &Branch, elsewhere: u64, notes: &mut Vec<String>) {
@@ -202,6 +184,22 @@ impl<'a> Target<'a> {
             Some(path) => Ok(Self::File(ExportFile::open(path, args.force)?)),
             None if streams.stdout_is_terminal => Ok(Self::Terminal(&mut *streams.stdout)),
             None => Ok(Self::Stream(&mut *streams.stdout)),
+        }
+    }
+
+    /// Writes a text as it is, except for control characters on a terminal.
+    fn write(&mut self, text: &str) -> Result {
+        match self {
+            Self::Stream(out) => out.write_all(text.as_bytes()).map_err(CliError::output),
+            Self::Terminal(out) => {
+                let shown =
+                    text.split_inclusive('\n').try_for_each(|line| match line.strip_suffix('\n') {
+                        Some(line) => writeln!(out, "{}", visible(line)),
+                        None => write!(out, "{}", visible(line)),
+                    });
+                shown.map_err(CliError::output)
+            }
+            Self::File(file) => Ok(file.write(text)?),
         }
     }
 

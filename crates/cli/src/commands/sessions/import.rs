@@ -1,204 +1,184 @@
-//! `tertulia sessions import`: reads a session from a file, entry by entry. It becomes visible when it is complete; an
-//! error leaves nothing behind.
+//! `tertulia sessions import`: stores a session from a file, or one that an agent keeps on this machine.
 
-use std::path::{Path, PathBuf};
+mod choose;
+mod native;
+mod own;
+mod report;
+mod watch;
 
-use tertulia_operations::lines::{Line, Lines, LogError};
-use tertulia_operations::names::{is_latest, new_session_id};
-use tertulia_operations::session_file::{Document, DocumentError, Form};
-use tertulia_operations::session_record::SessionRecord;
-use tertulia_store::{Import, NewSession, Problem, SessionId, SessionStore, StoreError};
+use std::fs::metadata;
+use std::io::Read;
+use std::path::Path;
+
+use tertulia_dialect::native::{NativeFormat, detect};
+use tertulia_native::{Environment, FoundSession, list, locate};
+use tertulia_operations::session_file::Form;
 
 use super::{counted, print_note, write_json};
 use crate::Streams;
 use crate::args::{ImportArgs, SourceFormat};
-use crate::commands::files::{Source, name};
+use crate::commands::files::open_file;
 use crate::error::{CliError, Result};
-use crate::load_team::project_here;
-use crate::progress::Progress;
+use crate::native_environment::native_environment;
 use crate::store_location::StoreLocation;
+use choose::Choice;
+use native::Importer;
+pub(in crate::commands) use native::{import_linked, import_newest};
+
+/// The first bytes of every SQLite database.
+const DATABASE: &[u8] = b"SQLite format 3\0";
+const BEGINNING: u64 = 64 << 10;
 
 pub(super) fn run(
     args: &ImportArgs,
     location: &StoreLocation,
     streams: &mut Streams<'_>,
 ) -> Result {
-    let id = args.id.as_deref().map(new_session_id).transpose()?;
-    let is_watched = streams.stderr_is_terminal;
-    let mut source = Source::open(&args.file, streams.stdin)?;
-    let store = location.open()?;
-    if let Some(taken) = id.as_ref().filter(|id| store.has(id).unwrap_or_default()) {
-        return Err(StoreError::SessionExists(taken.clone()).into());
+    if let Some(file) = args.source.as_deref().filter(|file| *file == Path::new("-")) {
+        if matches!(args.format.kind(), Kind::Native(_)) {
+            return Err(CliError::Usage(
+                "a session of an agent cannot be read from standard input; name its file",
+            ));
+        }
+        return own::run(args, file, location, streams);
     }
-    let path = name(&args.file);
-    let mut import = Import::begin(&store).map_err(|error| about_file(error.into(), &path))?;
-    // The session belongs to the project where it is imported.
-    import.set_project(Some(project_here()));
-    let reading = Reading {
-        path: path.clone(),
-        lines: Lines::new(&mut *source.reader, args.limits.max_line_bytes),
-        bytes_max: args.limits.max_line_bytes,
-        progress: Progress::bytes(is_watched, "Importing", source.bytes),
-        import,
+    if let Some(file) = args.source.as_deref()
+        && is_own(file, args.format)?
+    {
+        return own::run(args, file, location, streams);
+    }
+    let environment = native_environment()?;
+    let found = find(args, &environment, streams)?;
+    let chosen = match choose::choose(args, location, found, streams)? {
+        Choice::Nothing => return Ok(()),
+        Choice::Sessions(chosen) => chosen,
     };
-    let stored = reading.read(form(args.format), id, &store);
-    let info = stored.map_err(|error| about_file(error, &path))?;
-    drop(source);
-    // The session is stored; an error here only delays the next search.
-    let mut progress = Progress::entries(is_watched, "Indexing");
-    if let Err(error) = store.catch_up(|entries| progress.add(entries)) {
-        print_note(streams, &format!("the search index is not up to date: {error}"));
+    let mut importer = Importer::new(args, location, environment)?;
+    if let (true, [session]) = (args.watch, chosen.as_slice()) {
+        return watch::watch(&mut importer, session, streams);
     }
-    drop(progress);
-    if args.json {
-        return write_json(streams, &SessionRecord::from(&info));
-    }
-    let entries = counted(info.entries, "entry", "entries");
-    print_note(
-        streams,
-        &format!("imported {entries} from {} as session {}", path.display(), info.id),
-    );
-    writeln!(streams.stdout, "{}", info.id).map_err(CliError::output)
+    importer.import_all(&chosen, streams)
 }
 
-fn form(format: SourceFormat) -> Option<Form> {
-    match format {
-        SourceFormat::Auto => None,
-        SourceFormat::Jsonl => Some(Form::Log),
-        SourceFormat::Snapshot => Some(Form::Snapshot),
-        SourceFormat::AgentChatter => Some(Form::AgentChatter),
-    }
+/// What a format is of.
+enum Kind {
+    Any,
+    Own(Form),
+    Native(NativeFormat),
 }
 
-/// Reports an error with an entry, or a full disk, as an error with the file: the new session has no ID yet.
-fn about_file(error: CliError, path: &Path) -> CliError {
-    match error {
-        CliError::Store(StoreError::SessionWriteFailed { problem, .. })
-            if matches!(
-                problem,
-                Problem::MissingParent { .. }
-                    | Problem::MissingTarget { .. }
-                    | Problem::OtherContent(_)
-                    | Problem::BadEntry { .. }
-                    | Problem::DiskFull
-            ) =>
-        {
-            let error = format!("{problem}; nothing was imported").into();
-            CliError::Content { path: path.into(), error }
+impl SourceFormat {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Auto => Kind::Any,
+            Self::Jsonl => Kind::Own(Form::Log),
+            Self::Snapshot => Kind::Own(Form::Snapshot),
+            Self::AgentChatter => Kind::Own(Form::AgentChatter),
+            Self::Claude => Kind::Native(NativeFormat::Claude),
+            Self::Codex => Kind::Native(NativeFormat::Codex),
+            Self::Gemini => Kind::Native(NativeFormat::Gemini),
+            Self::Opencode => Kind::Native(NativeFormat::Opencode),
+            Self::Copilot => Kind::Native(NativeFormat::Copilot),
+            Self::Pi => Kind::Native(NativeFormat::Pi),
+            Self::Goose => Kind::Native(NativeFormat::Goose),
+            Self::Cline => Kind::Native(NativeFormat::Cline),
+            Self::Aider => Kind::Native(NativeFormat::Aider),
         }
-        other => other,
     }
 }
 
-struct Reading<'r> {
-    path: PathBuf,
-    lines: Lines<'r>,
-    bytes_max: u64,
-    progress: Progress,
-    import: Import,
+/// Whether a file has one of our own formats. Its content decides, not its name.
+fn is_own(file: &Path, format: SourceFormat) -> Result<bool> {
+    match format.kind() {
+        Kind::Own(_) => return Ok(true),
+        Kind::Native(_) => return Ok(false),
+        Kind::Any => {}
+    }
+    match metadata(file) {
+        Ok(status) if status.is_dir() => return Ok(false),
+        // It may be the agent's ID of a session.
+        Err(_) if is_id(file) => return Ok(false),
+        _ => {}
+    }
+    let mut start = Vec::new();
+    let read = open_file(file)?.take(BEGINNING).read_to_end(&mut start);
+    read.map_err(|source| CliError::ReadFile { path: file.into(), source })?;
+    Ok(!start.starts_with(DATABASE) && detect(&start).is_none())
 }
 
-impl Reading<'_> {
-    fn read(
-        mut self,
-        form: Option<Form>,
-        id: Option<SessionId>,
-        store: &SessionStore,
-    ) -> Result<tertulia_store::SessionInfo> {
-        let (number, first) = self.first_line()?;
-        let form = match form {
-            Some(form) => Some(form),
-            None => Form::detect(&first).transpose().map_err(|error| self.no_session(error))?,
-        };
-        let id = if form == Some(Form::Log) {
-            self.read_log(Line { number, text: Ok(&first) })?;
-            id
-        } else {
-            let text = self.whole_text(number, first)?;
-            let document = Document::read(&text, form).map_err(|error| self.no_session(error))?;
-            drop(text);
-            for entry in document.entries {
-                self.import.push(entry)?;
+/// Whether a name is one word, and not the name of a file that is here.
+fn is_id(file: &Path) -> bool {
+    let is_word = |text: &str| !text.contains(['/', '\\']) && !text.starts_with('.');
+    file.to_str().is_some_and(is_word) && file.extension().is_none()
+}
+
+/// Finds the sessions of agents that the arguments name, newest first.
+fn find(
+    args: &ImportArgs,
+    environment: &Environment,
+    streams: &mut Streams<'_>,
+) -> Result<Vec<FoundSession>> {
+    let format = match args.format.kind() {
+        Kind::Native(format) => Some(format),
+        Kind::Any | Kind::Own(_) => None,
+    };
+    let agents = args.agent.or(format).map_or(NativeFormat::ALL.to_vec(), |format| vec![format]);
+    let named = args.source.as_deref();
+    let mut found = match named {
+        Some(path) if metadata(path).is_ok() => locate(environment, path, format)
+            .map_err(|error| CliError::Failed(error.to_string()))?,
+        named => {
+            let listing = list(environment, &agents);
+            for problem in &listing.problems {
+                print_note(streams, &problem.to_string());
             }
-            let is_free =
-                |id: &SessionId| !is_latest(id.as_str()) && matches!(store.has(id), Ok(false));
-            let free = document.id.filter(is_free);
-            id.or(free)
-        };
-        Ok(self.import.finish(&NewSession { id })?)
-    }
-
-    fn no_session(&self, error: DocumentError) -> CliError {
-        CliError::Content { path: self.path.clone(), error: error.into() }
-    }
-
-    fn unfit(&self, problem: String) -> CliError {
-        CliError::UnfitFile { path: self.path.clone(), problem }
-    }
-
-    fn first_line(&mut self) -> Result<(u64, String)> {
-        let first = self.next_line()?.map(|(number, text)| (number, text.to_owned()));
-        first.ok_or_else(|| self.unfit("is empty; there is nothing to import".to_owned()))
-    }
-
-    fn next_line(&mut self) -> Result<Option<(u64, &str)>> {
-        let Self { path, lines, progress, .. } = self;
-        let Some(line) = lines.next_line().map_err(|error| CliError::log(&*path, error))? else {
-            return Ok(None);
-        };
-        let text = line.text.map_err(|error| CliError::log(&*path, error))?;
-        progress.add(text.len() as u64 + 1);
-        Ok(Some((line.number, text)))
-    }
-
-    fn read_log(&mut self, first: Line<'_>) -> Result {
-        let Self { path, lines, progress, import, .. } = self;
-        let failed = |error: LogError| CliError::log(&*path, error);
-        import.push(first.entry().map_err(failed)?)?;
-        while let Some(line) = lines.next_line().map_err(|error| failed(error.into()))? {
-            progress.add(line.bytes() + 1);
-            import.push(line.entry().map_err(failed)?)?;
+            match named {
+                Some(id) => with_id(listing.sessions, &id.to_string_lossy())?,
+                None => listing.sessions,
+            }
         }
-        Ok(())
+    };
+    found.retain(|session| agents.contains(&session.format));
+    if let Some(folder) = &args.project {
+        let folder = folder
+            .canonicalize()
+            .map_err(|source| CliError::ReadFile { path: folder.clone(), source })?;
+        let project = crate::load_team::project_of(&folder);
+        found.retain(|session| session.folder.as_deref().is_some_and(|of| is_within(of, &project)));
     }
-
-    /// Returns all lines as one text. Skipped blank lines are restored, so that errors name the right line.
-    fn whole_text(&mut self, mut number: u64, first: String) -> Result<String> {
-        let mut text = "\n".repeat(usize::try_from(number - 1).unwrap_or_default().min(1 << 16));
-        text.push_str(&first);
-        drop(first);
-        let bytes_max = self.bytes_max;
-        while let Some((next, line)) = self.next_line()? {
-            if (text.len() + line.len()) as u64 >= bytes_max {
-                return Err(self.unfit(format!(
-                    "is not a log, and is too long for a snapshot ({bytes_max} bytes at most); raise \
-                     --max-line-bytes"
-                )));
-            }
-            while number < next && (text.len() as u64) < bytes_max {
-                text.push('\n');
-                number += 1;
-            }
-            text.push_str(line);
-        }
-        Ok(text)
-    }
+    Ok(found)
 }
 
-#[cfg(test)]
-mod tests {
-    use tertulia_store::Outcome;
+/// Whether the folder of a session is in a project.
+fn is_within(folder: &str, project: &str) -> bool {
+    let folder = Path::new(folder);
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    real.starts_with(project) || folder.starts_with(project)
+}
 
-    use super::*;
-
-    #[test]
-    fn a_full_disk_is_reported_for_the_file_and_not_for_a_session_that_nobody_named() {
-        let session = "importing:65cf0ede:986c".parse::<SessionId>().ok();
-        let (outcome, problem) = (Outcome::NotStored, Problem::DiskFull);
-        let error = StoreError::SessionWriteFailed { session, outcome, problem };
-        assert_eq!(
-            about_file(error.into(), Path::new("log.jsonl")).to_string(),
-            "log.jsonl: the disk is full; make room and try again; nothing was imported"
-        );
+/// Returns the session with this id of its agent, or with an id that begins so.
+fn with_id(found: Vec<FoundSession>, id: &str) -> Result<Vec<FoundSession>> {
+    const DIGITS_MIN: usize = 4;
+    let is_it = |session: &&FoundSession| session.native_id == id;
+    if let Some(exact) = found.iter().find(is_it) {
+        return Ok(vec![exact.clone()]);
+    }
+    let begins =
+        |session: &FoundSession| id.len() >= DIGITS_MIN && session.native_id.starts_with(id);
+    let matching: Vec<FoundSession> = found.into_iter().filter(begins).collect();
+    match matching.as_slice() {
+        [_] => Ok(matching),
+        [] => Err(CliError::Failed(format!(
+            "there is no file {id}, and no agent has a session with this ID; `tertulia sessions import` lists \
+             those that were found"
+        ))),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|one| &*one.native_id).take(5).collect();
+            Err(CliError::Failed(format!(
+                "the ID {id} is ambiguous: {}{}",
+                ids.join(", "),
+                if several.len() > 5 { ", …" } else { "" }
+            )))
+        }
     }
 }

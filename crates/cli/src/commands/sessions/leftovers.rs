@@ -1,4 +1,4 @@
-//! What a redaction or a deletion removed outside the store, and which copies remain.
+//! The texts that a redaction or a deletion removed outside the store, and the copies that remain.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ const HISTORY_CHARACTERS_MIN: usize = 4;
 
 #[derive(Default)]
 pub(super) struct Leftovers {
-    /// What the store may still contain, after the last step.
+    /// Texts that the store may still contain after the last step.
     pub(super) remains: Vec<Remains>,
     removed_copies: Vec<PathBuf>,
     kept_copies: Vec<PathBuf>,

@@ -123,7 +123,7 @@ fn project_shown(info: &SessionInfo) -> String {
 }
 
 /// Returns how long ago something was, or a date after a month.
-fn since(moment: &Timestamp, now: i64, local: &LocalTime) -> String {
+pub(super) fn since(moment: &Timestamp, now: i64, local: &LocalTime) -> String {
     let seconds = now.saturating_sub(moment.millis()) / 1000;
     let ago =
         |count: i64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });

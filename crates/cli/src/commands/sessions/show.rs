@@ -5,19 +5,20 @@ use std::time::Duration;
 
 use tertulia_chat::terminal::{excerpt, visible};
 use tertulia_chat::{Figures, narrate};
+use tertulia_dialect::native::NativeFormat;
 use tertulia_operations::names::{
     Latest, elsewhere, find_session_or_latest, find_stored_entry, short,
 };
 use tertulia_operations::session_file::name_of;
 use tertulia_session::record::EntryRecord;
 use tertulia_session::{
-    Entry, EntryId, EntryKind, Message, Part, PartKind, Recall, Setting, Timestamp, TurnActivity,
-    TurnState, Usage, json,
+    Entry, EntryId, EntryKind, Message, NativeDirection, NativeSession, Part, PartKind, Recall,
+    Setting, Timestamp, TurnActivity, TurnState, Usage, json,
 };
 use tertulia_store::{Range, Seq, SessionId, SessionStore, StoredEntry};
 use tertulia_team::is_partial;
 
-use super::{print_note, write_json};
+use super::{counted, print_note, write_json};
 use crate::Streams;
 use crate::args::ShowArgs;
 use crate::clock::LocalTime;
@@ -95,6 +96,8 @@ fn is_bookkeeping(entry: &Entry) -> bool {
         EntryKind::SessionHeader(_)
         | EntryKind::Usage(_)
         | EntryKind::RuntimeInit(_)
+        | EntryKind::NativeRecord(_)
+        | EntryKind::NativeSession(_)
         | EntryKind::Custom(_) => true,
         EntryKind::Turn(turn) => {
             matches!(turn.state, TurnState::Queued | TurnState::Started | TurnState::Done)
@@ -261,12 +264,44 @@ impl Transcript {
                 activity => format!("· {}", narrate::note(&event.member, activity)),
             },
             EntryKind::SessionSetting(setting) => format!("· {}", setting.setting),
+            EntryKind::NativeRecord(record) => {
+                let name = record.record_type.as_deref().unwrap_or("without a type");
+                format!("· record of {}: {name}", agent_name(&record.agent))
+            }
+            EntryKind::NativeSession(session) => native_session_in_words(session),
             kind => format!("· {}", kind.type_name()),
         };
         let line = excerpt(&short(&said), LINE_COLUMNS);
         match entry.kind {
             EntryKind::Purged(_) => self.paint.warning(&line),
             _ => line,
+        }
+    }
+}
+
+/// Writes what was said in a session after an entry, as [`run`] does. Returns the number of the last entry.
+pub(super) fn write_after(
+    store: &SessionStore,
+    session: &SessionId,
+    after: Seq,
+    is_json: bool,
+    streams: &mut Streams<'_>,
+) -> Result<Seq> {
+    let paint = Paint::new(streams.stdout_has_colour);
+    let local = LocalTime::new(streams.zone);
+    let mut transcript = Transcript { paint, local, day: String::new() };
+    let mut follow = store.follow(session, after)?;
+    loop {
+        let new = follow.next(Duration::ZERO)?;
+        if new.is_empty() {
+            streams.stdout.flush().map_err(CliError::output)?;
+            return Ok(follow.seen());
+        }
+        for stored in new.iter().filter(|stored| View::Conversation.shows(&stored.entry)) {
+            match is_json {
+                true => write_json(streams, &EntryRecord::new(&stored.entry))?,
+                false => transcript.write(streams.stdout, stored).map_err(CliError::output)?,
+            }
         }
     }
 }
@@ -279,6 +314,21 @@ fn recall_in_words(recall: &Recall) -> String {
         lines => format!("files as they are now ({lines} lines)"),
     };
     format!("· recalled{}: {what}", member.unwrap_or_default())
+}
+
+/// Returns the name of an agent for people, or the word of the entry if it is of another version.
+fn agent_name(word: &str) -> &str {
+    word.parse::<NativeFormat>().map_or(word, |format| format.agent_name())
+}
+
+fn native_session_in_words(session: &NativeSession) -> String {
+    let agent = agent_name(&session.agent);
+    let done = match session.direction {
+        NativeDirection::Imported => format!("imported from {agent}"),
+        NativeDirection::Written => format!("written for {agent}"),
+    };
+    let records = counted(session.records, "record", "records");
+    format!("· {done}: session {}, {records}", session.native_session_id)
 }
 
 fn usage_in_words(usage: &Usage) -> String {

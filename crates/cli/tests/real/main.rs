@@ -1,6 +1,6 @@
-//! A whole table of the real agent programs, as a user runs it: `tertulia run` with a team file, against a
-//! model server on loopback. `cargo xtask agents` installs the programs and runs this in a network of its
-//! own; it is no part of `cargo test`.
+//! A team of the real agent programs, as a user runs it: `tertulia run` with a team file, against a model server
+//! on loopback; and sessions of theirs that go on in other programs. `cargo xtask agents` installs the programs and runs this in a network of its own; `cargo test` does
+//! not run it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,8 +9,11 @@
     reason = "tests that start programs and read the folders they leave"
 )]
 
+mod agents;
+mod captured;
 mod files;
 mod handing_over;
+mod other_agents;
 mod workspace;
 
 use std::time::Duration;
@@ -101,7 +104,7 @@ fn an_interrupted_turn_keeps_its_beginning_and_leaves_no_process() {
     let said = workspace.said();
     assert!(said.last().unwrap().starts_with("max: word word"), "{said:?}");
     assert_eq!(workspace.processes(), [] as [String; 0]);
-    // The table goes on, and the turn is not repeated by itself.
+    // The session continues, and the turn is not repeated by itself.
     workspace.says(CODEX, "Shorter, then.");
     let run = workspace.run(&["--continue", "@eva you try."]);
     assert_eq!(run.code, Some(0), "{run:#?}");

@@ -9,7 +9,9 @@ use tertulia_fake_models::{Asked, FakeModels, Script, Step};
 use tertulia_session::{EntryKind, TurnState};
 use tertulia_store::{ListFilter, Range, SessionStore, StoreUrl};
 
-/// All that a table needs.
+use crate::agents::Agent;
+
+/// The files of a team and the model server that its agents use.
 pub(crate) struct Workspace {
     pub(crate) models: FakeModels,
     folder: TempDir,
@@ -68,10 +70,27 @@ impl Workspace {
         workspace
     }
 
+    /// Creates a workspace without a team file, on a machine with all programs. Their user pointed each at the server.
+    pub(crate) fn of_all_programs() -> Self {
+        let mut workspace = Self::empty();
+        let url = workspace.models.url();
+        for agent in Agent::ALL {
+            agent.write_settings(&url, &workspace.path("home"));
+        }
+        // A handover to opencode runs its command.
+        workspace.variables = Agent::Opencode.variables(&url);
+        workspace
+    }
+
+    /// Asks an agent by itself, in a new session or in one that it has.
+    pub(crate) fn ask(&self, agent: Agent, session: Option<&str>, prompt: &str) -> Run {
+        agent.ask(self.folder.path(), &self.models.url(), session, prompt)
+    }
+
     fn empty() -> Self {
         let models = FakeModels::start(Script::new([Step::Echo])).expect("a server on loopback");
         let home = std::env::var_os("HOME").expect("run by `cargo xtask agents`");
-        let folder = tempfile::Builder::new().prefix("table-").tempdir_in(home).expect("a folder");
+        let folder = tempfile::Builder::new().prefix("team-").tempdir_in(home).expect("a folder");
         for name in ["home/.gemini", "work", "data"] {
             std::fs::create_dir_all(folder.path().join(name)).expect("a folder");
         }
@@ -213,7 +232,7 @@ impl Workspace {
     }
 }
 
-fn finish(child: Child, before: String) -> Run {
+pub(crate) fn finish(child: Child, before: String) -> Run {
     let output = child.wait_with_output().unwrap();
     let answers = before + &String::from_utf8_lossy(&output.stdout);
     let talk = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -235,7 +254,7 @@ fn provider(url: &str, key: &str) -> String {
 }
 
 /// Codex's own settings.
-fn codex_settings(url: &str) -> String {
+pub(crate) fn codex_settings(url: &str) -> String {
     let provider = provider(url, "OPENAI_API_KEY");
     let model = super::CODEX;
     format!(
@@ -245,7 +264,7 @@ fn codex_settings(url: &str) -> String {
 }
 
 /// pi's own settings.
-fn pi_settings(url: &str) -> String {
+pub(crate) fn pi_settings(url: &str) -> String {
     let model = super::PI;
     format!(
         r#"{{"providers":{{"invented":{{"baseUrl":"{url}/v1","apiKey":"invented",
