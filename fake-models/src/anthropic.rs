@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::http::Frame;
 use crate::vendor::{Answer, End, Reading, items, text_of, word};
 
-/// What Claude Code puts beside the user's text.
+/// The tag of text that Claude Code adds to the user's text.
 const REMINDER: &str = "<system-reminder>";
 
 /// Reads a request.
@@ -173,7 +173,7 @@ impl Voice {
     }
 }
 
-/// An event; its name stands inside it as well.
+/// An event; its data contains its name too.
 fn event(name: &'static str, mut fields: Value) -> Frame {
     fields["type"] = json!(name);
     Frame::named(name, &fields)

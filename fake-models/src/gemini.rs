@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::http::Frame;
 use crate::vendor::{Answer, End, Reading, items, text_of, word};
 
-/// What Gemini CLI puts before the user's text.
+/// The tag of text that Gemini CLI puts before the user's text.
 const NOT_OURS: &str = "<session_context>";
 
 /// Reads a request; the path names the model.

@@ -50,7 +50,7 @@ impl HttpRequest {
         Ok(Some(request))
     }
 
-    /// Returns the value of a header, by its name in small letters.
+    /// Returns the value of a header, by its name in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -109,7 +109,7 @@ fn bad(what: &str) -> io::Error {
 pub(crate) struct Frame {
     /// Its name, where the vendor names events.
     pub(crate) event: Option<&'static str>,
-    /// What it holds.
+    /// The content.
     pub(crate) data: String,
 }
 

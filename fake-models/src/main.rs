@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tertulia_fake_models::{Asked, FakeModels, Script, Step};
 
-/// How often new requests are looked for.
+/// The time between two checks for new requests.
 const LOOK: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {

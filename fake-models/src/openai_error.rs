@@ -1,4 +1,4 @@
-//! What OpenAI writes beside an HTTP status. Responses and Chat Completions share it.
+//! The error bodies of OpenAI. Responses and Chat Completions share it.
 
 use serde_json::{Value, json};
 

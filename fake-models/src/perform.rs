@@ -11,13 +11,13 @@ use crate::roster::hand_over;
 use crate::step::{Step, first_line, pieces_of, said_in, words_of};
 use crate::vendor::{Answer, End, Reading, Vendor};
 
-/// How often a pause looks whether the server is to stop.
+/// The time between two checks, during a pause, whether the server should stop.
 const NAP: Duration = Duration::from_millis(20);
 
-/// How long the last pieces may take to be read before the connection is cut.
+/// The time for reading the last pieces before the connection is cut.
 const BEFORE_CUT: Duration = Duration::from_millis(100);
 
-/// What becomes of a connection.
+/// The state of a connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
     /// It takes the next request.
@@ -29,11 +29,11 @@ pub(crate) enum After {
 /// Answers on one connection.
 pub(crate) struct Stage<'a> {
     pub(crate) stream: &'a mut TcpStream,
-    /// Whether the server is to stop.
+    /// Set when the server should stop.
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// What is said, and what comes after it.
+/// An answer, and what follows it.
 struct Plan<'a> {
     pieces: Vec<String>,
     pause: Duration,

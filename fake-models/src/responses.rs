@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::http::Frame;
 use crate::vendor::{Answer, End, Reading, items, text_of, word};
 
-/// How the texts begin that Codex puts before the user's own.
+/// The beginnings of texts that Codex puts before the user's own text.
 const NOT_OURS: [&str; 3] = ["<environment_context>", "# AGENTS.md instructions", "<user_instr"];
 
 /// Reads a request.
@@ -17,7 +17,7 @@ pub(crate) fn read(body: &Value) -> Reading {
     let texts = said_by("user").map(|content| text_of(content, is_ours));
     let mut system = vec![word(&body["instructions"])];
     system.extend(said_by("developer").map(|content| text_of(content, |_| true)));
-    // Newer models are told of some tools in an item of their own.
+    // For newer models, some tools are in an item of their own.
     let lists = items(&body["input"]).map(|item| &item["tools"]).chain([&body["tools"]]);
     Reading {
         model: word(&body["model"]),

@@ -1,7 +1,7 @@
-//! What a request says about the team: the list of members in the preamble of a prompt. A model that hands
+//! Reads the team from a request: the list of members in the preamble of a prompt. A model that hands
 //! over knows names only from here. Read by [`crate::Step::HandOver`]; must not know any team.
 
-/// How a model addresses the member that it hands over to.
+/// The way in which a model addresses the next member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// `@name` in a sentence.
@@ -29,9 +29,9 @@ struct Member<'a> {
 
 /// The line above the list.
 const HEAD: &str = "Members:\n";
-/// What is behind the name of the member that is asked.
+/// The text after the name of the member that is asked.
 const YOU: &str = " (you)";
-/// How the line of a person ends.
+/// The end of a person's line.
 const PERSON: &str = "a person";
 
 /// Returns what the model says: a sentence that hands over to the colleague, by the name that the request gives.

@@ -1,4 +1,4 @@
-//! Which step answers which request: by a word in the newest user text, or else in order. Asked by the
+//! Chooses the step that answers a request: by a word in the newest user text, otherwise in order. Called by the
 //! server, once for every main request.
 
 use crate::step::Step;
@@ -23,8 +23,8 @@ impl Script {
         Self { in_order: List::new(steps), by_word: Vec::new() }
     }
 
-    /// Where the newest user text has this word, its own steps answer. Of several words, the one that
-    /// stands last in the text counts: what came before may be history.
+    /// Adds steps that answer if the newest user text has this word. Of several words, the one that
+    /// is last in the text counts: earlier ones may be history.
     #[must_use]
     pub fn when(mut self, word: &str, steps: impl IntoIterator<Item = Step>) -> Self {
         self.by_word.push((word.to_owned(), List::new(steps)));

@@ -32,7 +32,7 @@ struct Shared {
     state: Mutex<State>,
 }
 
-/// What is changed by one thread at a time.
+/// The shared state, which one thread at a time may change.
 #[derive(Debug)]
 struct State {
     script: Script,

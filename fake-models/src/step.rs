@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use crate::roster::{Colleague, Sign};
 
-/// What the model does with one request.
+/// A model's reaction to one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Says this, in these pieces.
     Text(Vec<String>),
     /// Says this word by word, with a pause before each.
     Slow {
-        /// What is said.
+        /// The text of the answer.
         text: String,
         /// The pause.
         pause: Duration,
@@ -30,7 +30,7 @@ pub enum Step {
     Stall(String),
     /// Says the first line of the newest user text.
     Echo,
-    /// Says what stands after the last `say:` of the newest user text: a JSON string, or else the rest
+    /// Answers with the text after the last `say:` of the newest user text: a JSON string, or else the rest
     /// of the line. Where there is none, it is an [`Echo`](Self::Echo).
     Say,
     /// Hands over to a member, by the name that the list of members in the request gives. Says so where
@@ -38,7 +38,7 @@ pub enum Step {
     HandOver {
         /// The member.
         to: Colleague,
-        /// How it is addressed.
+        /// The form of the address.
         sign: Sign,
     },
     /// Ends well without a word.
@@ -122,7 +122,7 @@ pub(crate) fn words_of(text: &str) -> Vec<String> {
     text.split_inclusive(' ').map(str::to_owned).collect()
 }
 
-/// Returns what a user text tells the model to say.
+/// Returns the answer that a user text asks for.
 pub(crate) fn said_in(user: &str) -> String {
     let Some((_, order)) = user.rsplit_once("say:") else {
         return first_line(user);

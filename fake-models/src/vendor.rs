@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::http::{Frame, HttpRequest};
 use crate::{anthropic, chat, gemini, openai_error, responses};
 
-/// How a model is asked.
+/// The API of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vendor {
     /// Anthropic Messages.
@@ -19,12 +19,12 @@ pub enum Vendor {
     Chat,
 }
 
-/// A main request, as far as tests look at it.
+/// The parts of a main request that tests check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// How it was asked.
+    /// The API that was used.
     pub vendor: Vendor,
-    /// Where, with the query.
+    /// The path, with the query.
     pub path: String,
     /// The model.
     pub model: String,
@@ -36,25 +36,25 @@ pub struct Asked {
     pub tools: Vec<String>,
     /// The key that was sent.
     pub key: Option<String>,
-    /// How long the request was.
+    /// The length of the request.
     pub bytes: usize,
     /// All of it.
     pub body: String,
 }
 
-/// What a vendor's file reads in a request.
+/// The parts of a request that the file of a vendor reads.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) model: String,
     pub(crate) system: String,
     pub(crate) user: String,
     pub(crate) tools: Vec<String>,
-    /// Whether it is the agent's own question, and no title, classifier or check beside it.
+    /// Whether it is the agent's own question, and not a request for a title, a classification or a check.
     pub(crate) is_main: bool,
     pub(crate) is_streamed: bool,
 }
 
-/// Where a request goes.
+/// The target of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// To a model.
@@ -87,7 +87,7 @@ impl Route {
     }
 }
 
-/// How an answer ends, once its text is said.
+/// The end of an answer, after its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End<'a> {
     /// Well.
@@ -98,7 +98,7 @@ pub(crate) enum End<'a> {
     Refused,
 }
 
-/// What an answer is made of, besides its text.
+/// The parts of an answer besides its text.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) model: String,

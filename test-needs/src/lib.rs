@@ -1,4 +1,4 @@
-//! What some tests need that not every machine has. A test that misses something calls [`skip`] and returns:
+//! Requirements of tests that not every machine meets. A test that misses something calls [`skip`] and returns:
 //! its name and the reason are printed, past the output that the test harness keeps to itself. In CI, and
 //! for whatever `cargo xtask test` provided, a skip is a failure.
 
@@ -53,7 +53,7 @@ impl Need {
     }
 }
 
-/// What is missing, and how to get it.
+/// Writes what is missing, and how to get it.
 impl fmt::Display for Need {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

@@ -94,7 +94,7 @@ fn as_server_user(program: &Path) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Whether this process has the rights of root.
+/// Returns whether this process runs as root.
 ///
 /// # Errors
 ///

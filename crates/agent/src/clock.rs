@@ -137,7 +137,7 @@ pub(crate) fn not_started(error: TurnError, ended: Ended) -> TurnReport {
     TurnReport::without_process(TurnOutput::failed(error), ended)
 }
 
-const OVER_LIMIT: &str = "it wrote more than is kept of an answer, and was ended";
+const OVER_LIMIT: &str = "its answer was longer than the limit, and it was stopped";
 
 fn over_resources(overuse: Overuse) -> TurnError {
     let Overuse { resource, used, limit } = overuse;
@@ -162,10 +162,10 @@ fn time_up(timeout: Timeout, timeouts: &Timeouts) -> String {
         Timeout::FirstByte => {
             format!("it wrote nothing within {} s of its start", seconds(timeouts.first_byte))
         }
-        Timeout::Silence => format!("it fell silent for {} s", seconds(timeouts.silence)),
+        Timeout::Silence => format!("it wrote nothing for {} s", seconds(timeouts.silence)),
         Timeout::Total => format!("it took longer than {} s", seconds(timeouts.total)),
         Timeout::AfterFinal => {
-            format!("it answered and did not end within {} s", seconds(timeouts.after_final))
+            format!("it answered but did not exit within {} s", seconds(timeouts.after_final))
         }
     }
 }

@@ -49,7 +49,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "this room starts programs, and so reads the environment, files and the clock"
+    reason = "this crate starts programs, and so reads the environment, files and the clock"
 )]
 
 pub mod agents;

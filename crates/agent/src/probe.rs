@@ -140,7 +140,7 @@ fn sign_in(sources: &SignInSources, environment: &Environment) -> AuthState {
         return AuthState::Yes(format!("{} is there", file.display()).into());
     }
     if let Some(name) = sources.other_services.iter().find(is_set) {
-        return AuthState::Unknown(format!("{name} is set: another service is asked").into());
+        return AuthState::Unknown(format!("{name} is set: the agent uses another service").into());
     }
     let mut settings = sources.settings.iter().map(|file| path_of(file, environment));
     if let Some(file) = settings.find(|file| file.is_file()) {

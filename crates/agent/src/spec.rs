@@ -31,7 +31,7 @@ pub struct AgentSpec {
     pub resources: ResourceLimits,
 }
 
-/// How an agent is run, with the data needed for that.
+/// The kind of an agent, with the data needed to run it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AgentKind {
@@ -100,7 +100,7 @@ pub struct ScriptLine {
     pub delay: Duration,
 }
 
-/// What an agent may do.
+/// The permissions of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Permissions {
     /// May read, and change nothing.
@@ -188,7 +188,7 @@ pub enum Resource {
     Memory,
 }
 
-/// What enforces the resource limits of turns.
+/// The mechanism that enforces the resource limits of turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitEnforcer {
     Kernel,
@@ -241,7 +241,7 @@ impl TurnReport {
     }
 }
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
@@ -263,7 +263,7 @@ pub enum Timeout {
     AfterFinal,
 }
 
-/// How the processes of a turn are kept together; the strongest mechanism that this machine allows
+/// The mechanism that contains the processes of a turn; the strongest one that this machine allows
 /// is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Containment {

@@ -13,7 +13,7 @@ use crate::terminal::excerpt;
 /// Maximum width of typed text in an error.
 const GIVEN_COLUMNS: usize = 50;
 
-/// Why a chat cannot continue, or why a line was not sent.
+/// An error that ends a chat, or the reason why a line was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
     #[error("cannot read standard input: {0}")]

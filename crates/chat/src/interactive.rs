@@ -155,7 +155,7 @@ impl TerminalChat<'_> {
         // The stop may come a moment later, and with no shell above it never does.
         let mut going_on = [PollFd::from_borrowed_fd(signals.continued.as_fd(), PollFlags::IN)];
         let _ = poll(&mut going_on, Some(&STOP_WAIT));
-        // A shell may end what it has stopped, and lets it go on for that.
+        // A shell resumes a stopped program to end it.
         let mut ending = [PollFd::from_borrowed_fd(signals.ending.as_fd(), PollFlags::IN)];
         let is_ending = poll(&mut ending, Some(&NOW)).is_ok_and(|ready| ready > 0);
         if is_ending && !is_foreground() {
@@ -175,10 +175,10 @@ impl TerminalChat<'_> {
             watch(signals.continued.as_fd()),
             watch(signals.ending.as_fd()),
         ];
-        // Looked at a few times, since the table may wake us in between.
+        // Looked at a few times, since events of the session may wake us in between.
         let moment = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         let timeout = self.state.keys.is_escape_waiting().then_some(&moment);
-        // A signal that interrupts is in its pipe: whoever drew before reading it would draw for a screen
+        // A signal that interrupts is in its pipe: drawing before reading it would draw for a screen
         // that has another size now.
         while let Err(error) = poll(&mut fds, timeout) {
             if error != rustix::io::Errno::INTR {

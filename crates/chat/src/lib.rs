@@ -4,7 +4,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "an edge: the terminal, files, the clock and the environment of the process come in here"
+    reason = "an outer layer: it reads the terminal, files, the clock and the environment"
 )]
 
 mod addressing;
@@ -88,7 +88,7 @@ struct StartedChat {
     lines: Vec<Line>,
 }
 
-/// How a chat without a terminal ended.
+/// The end of a chat without a terminal.
 pub enum Ended {
     /// No question or failure is left.
     Normally,

@@ -40,7 +40,7 @@ pub(crate) struct PlainChat<'c> {
     pub(crate) not_said: Option<ChatError>,
 }
 
-/// Why no turn is running.
+/// The reason why no turn is running.
 enum Rest {
     Quiet,
     Forked(SessionId),

@@ -49,7 +49,7 @@ pub struct Presenter {
     pub(crate) names: DisplayNames,
     columns: usize,
     mode: OutputMode,
-    /// What a question needs in a run.
+    /// Information for questions in a run.
     question_context: QuestionContext,
     /// The turns that a person cancelled. Their end is not a failure of the agent.
     cancelled: HashSet<EntryId>,

@@ -176,12 +176,12 @@ fn without_item(line: &str) -> Option<&str> {
     (behind.is_empty() || behind.starts_with([' ', '\t'])).then_some(behind)
 }
 
-/// What may stand right before a word: emphasis, an opening bracket, the sign of an escape.
+/// Returns whether the character may precede a word: emphasis, an opening bracket or a backslash.
 fn is_opening(c: char) -> bool {
     matches!(c, '*' | '_' | '(' | '[' | '{' | '\\' | '（' | '【' | '「' | '¿' | '¡')
 }
 
-/// What may stand right behind a word: emphasis, a closing bracket.
+/// Returns whether the character may follow a word: emphasis or a closing bracket.
 fn is_closing(c: char) -> bool {
     matches!(c, '*' | '_' | ')' | ']' | '}' | '）' | '】' | '」' | '"' | '\'' | '”' | '’' | '»')
 }

@@ -69,7 +69,7 @@ pub enum Note {
         false => "the others continue",
     })]
     Failed { turn: EntryId, member: Box<str>, class: Box<str>, is_paused: bool },
-    #[error("turn {turn} neither runs nor waits")]
+    #[error("turn {turn} is neither running nor queued")]
     NothingToCancel { turn: EntryId },
     #[error("turn {turn} cannot be repeated: {reason}")]
     CannotRepeat { turn: EntryId, reason: &'static str },

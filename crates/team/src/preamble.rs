@@ -76,7 +76,7 @@ fn written(team: &Team, member: &TeamMember, words_bytes: usize) -> String {
     text.push_str("Your final reply is added to the conversation, and every member can read it.\n");
     text.push_str(MARGIN);
     let others = || team.members().iter().filter(|one| one.member.name != member.member.name);
-    // Gemini CLI reads `@name` in a prompt as a file, so its agents are told only about the marker.
+    // Gemini CLI reads `@name` in a prompt as a file, so its agents get only the marker.
     let by_marker = matches!(&member.responder, Responder::Agent(spec)
         if spec.kind.definition().takes_mentions_for_files());
     if let Some(agent) = others().find(|one| matches!(one.responder, Responder::Agent(_))) {

@@ -19,7 +19,7 @@ pub(crate) struct State {
     pub(crate) last_said: Option<EntryId>,
     pub(crate) guard: Guard,
     pub(crate) continue_count: u64,
-    /// How often the session was reopened while turns waited that could have started.
+    /// The number of times that the session was reopened while turns waited that could have started.
     pub(crate) reopen_count: u64,
     /// The first entry of the current branch, if the session was ever branched.
     pub(crate) branch: Option<EntryId>,

@@ -17,7 +17,7 @@ const OLD_ENTRIES: usize = 3;
 /// Printed by a command for a file from which it could not remove a text.
 const NOT_GONE: &str = "still in ";
 
-/// What a command reported to its caller.
+/// The report of a command to its caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Reported {
     /// Whether it succeeded.

@@ -18,7 +18,7 @@ use crate::scratch::{Scratch, database, open};
 use crate::tools;
 use crate::writer::Task;
 
-/// Which of the two SQLite calls depends on how it was built.
+/// SQLite calls one of the two, depending on how it was built.
 const SYNC: &str = "fsync,fdatasync";
 /// The failing calls and their errors. A write that returns 0 has written nothing, as on a full
 /// disk; a short write simulated by strace would be wrong, because nothing of it would be on disk.

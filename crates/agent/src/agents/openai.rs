@@ -21,7 +21,7 @@ use redact_key::KeyRedactor;
 
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(5);
-const OVER_LIMIT: &str = "it sent more than is kept of an answer, and was ended";
+const OVER_LIMIT: &str = "its answer was longer than the limit, and it was stopped";
 
 /// Any endpoint that speaks Chat Completions.
 pub const OPENAI: &AgentDefinition = &AgentDefinition {

@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 use super::escape::{PromptSyntax, is_mention, prompt_syntax};
 use crate::AgentSpec;
 
-/// What happens to the `@` signs of one prompt, by their byte offsets.
+/// The treatment of the `@` signs of one prompt, by their byte offsets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mentions {
     kept: Vec<usize>,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 const CHUNK_BYTES: usize = 64 * 1024;
-/// How many chunks may wait; after that the program has to wait.
+/// The maximum number of waiting chunks; after that the program has to wait.
 const CHUNKS_MAX: usize = 8;
 /// Poll interval after the output has ended, while the program has not exited.
 const POLL_AT_END: Duration = Duration::from_millis(4);

@@ -29,7 +29,7 @@ const POLL_LAST: Duration = Duration::from_millis(50);
 const SETTLE: Duration = Duration::from_millis(150);
 const KILL_WAIT: Duration = Duration::from_secs(2);
 
-/// What to start: an absolute program, its arguments, its complete environment and its folder.
+/// A command to start: an absolute program, its arguments, its complete environment and its folder.
 #[derive(Clone, Debug)]
 pub(crate) struct CommandLine {
     pub(crate) program: PathBuf,

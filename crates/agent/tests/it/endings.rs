@@ -74,7 +74,7 @@ fn an_exit_with_0_and_without_a_final_event_is_a_failure() {
 #[test]
 fn success_is_not_believed_if_the_exit_says_otherwise() {
     let script = format!("echo '{CLAUDE_START}'; echo '{CLAUDE_RESULT}'; exit 3");
-    check(&claude(&script), "crash", "said that it succeeded, and then ended with exit code 3");
+    check(&claude(&script), "crash", "reported success, and then ended with exit code 3");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn an_agent_that_falls_silent_is_ended_and_its_text_kept() {
     spec.timeouts.silence = Duration::from_millis(300);
     let report = play(&spec, "go");
     assert_eq!(report.ended, Ended::TimedOut(Timeout::Silence));
-    assert_eq!(failure(&report), ("limit", "it fell silent for 0.3 s"));
+    assert_eq!(failure(&report), ("limit", "it wrote nothing for 0.3 s"));
     assert_eq!(report.output.partial_text.as_deref(), Some("part\n"));
 }
 
@@ -135,7 +135,7 @@ fn a_turn_that_was_retrying_failed_for_the_reason_of_its_last_warning() {
     let report = play(&spec, "go");
     let (class, message) = failure(&report);
     assert_eq!(class, "quota");
-    assert_eq!(message, "it fell silent for 0.3 s; before that: too many requests");
+    assert_eq!(message, "it wrote nothing for 0.3 s; before that: too many requests");
 }
 
 #[test]

@@ -6,7 +6,7 @@
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::unwrap_used,
-    reason = "tests of an IO room: they read files, and one that cannot go on has failed"
+    reason = "tests of a crate with IO: they read files, and a test that cannot continue has failed"
 )]
 
 mod acp;

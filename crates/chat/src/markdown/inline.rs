@@ -26,7 +26,7 @@ pub(super) fn add(line: &mut Line, text: &str, usual: Look) -> usize {
     searched.bytes
 }
 
-/// What is known about the rest of the line, so that nothing is searched for twice. Positions count from the end of the
+/// Facts about the rest of the line, so that nothing is searched for twice. Positions count from the end of the
 /// line.
 #[derive(Default)]
 struct Searched {
@@ -34,7 +34,7 @@ struct Searched {
     double_star: bool,
     star: bool,
     underline: bool,
-    /// Where the next label of a link ends, and the next address.
+    /// The ends of the next label of a link and of the next address.
     label_end: Ahead,
     address_end: Ahead,
     /// All runs of backticks, by their length and then in order.

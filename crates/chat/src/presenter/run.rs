@@ -144,7 +144,7 @@ impl Presenter {
     }
 }
 
-/// Who said what, as far as a question needs it.
+/// The speakers and messages that a question refers to.
 #[derive(Default)]
 pub(super) struct QuestionContext {
     speaker: Option<Box<str>>,

@@ -130,7 +130,7 @@ pub(super) struct Start {
     /// The request of an endpoint, which is sent instead of the prompt.
     pub(super) body: Option<Body>,
     pub(super) hash: Box<str>,
-    /// How the prompt is made from the log; `None` if nothing is sent or the sources are not known.
+    /// The recipe that makes the prompt from the log; `None` if nothing is sent or the sources are not known.
     pub(super) record: Option<Json>,
 }
 

@@ -29,7 +29,7 @@ use crate::team::{Responder, Team};
 
 /// Maximum number of notes of one turn that become entries.
 const NOTES_MAX: usize = 2_000;
-/// How long to wait for a stopped agent when the driver is dropped.
+/// The time to wait for a stopped agent when the driver is dropped.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 const THOUGHT_BYTES_MAX: usize = 64 * 1024;
 /// A prompt is not shortened below this size because an agent found it too long.

@@ -50,7 +50,7 @@ pub enum PromptLost {
     )]
     TurnRedacted { turn: EntryId },
     #[error(
-        "turn {turn}: what the log gives does not have the stored hash {hash}; \
+        "turn {turn}: the prompt rebuilt from the log does not have the stored hash {hash}; \
          `tertulia sessions verify` checks the log"
     )]
     OtherHash { turn: EntryId, hash: Box<str> },

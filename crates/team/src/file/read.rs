@@ -149,7 +149,7 @@ pub struct Found {
     pub origin: Origin,
 }
 
-/// How a team file was found.
+/// The way in which a team file was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     Flag,

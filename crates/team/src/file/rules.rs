@@ -130,7 +130,7 @@ fn needed(draft: &DraftMember, problems: &mut Problems<'_>) {
             (None, None) if has("answers") || has("script_file") => {}
             (None, None) => missing("has no answers; write answers = [\"…\"], or script_file"),
             (Some(_), Some(file)) => {
-                problems.error(file, "answers are written in this file already; keep one of them");
+                problems.error(file, "the team file also has `answers`; keep one of the two");
             }
             (Some(answers), None) if member.answers.is_empty() => {
                 problems.error(answers, "is empty; a script needs at least one answer");
@@ -225,7 +225,7 @@ fn as_role(role: &str) -> Option<String> {
     }
     (characters > ROLE_CHARACTERS).then(|| {
         format!(
-            "has {characters} characters, and {ROLE_CHARACTERS} are the most; \
+            "has {characters} characters, at most {ROLE_CHARACTERS} are allowed; \
              put longer texts into instruction"
         )
     })

@@ -20,7 +20,7 @@ fn queue(items: &[(&str, usize, &str, Intent)]) -> Queue {
     queue
 }
 
-/// Starts all that wait and tells their order.
+/// Starts all waiting turns and returns their order.
 fn order(mut queue: Queue, last_said: &str) -> String {
     let limits = Limits::default();
     let last_said = EntryId::from(last_said);

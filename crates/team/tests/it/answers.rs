@@ -66,7 +66,7 @@ fn a_waiting_turn_can_be_cancelled_alone_and_an_unknown_one_is_reported() {
     let eva = driver.machine.waiting().next().unwrap().turn.clone();
     assert_eq!(driver.step(Event::Cancel(Cancel::Turn(eva.clone()))), ["eva cancelled"]);
     let effects = driver.step(Event::Cancel(Cancel::Turn(eva)));
-    assert!(effects[0].ends_with("neither runs nor waits"), "{effects:?}");
+    assert!(effects[0].ends_with("is neither running nor queued"), "{effects:?}");
     driver.replays();
 }
 

@@ -292,7 +292,7 @@ fn a_session_that_is_open_elsewhere_keeps_its_agent() {
     assert_eq!(texts(driver.entries())[1], "max: onetwo\n");
 }
 
-/// Opens the table a second time as soon as the agent speaks.
+/// Opens the session a second time as soon as the agent speaks.
 struct Second {
     store: SessionStore,
     session: SessionId,

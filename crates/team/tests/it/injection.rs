@@ -325,7 +325,7 @@ fn elsewhere(marker: &str) -> Vec<(&'static str, EntryKind)> {
         ("a system message", of_role(Role::System)),
         ("a model's message of nobody", of_role(Role::Assistant)),
         ("an imported answer", EntryKind::Message(Message::said(agent(), marker))),
-        ("the table's own words", EntryKind::Message(said(SpeakerType::System))),
+        ("the program's own words", EntryKind::Message(said(SpeakerType::System))),
         (
             "a speaker of an unknown kind",
             EntryKind::Message(said(SpeakerType::Other("bot".into()))),

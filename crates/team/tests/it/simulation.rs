@@ -1,5 +1,5 @@
 //! Whole conversations from a seed: agents that answer, fail, flood and lie, people that speak, cancel,
-//! pay, go on and go away, and tables that crash. What is promised is checked after every step. A failure
+//! pay, go on and go away, and processes that crash. What is promised is checked after every step. A failure
 //! prints its seed; `TERTULIA_SEEDS` sets how many are played.
 
 mod checks;

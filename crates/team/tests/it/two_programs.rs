@@ -1,4 +1,4 @@
-//! Two programs at one table, branches and terms: nobody loses a word, and the log tells it all.
+//! Two programs in one session, branches and settings: no word is lost, and the log has everything.
 
 use std::time::Duration;
 
@@ -267,7 +267,7 @@ fn a_session_in_a_file_is_open_in_one_program_at_a_time() {
     let mut one = Driver::begin(&store, None, members(), false).unwrap();
     let session = one.session().clone();
     let again = || Driver::reopen(&store, &session, members(), false, &mut Heard::default());
-    let Err(error) = again() else { panic!("two at one table") };
+    let Err(error) = again() else { panic!("two drivers for one session") };
     assert!(error.to_string().contains("another process uses or has changed"), "{error}");
     // Who only looks disturbs nobody.
     let team = members();

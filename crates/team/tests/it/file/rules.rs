@@ -1,4 +1,4 @@
-//! What a good file means: the table, defaults, warnings, and equality.
+//! What a valid file means: the team, defaults, warnings, and equality.
 
 use tertulia_team::agents;
 use tertulia_team::file::TeamFile;

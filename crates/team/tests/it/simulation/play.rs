@@ -261,7 +261,7 @@ impl Play {
         text
     }
 
-    /// The process ends and the table is opened again from its log.
+    /// The process ends and the session is opened again from its log.
     fn crash(&mut self) {
         self.totals.crashes += 1;
         let roster = self.driver.machine.roster().clone();
