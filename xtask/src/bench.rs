@@ -2,9 +2,9 @@
 //! executes. Times differ from machine to machine and run to run; instructions hardly do.
 
 mod counter;
+pub(crate) mod overhead;
 pub(crate) mod quality;
 pub(crate) mod store;
-pub(crate) mod table;
 
 use crate::binary::{self, BinaryError};
 use crate::command::UsageError;

@@ -1,4 +1,4 @@
-//! Builds a program and asks cargo where it is: the folder depends on settings that only cargo knows. `bench` and
+//! Builds a program and asks cargo for its path, which depends on settings that only cargo knows. `bench` and
 //! `dist` use it.
 
 use crate::process::{self, ProcessError};
@@ -27,8 +27,8 @@ pub(crate) fn build(cargo: &mut Command, name: &'static str) -> Result<PathBuf, 
     find(&messages, name)?.ok_or(BinaryError::NoBinary { name })
 }
 
-/// `cargo test` also builds the unit tests of a program, under the same name and with the kind `bin`; the profile tells
-/// them apart.
+/// `cargo test` also builds the unit tests of a program, under the same name and with the kind `bin`; the profile
+/// distinguishes them.
 fn find(messages: &[u8], name: &'static str) -> Result<Option<PathBuf>, BinaryError> {
     for message in Message::parse_stream(messages) {
         let message = message.map_err(|source| BinaryError::Messages { name, source })?;

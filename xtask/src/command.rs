@@ -1,7 +1,9 @@
 //! The command line: what was asked for, which file does it, and what its failure says.
 //! `main` calls it; the commands know nothing of it.
 
-use crate::bench::{is_quick, quality, store, table};
+use crate::bench::{is_quick, overhead, quality, store};
+use crate::process::ProcessError;
+use crate::provide::ProvideError;
 use crate::workspace::{Workspace, WorkspaceError};
 use crate::{agents, bench, book, deny, dist, faults, fuzz, package, sbom, soak, test, tidy};
 use std::ffi::OsString;
@@ -29,8 +31,9 @@ Commands:
   picture                        write the pictures of the README anew, from what the program prints
   reference                      write the reference pages anew, from the code
   tidy                           headers, lengths, leftovers, machine paths, Markdown links
-  agents [install]               the tests with the real agent programs, which are installed in the
-                                 user's cache first; `install` does no more than that
+  agents [install | --newest]    the tests with the real agent programs, which are installed in the
+                                 user's cache first; `install` does no more than that; `--newest`
+                                 runs them with the newest releases and says which tests fail then
   fuzz [--runs N] [--target T]   a counted run of the fuzz targets
   faults [--kills N] [--images N] [--count N] [--only NAME]
                                  kills, power cuts, broken disks and damaged files against the store
@@ -42,10 +45,10 @@ Commands:
                                  leaves out the baselines but the sliding window, --all adds settings
                                  besides the default
   bench store [--quick]          how fast the session store is, on the disk of the target folder
-  bench table [--quick]          what Tertulia adds to a turn, and how fast the program starts
+  bench overhead [--quick]       what Tertulia adds to a turn, and how fast the program starts
 ";
 
-/// What the command line asked for.
+/// A parsed command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Help,
@@ -65,8 +68,8 @@ pub(crate) enum Command {
     Bench(Vec<String>),
     /// The quality bench.
     Quality(quality::Options),
-    /// The bench of the table, smaller if so.
-    Table {
+    /// The cost of a turn and of a start, with less data if `quick`.
+    Overhead {
         quick: bool,
     },
     /// The bench of the session store, smaller if so.
@@ -92,9 +95,13 @@ pub(crate) enum UsageError {
     NotText(OsString),
 }
 
-/// Whatever keeps a command from succeeding.
+/// An error of a command, or of a step of `cargo xtask test`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    #[error(transparent)]
+    Provide(#[from] ProvideError),
     #[error(transparent)]
     Usage(#[from] UsageError),
     #[error(transparent)]
@@ -126,11 +133,13 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// 2 for a wrong command line, as most tools do, and 1 for a check that failed.
+    /// Returns 2 for a wrong command line, as most tools do, and 1 for a check that failed.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
-            Self::Workspace(_)
+            Self::Process(_)
+            | Self::Provide(_)
+            | Self::Workspace(_)
             | Self::Test(_)
             | Self::Deny(_)
             | Self::Package(_)
@@ -171,8 +180,8 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
         "bench" if rest.first().is_some_and(|word| word == "quality") => {
             quality::Options::parse(&rest[1..]).map(Command::Quality)
         }
-        "bench" if rest.first().is_some_and(|word| word == "table") => {
-            is_quick("bench table", &rest[1..]).map(|quick| Command::Table { quick })
+        "bench" if rest.first().is_some_and(|word| word == "overhead") => {
+            is_quick("bench overhead", &rest[1..]).map(|quick| Command::Overhead { quick })
         }
         "bench" if rest.first().is_some_and(|word| word == "store") => {
             is_quick("bench store", &rest[1..]).map(|quick| Command::Store { quick })
@@ -202,7 +211,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Bench(arguments) => bench::run(&workspace, &arguments)?,
         Command::Quality(options) => quality::run(&workspace, options)?,
         Command::Store { quick } => store::run(&workspace, quick)?,
-        Command::Table { quick } => table::run(&workspace, quick)?,
+        Command::Overhead { quick } => overhead::run(&workspace, quick)?,
     }
     Ok(())
 }
@@ -280,8 +289,8 @@ mod tests {
 
     #[test]
     fn the_table_bench_may_be_quick() {
-        assert_eq!(check("bench table"), Ok(Command::Table { quick: false }));
-        assert_eq!(check("bench table --quick"), Ok(Command::Table { quick: true }));
+        assert_eq!(check("bench overhead"), Ok(Command::Overhead { quick: false }));
+        assert_eq!(check("bench overhead --quick"), Ok(Command::Overhead { quick: true }));
     }
 
     #[test]
@@ -295,7 +304,7 @@ mod tests {
 
     #[test]
     fn causes_are_told_outermost_first() {
-        let source = test::StepError::Tidy(tidy::TidyError::Violations { count: 2 });
+        let source = Box::new(Error::Tidy(tidy::TidyError::Violations { count: 2 }));
         let error = Error::Test(test::TestError { number: 6, total: 7, name: "tidy", source });
         let lines: Vec<String> = explain(&error).lines().map(str::to_owned).collect();
         assert!(lines[0].contains("step 6 of 7"), "{lines:?}");

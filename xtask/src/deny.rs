@@ -1,5 +1,5 @@
 //! `cargo xtask deny`: every crate we build with, tests and fuzz targets included, against `deny.toml`: its
-//! licence, its source and what is known to be wrong with it. cargo-deny does it, installed once.
+//! licence, its source and known vulnerabilities. cargo-deny does the work; it is installed once.
 
 use crate::command::UsageError;
 use crate::fuzz;
@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 
 const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
 
-/// Whether the database of advisories must be there.
+/// Whether the database of advisories is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Advisories {
     Required,

@@ -26,16 +26,16 @@ use std::path::{Path, PathBuf};
 /// The profile of what people install.
 const RELEASE: &str = "release";
 
-/// What is to be packaged.
+/// The program to package.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// The target; without one, that of this machine.
+    /// The target; `None` for that of this machine.
     target: Option<String>,
     profile: String,
 }
 
 impl Options {
-    /// The binary that `cargo test` built.
+    /// Returns the options for the binary that `cargo test` built.
     pub(crate) fn of_tests() -> Self {
         Self { target: None, profile: "test".to_owned() }
     }
@@ -59,13 +59,13 @@ impl Options {
         Ok(options)
     }
 
-    /// The folder below the target folder. Packages of other profiles never lie among those of a release.
+    /// Returns the folder below the target folder. Packages of other profiles are never among those of a release.
     fn folder(&self) -> String {
         if self.profile == RELEASE { "dist".to_owned() } else { format!("dist-{}", self.profile) }
     }
 }
 
-/// Why there are no packages, or which of them does not work.
+/// An error of making packages, or a package that does not work.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DistError {
     #[error(transparent)]
@@ -125,7 +125,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), DistEr
     remove(&scratch)
 }
 
-/// The names of all files of a release for one platform, and their bytes. The checksums come last.
+/// Returns the names of all files of a release for one platform, and their bytes. The checksums come last.
 fn packages(contents: &Contents) -> Result<Vec<(String, Vec<u8>)>, DistError> {
     let name = contents.archive_name();
     let mut files = vec![

@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 
 const PACKAGE: &str = "tertulia-faults";
 
-/// Why the harness did not run, or which promise it found broken.
+/// An error of the harness, or a broken promise.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FaultsError {
     #[error(transparent)]
@@ -17,14 +17,14 @@ pub(crate) enum FaultsError {
     Process(#[from] ProcessError),
 }
 
-/// What is to be run, and how much of it.
+/// The tests to run, and their amount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// How many times processes are killed; the harness knows what is usual.
+    /// The number of times that processes are killed; the harness has a default.
     kills: Option<u64>,
-    /// How many states of a disk are tried; with `cuts`, of each command.
+    /// The number of disk states to try; with `cuts`, for each command.
     images: Option<u64>,
-    /// How many trees of processes are tried.
+    /// The number of process trees to try.
     count: Option<u64>,
     /// The one role to be run.
     only: Option<String>,

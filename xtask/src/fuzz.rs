@@ -19,7 +19,7 @@ const INPUT_BYTES_MAX: u32 = 16 * 1024;
 /// An input of 16 KiB that takes a gigabyte is a finding.
 const MEMORY_MB_MAX: u32 = 1024;
 
-/// What to fuzz, and for how many inputs.
+/// The targets to fuzz, and the number of inputs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     runs: u32,
@@ -176,7 +176,7 @@ fn parse_runs_done(line: &str) -> Option<u64> {
     line.strip_prefix("Done ")?.split_once(" runs in ")?.0.parse().ok()
 }
 
-/// Returns whether a line only tells that libFuzzer is at work, or that there is no sanitizer: a
+/// Returns whether a line only reports that libFuzzer is running, or that there is no sanitizer: a
 /// short run has thousands of them.
 fn is_chatter(line: &str) -> bool {
     let is_progress =

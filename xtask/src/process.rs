@@ -28,7 +28,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), ProcessError> {
     judge(command, status)
 }
 
-/// How often is said that a silent program still runs.
+/// The time between two messages that a silent program still runs.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 

@@ -1,5 +1,5 @@
-//! What the tests need of the machine besides a compiler: installed where that is possible, started, said on
-//! the screen, and passed to the tests in variables. `test`, `soak` and `faults` call it. Plain `cargo test`
+//! Provides the requirements of the tests besides a compiler: installs them if possible, starts them, names them on
+//! the screen and passes them to the tests in variables. `test`, `soak` and `faults` call it. Plain `cargo test`
 //! installs nothing: there, a test that misses something is skipped by name.
 
 use crate::process::{self, ProcessError};
@@ -10,7 +10,7 @@ use tertulia_test_needs::{Need, POSTGRES, PostgresServer, REQUIRED, is_root};
 /// All that can be installed.
 const INSTALLABLE: [Need; 3] = [Need::PostgreSql, Need::Strace, Need::Faketime];
 
-/// Why the tests do not get what they need.
+/// An error of providing the requirements of the tests.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProvideError {
     #[error("these are missing: {packages}; CI must have all of them")]
@@ -21,7 +21,7 @@ pub(crate) enum ProvideError {
     Process(#[from] ProcessError),
 }
 
-/// What there is for the tests. The server is stopped when this is dropped, and when this process ends.
+/// The programs and the server for the tests. The server is stopped when this is dropped, and when this process ends.
 #[derive(Debug)]
 pub(crate) struct Provided {
     server: Option<PostgresServer>,
@@ -66,7 +66,7 @@ pub(crate) fn install() -> Result<Vec<Need>, ProvideError> {
         if is_ci() {
             return Err(ProvideError::Missing { packages });
         }
-        println!("NOT HERE: {packages}; tests that need them are skipped, each by its name");
+        println!("MISSING: {packages}; the tests that need them are skipped by name");
         println!("to run them too, on Debian or Ubuntu: sudo apt-get install {packages}");
     }
     Ok(INSTALLABLE.into_iter().filter(|need| !lacking.contains(need)).collect())
@@ -80,7 +80,7 @@ fn is_here(need: Need) -> bool {
     }
 }
 
-/// Whether this runs in CI, where nothing may be missing.
+/// Returns whether this runs in CI, where nothing may be missing.
 pub(crate) fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty())
 }

@@ -18,7 +18,7 @@ const TARGET: &str = "x86_64-unknown-linux-musl";
 
 const PROGRAM: &str = "tertulia";
 
-/// Why there is no bill.
+/// An error of making the bill of materials.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SbomError {
     #[error(transparent)]

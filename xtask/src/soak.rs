@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const RUNS_DEFAULT: u32 = 30;
 const MINUTES_DEFAULT: u32 = 240;
 
-/// How often, and how busy the machine is meanwhile.
+/// The number of runs, and the load of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     runs: u32,
@@ -68,7 +68,7 @@ fn number(option: &'static str, value: Option<&String>, min: u32) -> Result<u32,
     parsed.ok_or_else(|| UsageError::BadValue { option, value: value.clone(), wanted })
 }
 
-/// Why the runs could not be made, or which of them failed.
+/// An error of the runs, or a list of those that failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SoakError {
     #[error(transparent)]

@@ -1,8 +1,9 @@
-//! `cargo xtask test`: all checks in one order, the cheap and likely to fail first. The README and
-//! `.ci/run` call it, so that a change that passes here passes there.
+//! `cargo xtask test`: all checks in a fixed order; cheap ones and those that often fail come first. `.ci/run` calls it,
+//! so a change that passes on a developer's machine passes in CI.
 
-use crate::process::{self, ProcessError};
-use crate::provide::{ProvideError, Provided};
+use crate::command::Error;
+use crate::process;
+use crate::provide::Provided;
 use crate::workspace::Workspace;
 use crate::{agents, deny, dist, fuzz, package, tidy};
 use std::fmt::Write as _;
@@ -16,36 +17,15 @@ pub(crate) struct TestError {
     pub(crate) total: usize,
     pub(crate) name: &'static str,
     #[source]
-    pub(crate) source: StepError,
+    pub(crate) source: Box<Error>,
 }
 
-/// Why a step failed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum StepError {
-    #[error(transparent)]
-    Process(#[from] ProcessError),
-    #[error(transparent)]
-    Provide(#[from] ProvideError),
-    #[error(transparent)]
-    Deny(#[from] deny::DenyError),
-    #[error(transparent)]
-    Tidy(#[from] tidy::TidyError),
-    #[error(transparent)]
-    Package(#[from] package::PackageError),
-    #[error(transparent)]
-    Dist(#[from] dist::DistError),
-    #[error(transparent)]
-    Agents(#[from] agents::AgentsError),
-    #[error(transparent)]
-    Fuzz(#[from] fuzz::FuzzError),
-}
-
-type Check = fn(&Workspace) -> Result<(), StepError>;
+type Check = fn(&Workspace) -> Result<(), Error>;
 
 /// One of the checks.
 struct Step {
     name: &'static str,
-    /// What it does, for whoever waits.
+    /// A description for the person who waits.
     what: &'static str,
     check: Check,
 }
@@ -68,7 +48,7 @@ const STEPS: [Step; 11] = [
     step("fuzz", "a short run of every fuzz target", fuzz),
 ];
 
-/// Runs all steps, stops at the first that fails, and says what each took.
+/// Runs all steps, stops at the first that fails, and prints the time of each.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), TestError> {
     let total = STEPS.len();
     let mut times = Vec::with_capacity(total);
@@ -83,7 +63,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TestError> {
         let verdict = if result.is_ok() { "passed" } else { "failed" };
         println!("-- {number}/{total} {name} {verdict}, {:.1} s", time.as_secs_f64());
         if let Err(source) = result {
-            failure = Some(TestError { number, total, name, source });
+            failure = Some(TestError { number, total, name, source: Box::new(source) });
             break;
         }
     }
@@ -92,7 +72,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TestError> {
     failure.map_or(Ok(()), Err)
 }
 
-fn format(workspace: &Workspace) -> Result<(), StepError> {
+fn format(workspace: &Workspace) -> Result<(), Error> {
     process::run(&mut workspace.cargo(["fmt", "--all", "--check"]))?;
     // fuzz/ is a workspace of its own. When it is missing, the fuzz step says so.
     let fuzz = fuzz::manifest(workspace);
@@ -103,7 +83,7 @@ fn format(workspace: &Workspace) -> Result<(), StepError> {
     Ok(())
 }
 
-fn clippy(workspace: &Workspace) -> Result<(), StepError> {
+fn clippy(workspace: &Workspace) -> Result<(), Error> {
     let mut command = workspace.cargo(["clippy", "--workspace", "--all-targets", "--locked"]);
     process::run(command.args(["--", "-D", "warnings"]))?;
     Ok(())
@@ -115,7 +95,7 @@ const FEATURES: [(&str, &[&str]); 2] = [
     ("tertulia-context", &["", "openai-tokens", "gemma-tokens"]),
 ];
 
-fn features(workspace: &Workspace) -> Result<(), StepError> {
+fn features(workspace: &Workspace) -> Result<(), Error> {
     for (package, sets) in FEATURES {
         for set in sets {
             let mut command = workspace.cargo(["clippy", "--lib", "--locked", "-p", package]);
@@ -126,7 +106,7 @@ fn features(workspace: &Workspace) -> Result<(), StepError> {
     Ok(())
 }
 
-fn tests(workspace: &Workspace) -> Result<(), StepError> {
+fn tests(workspace: &Workspace) -> Result<(), Error> {
     let provided = Provided::start()?;
     let mut command = workspace.cargo(["test", "--workspace", "--locked"]);
     provided.tell(&mut command);
@@ -135,34 +115,34 @@ fn tests(workspace: &Workspace) -> Result<(), StepError> {
     Ok(())
 }
 
-fn docs(workspace: &Workspace) -> Result<(), StepError> {
+fn docs(workspace: &Workspace) -> Result<(), Error> {
     let mut command = workspace.cargo(["doc", "--workspace", "--no-deps", "--locked"]);
     command.arg("--document-private-items").env("RUSTDOCFLAGS", "-D warnings");
     process::run(&mut command)?;
     Ok(())
 }
 
-fn deny(workspace: &Workspace) -> Result<(), StepError> {
+fn deny(workspace: &Workspace) -> Result<(), Error> {
     Ok(deny::run(workspace, deny::Advisories::IfReachable)?)
 }
 
-fn tidy(workspace: &Workspace) -> Result<(), StepError> {
+fn tidy(workspace: &Workspace) -> Result<(), Error> {
     Ok(tidy::run(workspace)?)
 }
 
-fn package(workspace: &Workspace) -> Result<(), StepError> {
+fn package(workspace: &Workspace) -> Result<(), Error> {
     Ok(package::run(workspace, package::Depth::Made)?)
 }
 
-fn dist(workspace: &Workspace) -> Result<(), StepError> {
+fn dist(workspace: &Workspace) -> Result<(), Error> {
     Ok(dist::run(workspace, &dist::Options::of_tests())?)
 }
 
-fn agents(workspace: &Workspace) -> Result<(), StepError> {
+fn agents(workspace: &Workspace) -> Result<(), Error> {
     Ok(agents::run(workspace, agents::Order::Test)?)
 }
 
-fn fuzz(workspace: &Workspace) -> Result<(), StepError> {
+fn fuzz(workspace: &Workspace) -> Result<(), Error> {
     Ok(fuzz::run(workspace, &fuzz::Options::default())?)
 }
 
@@ -193,8 +173,8 @@ together      61.4 s
     }
 
     #[test]
-    fn a_failed_step_is_named_with_its_place() {
-        let source = StepError::Tidy(tidy::TidyError::Violations { count: 1 });
+    fn a_failed_step_is_named_with_its_number() {
+        let source = Box::new(Error::Tidy(tidy::TidyError::Violations { count: 1 }));
         let error = TestError { number: 6, total: 7, name: "tidy", source };
         assert_eq!(error.to_string(), "stopped at step 6 of 7, tidy");
     }

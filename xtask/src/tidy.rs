@@ -5,6 +5,7 @@ mod book;
 mod file_shape;
 mod machine_paths;
 mod markdown_links;
+mod named_paths;
 mod retired_words;
 mod rust_source;
 
@@ -27,7 +28,7 @@ pub(crate) enum TidyError {
         #[source]
         source: std::io::Error,
     },
-    #[error("tidy has {count} complaints; each says how to fix it")]
+    #[error("tidy found {count} problems; each says how to fix it")]
     Violations { count: usize },
 }
 
@@ -89,6 +90,7 @@ fn check(paths: &BTreeSet<String>, files: &[TextFile]) -> Vec<Violation> {
     violations.extend(machine_paths::check(files));
     violations.extend(markdown_links::check(paths, files));
     violations.extend(book::check(files));
+    violations.extend(named_paths::check(paths, files));
     violations.extend(retired_words::check(files, retired_words::RETIRED));
     violations.extend(rust_source::check(files, rust_source::LONG_FUNCTIONS));
     violations.sort();

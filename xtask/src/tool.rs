@@ -12,7 +12,7 @@ pub(crate) struct Tool {
     pub(crate) version: &'static str,
 }
 
-/// Why a tool is not here.
+/// An error of installing a tool.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ToolError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! Where things are: the root of the repository, the user's cache, the folder for builds.
+//! The locations of the root of the repository, the user's cache and the folder for builds.
 //! Every command starts its `cargo` from here.
 
 use cargo_metadata::MetadataCommand;
@@ -15,7 +15,7 @@ pub(crate) struct Workspace {
     target: Option<PathBuf>,
 }
 
-/// An environment from which the folders cannot be told.
+/// An environment that does not determine the folders.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkspaceError {
     #[error("xtask was not started by cargo; run `cargo xtask <command>`")]
@@ -73,7 +73,7 @@ impl Workspace {
         command
     }
 
-    /// What cargo knows of the workspace, with the same folder for builds.
+    /// Returns a command for the metadata of the workspace, with the same folder for builds.
     pub(crate) fn metadata(&self) -> MetadataCommand {
         let mut command = MetadataCommand::new();
         command.cargo_path(&self.cargo).current_dir(&self.root);

@@ -32,11 +32,12 @@ enum Foreign {
 type Names = &'static [&'static str];
 
 /// The diagram, in the order in which the data flows.
-const CRATES: [CrateRule; 10] = [
+const CRATES: [CrateRule; 11] = [
     pure("session", "tertulia-session", &[], SESSION_CRATES),
     pure("context", "tertulia-context", &["session"], PURE_CRATES),
     pure("dialect", "tertulia-dialect", &["session"], PURE_CRATES),
     impure("store", "tertulia-store", &["session"]),
+    impure("native", "tertulia-native", &["dialect", "session"]),
     impure("agent", "tertulia-agent", &["dialect", "session"]),
     impure("team", "tertulia-team", TEAM),
     impure("operations", "tertulia-operations", INNER),
@@ -47,11 +48,12 @@ const CRATES: [CrateRule; 10] = [
 
 const TEAM: Names = &["agent", "store", "context", "dialect", "session"];
 
-const INNER: Names = &["team", "context", "dialect", "store", "session"];
+const INNER: Names = &["native", "team", "context", "dialect", "store", "session"];
 
-const EDGE: Names = &["operations", "team", "context", "dialect", "store", "session"];
+const EDGE: Names = &["operations", "native", "team", "context", "dialect", "store", "session"];
 
-const CLI: Names = &["chat", "operations", "team", "context", "dialect", "store", "session"];
+const CLI: Names =
+    &["chat", "operations", "native", "team", "context", "dialect", "store", "session"];
 
 const SESSION_CRATES: Names = &["blake3", "jiff", "serde", "serde_json", "smallvec", "thiserror"];
 
@@ -81,7 +83,7 @@ const OWNERS: [(&str, Names); 5] = [
     ("axum", &["server"]),
     ("clap", &["cli"]),
     // The bench compares the store with plain SQLite.
-    ("rusqlite", &["store", "tertulia-bench"]),
+    ("rusqlite", &["store", "native", "tertulia-bench"]),
     ("tokio", &["agent", "store", "team", "server", "cli"]),
     ("tokio-postgres", &["store"]),
 ];

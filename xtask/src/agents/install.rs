@@ -12,23 +12,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// An agent program, and where npm puts it.
-struct Package {
-    name: &'static str,
-    version: &'static str,
+pub(super) struct Package {
+    pub(super) name: &'static str,
+    pub(super) version: &'static str,
     /// The name under which it is called.
-    program: &'static str,
-    /// What is called, below the folder of packages: a file, or one in a folder of each platform.
-    file: &'static str,
+    pub(super) program: &'static str,
+    /// The program, relative to the folder of packages: a file, or one in a folder of each platform.
+    pub(super) file: &'static str,
     /// Whether the machine's own Node may be too old to run it, so that [`NODE`] does.
     needs_node: bool,
 }
 
 /// The Node for programs that want a newer one than many machines have.
-const NODE: &str = "node22";
+pub(super) const NODE: &str = "node22";
 
 /// Claude Code, opencode and Copilot CLI are called past their Node wrappers, since the scripts that would put the
 /// binaries in the wrappers' places are not run. The others are called as their users call them: by Node.
-const PACKAGES: [Package; 7] = [
+pub(super) const PACKAGES: [Package; 7] = [
     Package {
         name: "@anthropic-ai/claude-code",
         version: "2.1.325",
@@ -107,18 +107,22 @@ fn versions() -> String {
 }
 
 fn install(machine: &Machine, fresh: &Path) -> Result<(), AgentsError> {
+    // Exact versions: npm takes older ones by itself where Node is older than a package likes.
+    npm(machine, fresh, &PACKAGES.map(|package| format!("{}@{}", package.name, package.version)))?;
+    link_programs(fresh)
+}
+
+/// Installs packages in a folder.
+pub(super) fn npm(machine: &Machine, fresh: &Path, packages: &[String]) -> Result<(), AgentsError> {
     let npm_cache = fresh.join("npm-cache");
     create(&npm_cache)?;
     let mut npm = Command::new(&machine.npm);
     npm.current_dir(fresh).env("PATH", machine.path(&[]));
     npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]);
     npm.args(["--no-update-notifier", "--loglevel=error", "--prefix"]).arg(fresh);
-    npm.arg("--cache").arg(&npm_cache);
-    // Exact versions: npm takes older ones by itself where Node is older than a package likes.
-    npm.args(PACKAGES.map(|package| format!("{}@{}", package.name, package.version)));
+    npm.arg("--cache").arg(&npm_cache).args(packages);
     process::run_silent(&mut npm, "npm install")?;
-    fs::remove_dir_all(&npm_cache).map_err(files(&npm_cache))?;
-    link_programs(fresh)
+    fs::remove_dir_all(&npm_cache).map_err(files(&npm_cache))
 }
 
 /// Makes a folder with the programs alone, to be put on a PATH.
@@ -138,13 +142,23 @@ fn link_programs(fresh: &Path) -> Result<(), AgentsError> {
         let file = find_file(&packages, package.file).ok_or_else(incomplete)?;
         let target = Path::new("../node_modules").join(file);
         let link = programs.join(package.program);
-        match package.needs_node {
-            true => write_starter(&target, &link),
-            false => symlink(&target, &link),
-        }
-        .map_err(files(&link))?;
+        self::link(package, &target, &link)?;
     }
     Ok(())
+}
+
+/// Makes a program of a file; the path of the file is relative to the folder of the program.
+pub(super) fn link(package: &Package, target: &Path, link: &Path) -> Result<(), AgentsError> {
+    match package.needs_node {
+        true => write_starter(target, link),
+        false => symlink(target, link),
+    }
+    .map_err(files(link))
+}
+
+/// Makes a link to a program.
+pub(super) fn link_as_it_is(program: &Path, link: &Path) -> Result<(), AgentsError> {
+    symlink(program, link).map_err(files(link))
 }
 
 fn has_version(package: &Path, version: &str) -> bool {
@@ -154,7 +168,7 @@ fn has_version(package: &Path, version: &str) -> bool {
 
 /// Finds a file below the folder of packages, and gives its path from there. A `*` stands for the
 /// platform.
-fn find_file(packages: &Path, pattern: &str) -> Option<PathBuf> {
+pub(super) fn find_file(packages: &Path, pattern: &str) -> Option<PathBuf> {
     let Some((beginning, end)) = pattern.split_once('*') else {
         return packages.join(pattern).is_file().then(|| pattern.into());
     };
@@ -170,7 +184,7 @@ fn find_file(packages: &Path, pattern: &str) -> Option<PathBuf> {
     found.into_iter().next()
 }
 
-/// Gives the folder its name. Whoever was faster had the same versions.
+/// Gives the folder its name. If another process was faster, it installed the same versions.
 fn put_in_place(fresh: &Path, folder: &Path) -> Result<(), AgentsError> {
     match fs::rename(fresh, folder) {
         Err(_) if folder.join("bin").is_dir() => fs::remove_dir_all(fresh).map_err(files(fresh)),
@@ -178,11 +192,11 @@ fn put_in_place(fresh: &Path, folder: &Path) -> Result<(), AgentsError> {
     }
 }
 
-fn create(folder: &Path) -> Result<(), AgentsError> {
+pub(super) fn create(folder: &Path) -> Result<(), AgentsError> {
     fs::create_dir_all(folder).map_err(files(folder))
 }
 
-fn files(path: &Path) -> impl FnOnce(io::Error) -> AgentsError {
+pub(super) fn files(path: &Path) -> impl FnOnce(io::Error) -> AgentsError {
     let path = path.to_owned();
     move |source| AgentsError::Files { path, source }
 }
@@ -272,7 +286,7 @@ mod tests {
         let scratch = Scratch::new("version");
         write_packages(&scratch, "0.16.0");
         let message = link_programs(&scratch.0).unwrap_err().to_string();
-        assert!(message.contains("@openai/codex of version 0.166.0"), "{message}");
+        assert!(message.contains("npm did not install @openai/codex 0.166.0"), "{message}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the tests with real agent programs need of a machine, and whether it is there: the programs of
+//! The requirements of the tests with real agent programs, and whether the machine meets them: the programs of
 //! the system, and networks of one's own.
 
 use std::env;
@@ -21,7 +21,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Looks at this machine. What it lacks is told by name.
+    /// Checks this machine. Missing requirements are listed by name.
     pub(super) fn look() -> Result<Self, Vec<String>> {
         if !cfg!(target_os = "linux") {
             return Err(vec!["Linux, whose network namespaces the tests need".to_owned()]);
@@ -57,7 +57,7 @@ impl Machine {
     }
 }
 
-/// How a network of one's own can be had here: with the rights that there are, or else in a user
+/// Returns a command that creates a network namespace here: with the current rights, or otherwise in a user
 /// namespace.
 fn own_network(unshare: &Path, ip: &Path) -> Option<Vec<PathBuf>> {
     let ways: [&[&str]; 2] = [&["--net"], &["--map-root-user", "--net"]];

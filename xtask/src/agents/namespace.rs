@@ -21,6 +21,19 @@ pub(super) fn run(machine: &Machine, programs: &Path, built: &Built) -> Result<(
     Ok(())
 }
 
+/// Runs a test program, and returns what it printed, whether its tests passed or not.
+pub(super) fn capture(
+    machine: &Machine,
+    programs: &Path,
+    built: &Built,
+) -> Result<String, AgentsError> {
+    let home = Home::new()?;
+    let mut command = command(machine, programs, built, &home.0);
+    let source = |source| AgentsError::Files { path: built.program.clone(), source };
+    let output = command.output().map_err(source)?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 fn command(machine: &Machine, programs: &Path, built: &Built, home: &Path) -> Command {
     let mut words = machine.unshare.iter().map(|word| word.as_os_str());
     let mut command = Command::new(words.next().unwrap_or(OsStr::new("unshare")));

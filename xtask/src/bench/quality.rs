@@ -1,5 +1,5 @@
-//! `cargo xtask bench quality`: finds the data and runs the quality bench on them. The data are no part
-//! of the repository; whoever has them says where.
+//! `cargo xtask bench quality`: finds the data and runs the quality bench on them. The data are not part
+//! of the repository; the user names their folder.
 
 use super::{BenchError, PACKAGE};
 use crate::command::UsageError;
@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 /// The set that has to be there; the bench names others that are missing.
 const MAIN_SET: &str = "claude-code";
 
-/// What `bench quality` was told.
+/// The options of `bench quality`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// Where the data are.
+    /// The folder of the data.
     data: Option<PathBuf>,
-    /// What is handed on to the bench, which names a value that it does not know.
+    /// Options for the bench program, which reports values that it does not know.
     handed_on: Vec<String>,
 }
 
 impl Options {
-    /// Reads the words behind `bench quality`.
+    /// Reads the arguments after `bench quality`.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
         let (mut options, mut words) = (Self::default(), arguments.iter());
         while let Some(word) = words.next() {
@@ -42,7 +42,7 @@ impl Options {
     }
 }
 
-/// Runs the quality bench on the data of the named folder, or of the usual ones.
+/// Runs the quality bench on the data of the named folder, or of the default one.
 pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), BenchError> {
     let folder = choose(workspace.root(), options.data, std::env::var_os("TERTULIA_DATA"));
     if !folder.join(MAIN_SET).is_dir() {
@@ -53,8 +53,8 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), BenchEr
     Ok(())
 }
 
-/// Returns what was named, else what the environment says, else the folder beside the repository. What was
-/// named is meant from where the user is, not from the root.
+/// Returns the named folder, else the one in the environment, else the folder beside the repository. A named
+/// folder is relative to the working folder, not to the root.
 fn choose(root: &Path, named: Option<PathBuf>, variable: Option<OsString>) -> PathBuf {
     let variable = variable.filter(|value| !value.is_empty()).map(PathBuf::from);
     match named.or(variable) {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_comes_before_the_environment_and_that_before_the_usual() {
+    fn a_named_folder_comes_before_the_environment_and_that_before_the_default() {
         check(Some("/named"), Some("/set"), "/named");
         check(None, Some("/set"), "/set");
         check(None, Some(""), "/repo/../shared/data");
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_data_are_found_here_and_the_rest_is_handed_on() {
+    fn the_folder_is_read_here_and_other_options_are_passed_on() {
         assert_eq!(parse(""), Ok(Options::default()));
         let options = parse("--only qmsum --data d --half tune --ours --all").unwrap();
         assert_eq!(options.data, Some("d".into()));

@@ -1,4 +1,4 @@
-//! Builds the program for a platform, installs what that takes where it can, and measures the result.
+//! Builds the program for a platform, installs the required compilers if possible, and checks the size of the result.
 
 use super::platform::Platform;
 use super::system::MUSL_GCC;
@@ -12,10 +12,10 @@ use std::process::Command;
 
 const PROGRAM: &str = "tertulia";
 
-/// The most that a release may have. Most of it are vocabularies and SQLite.
+/// The maximum size of a release. Vocabularies and SQLite take most of it.
 const BYTES_MAX: u64 = 35_000_000;
 
-/// The platform that is asked for, or that of this machine.
+/// Returns the requested platform, or that of this machine.
 pub(super) fn platform(
     workspace: &Workspace,
     options: &Options,
@@ -27,7 +27,7 @@ pub(super) fn platform(
             host(&String::from_utf8_lossy(&version)).ok_or(DistError::NoHost)?.to_owned()
         }
     };
-    Platform::of(&target).ok_or(DistError::UnknownTarget(target))
+    Platform::find(&target).ok_or(DistError::UnknownTarget(target))
 }
 
 fn host(version: &str) -> Option<&str> {
@@ -44,11 +44,11 @@ pub(super) fn program(
     let mut cargo = if options.profile == RELEASE {
         workspace.cargo(["build", "--package", PROGRAM, "--bin", PROGRAM])
     } else {
-        // What the tests built, with the features that they need: nothing is compiled twice.
+        // The build of the tests, with the features that they need, so that nothing is compiled twice.
         workspace.cargo(["test", "--no-run", "--workspace"])
     };
     cargo.args(["--locked", "--profile", &options.profile]);
-    // A target that is named has a folder of its own, even if it is that of this machine.
+    // A named target has a folder of its own, even if it is that of this machine.
     if let Some(target) = &options.target {
         add_target(workspace, target)?;
         cargo.args(["--target", target]);
@@ -70,7 +70,7 @@ pub(super) fn program(
     Ok(program)
 }
 
-/// A smaller copy: the debug information of a test build would be compressed four times. A release has none.
+/// Makes a copy without debug information, which would be compressed four times. A release has none.
 fn without_debug_information(program: &Path, scratch: &Path) -> Result<PathBuf, DistError> {
     let copy = scratch.join(PROGRAM);
     process::run(Command::new("strip").arg("-S").arg("-o").arg(&copy).arg(program))?;
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_compiler_says_what_machine_this_is() {
+    fn the_host_is_read_from_the_version_of_the_compiler() {
         let version = "rustc 1.95.0 (abc 2026-04-01)\nbinary: rustc\nhost: aarch64-apple-darwin\n";
         assert_eq!(host(version), Some("aarch64-apple-darwin"));
         assert_eq!(host("rustc 1.95.0"), None);

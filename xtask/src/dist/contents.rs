@@ -1,4 +1,4 @@
-//! What every package carries: the program, completions, manual pages, licences, and what is said about it. The
+//! The contents of every package: the program, completions, manual pages, licences and a description. The
 //! program writes completions and manual pages itself.
 
 use super::DistError;
@@ -32,7 +32,7 @@ pub(super) struct Contents {
     pub(super) bill: String,
 }
 
-/// What the manifest and the README say.
+/// The description from the manifest and the README.
 pub(super) struct About {
     pub(super) version: String,
     pub(super) description: String,
@@ -87,7 +87,7 @@ impl Contents {
         files
     }
 
-    /// What must go along with the program.
+    /// Returns all licences that must accompany the program.
     pub(super) fn all_licences(&self) -> impl Iterator<Item = File> {
         self.licences.iter().chain([&self.notices]).cloned()
     }
@@ -162,7 +162,7 @@ impl Contents {
     pub(super) fn example(target: &str) -> Self {
         let text = |text: &str| text.as_bytes().to_vec();
         Self {
-            platform: Platform::of(target).unwrap(),
+            platform: Platform::find(target).unwrap(),
             about: About {
                 version: "0.1.0".to_owned(),
                 description: "Run agents".to_owned(),

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-/// How the names of such files begin, in lower case.
+/// The beginnings of the names of such files, in lower case.
 const BEGINNINGS: [&str; 5] = ["license", "licence", "copying", "notice", "unlicense"];
 
 /// The whole text.

@@ -1,4 +1,4 @@
-//! The platforms for which packages are made, and what each kind of package calls them.
+//! The platforms for which packages are made, and their names in each kind of package.
 
 /// A platform, by the name of its target.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,11 +61,11 @@ pub(super) const PLATFORMS: [Platform; 6] = [
 ];
 
 impl Platform {
-    pub(super) fn of(target: &str) -> Option<&'static Self> {
+    pub(super) fn find(target: &str) -> Option<&'static Self> {
         PLATFORMS.iter().find(|platform| platform.target == target)
     }
 
-    /// Whether the binary needs no library of the system.
+    /// Returns whether the binary needs no library of the system.
     pub(super) fn is_static(&self) -> bool {
         self.target.ends_with("-musl")
     }
@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn a_platform_is_found_by_its_target() {
-        assert!(Platform::of("x86_64-unknown-linux-musl").unwrap().is_static());
-        assert!(!Platform::of("x86_64-unknown-linux-gnu").unwrap().is_static());
-        assert_eq!(Platform::of("wasm32-unknown-unknown"), None);
+        assert!(Platform::find("x86_64-unknown-linux-musl").unwrap().is_static());
+        assert!(!Platform::find("x86_64-unknown-linux-gnu").unwrap().is_static());
+        assert_eq!(Platform::find("wasm32-unknown-unknown"), None);
     }
 }

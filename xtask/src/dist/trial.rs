@@ -1,6 +1,6 @@
 //! Installs every package as its users do, runs the program from it, and removes it. Everything happens in a scratch
 //! folder: dpkg gets a root of its own, pip an environment of its own, npm a prefix of its own. None of them uses
-//! the network. A machine that lacks an installer says so; in CI that is a failure.
+//! the network. A missing installer is reported; in CI it is a failure.
 
 use super::DistError;
 use super::contents::Contents;
@@ -134,7 +134,7 @@ impl Trial<'_> {
         is_gone("Debian package", &[program, root.join(files[0])])
     }
 
-    /// The one file in the folder whose name ends so.
+    /// Returns the file in the folder whose name has this end.
     fn find(&self, end: &str) -> Result<PathBuf, DistError> {
         let failed = |source| DistError::File { path: self.folder.to_owned(), source };
         for entry in fs::read_dir(self.folder).map_err(failed)? {
@@ -146,7 +146,7 @@ impl Trial<'_> {
         Err(failed(std::io::ErrorKind::NotFound.into()))
     }
 
-    /// The program runs, and the other files are where they belong.
+    /// Checks that the program runs and that the other files are in their places.
     fn check(
         &self,
         package: &'static str,
@@ -173,7 +173,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// What the program prints with this argument, in a home of its own.
+    /// Runs the program with this argument in a home folder of its own, and returns its output.
     fn capture(&self, program: &Path, argument: &str) -> Result<String, DistError> {
         let home = self.scratch.join("home");
         let mut command = Command::new(program);
@@ -186,7 +186,7 @@ impl Trial<'_> {
     }
 }
 
-/// What was removed is not there any more.
+/// Checks that removed files are gone.
 fn is_gone(package: &'static str, files: &[PathBuf]) -> Result<(), DistError> {
     match files.iter().find(|file| file.exists()) {
         None => Ok(()),

@@ -52,7 +52,7 @@ pub(super) fn zip(files: &[File]) -> io::Result<Vec<u8>> {
     Ok(archive)
 }
 
-/// What the local header and the directory both say, up to the lengths of the name and of the extra field.
+/// Returns the fields that the local header and the directory share, up to the lengths of the name and the extra field.
 fn fields(file: &File, compressed: usize) -> io::Result<Vec<u8>> {
     let mut sum = Crc::new();
     sum.update(&file.bytes);

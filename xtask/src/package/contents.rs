@@ -1,4 +1,4 @@
-//! What is in a package that cargo made: its licences, README and schemas, and every file that its sources include.
+//! Checks the contents of a package that cargo made: licences, README, schemas, and every file that its sources include.
 //! Called by `package`.
 
 use super::PackageError;
@@ -98,7 +98,7 @@ struct Include {
 }
 
 impl Include {
-    /// Where the file is in the package; `None` if outside of it.
+    /// Returns the path of the file in the package; `None` if it is outside.
     fn place(&self, source: &str) -> Option<String> {
         let folder = if self.is_from_root { None } else { Path::new(source).parent() };
         let mut parts: Vec<String> = Vec::new();

@@ -1,11 +1,11 @@
-//! What the manifest of a published crate must say. Called by `package` before anything is made.
+//! Checks the manifest of a published crate. Called by `package` before anything is made.
 
 use cargo_metadata::{DependencyKind, Package};
 
 /// A registry takes no more.
 const KEYWORDS_MAX: usize = 5;
 
-/// What is wrong with the manifest; `published` are all crates that are released together.
+/// Returns the problems of the manifest; `published` are all crates that are released together.
 pub(super) fn problems(package: &Package, published: &[&Package]) -> Vec<String> {
     let mut problems = missing_fields(package);
     problems.extend(wrong_versions(package, published));

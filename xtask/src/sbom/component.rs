@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// What a crate is for, in the words of CycloneDX.
+/// The use of a crate, in the terms of CycloneDX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// It is compiled into the program.

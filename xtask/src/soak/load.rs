@@ -11,7 +11,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Starts so many.
+    /// Starts this number of threads.
     pub(super) fn start(count: u32) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let spin = |_| {

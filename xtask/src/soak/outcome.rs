@@ -1,4 +1,4 @@
-//! What a run of the tests came to, read from what the test programs printed.
+//! The outcome of a run of the tests, read from the output of the test programs.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Tidy's claims about the book: a link to a heading names one that exists, and every page of `docs` is in the table of
+//! Tidy's checks of the book: a link to a heading names one that exists, and every page of `docs` is in the table of
 //! contents.
 
 use super::markdown_links::{links, resolve};

@@ -47,7 +47,7 @@ pub(super) fn check_lengths(files: &[TextFile], exceptions: &[LongFile]) -> Vec<
             continue;
         }
         let what = format!("{lines} lines are more than {LINES_MAX}");
-        violations.push(file.violation(1, what, "look for a seam, or add it to LONG_FILES"));
+        violations.push(file.violation(1, what, "split it, or add it to LONG_FILES"));
     }
     let stale = exceptions.iter().filter(|exception| !needed.contains(exception.path));
     violations.extend(stale.map(|exception| Violation {
@@ -96,7 +96,7 @@ mod tests {
         assert!(lengths(file("a.rs", 500), &[]).is_empty());
         assert_eq!(
             lengths(file("a.rs", 501), &[]),
-            ["a.rs:1: 501 lines are more than 500; look for a seam, or add it to LONG_FILES"]
+            ["a.rs:1: 501 lines are more than 500; split it, or add it to LONG_FILES"]
         );
     }
 

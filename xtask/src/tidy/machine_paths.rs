@@ -3,8 +3,8 @@
 
 use super::{TextFile, Violation};
 
-/// How such paths begin. The leading slash is added when they are looked for, since this file is
-/// looked at as well.
+/// The beginnings of such paths. The leading slash is added during the search, since this file is
+/// checked too.
 const BEGINNINGS: [&str; 6] = ["root/", "home/", "Users/", "work/", "farm/", "tmp/bash"];
 
 /// Finds lines with such a path in them.
@@ -22,7 +22,7 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Violation> {
     violations
 }
 
-/// Returns whether the path stands in the line as the beginning of one, not in the middle as it
+/// Returns whether the path is the beginning of a path in the line, not in the middle of one as it
 /// would in an address or a relative path.
 fn names(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(start, _)| {

@@ -18,7 +18,7 @@ pub(super) fn check(paths: &BTreeSet<String>, files: &[TextFile]) -> Vec<Violati
     violations
 }
 
-/// Returns the targets of all links outside of code, with the lines they stand in.
+/// Returns the targets of all links outside of code, with their lines.
 pub(super) fn links(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;

@@ -5,6 +5,7 @@ use super::{TextFile, Violation};
 
 /// The words that nobody may use, in lower case.
 pub(super) const RETIRED: &[&str] = &[
+    "aloud",
     "bell",
     "bells",
     "blanks",
@@ -21,13 +22,17 @@ pub(super) const RETIRED: &[&str] = &[
     "fates",
     "guest",
     "guests",
+    "house",
+    "houses",
     "hub",
     "knock",
     "knocks",
     "ledger",
     "mail",
     "mouth",
+    "parlor",
     "parlour",
+    "rooms",
     "seat",
     "seats",
     "shelf",
@@ -49,6 +54,10 @@ const EXCEPTIONS: &[&str] = &["GitHub", "\"blanks_trimmed\"", "\"stranger\""];
 pub(super) fn check(files: &[TextFile], retired: &[&str]) -> Vec<Violation> {
     let mut violations = Vec::new();
     for file in files.iter().filter(|file| is_checked(&file.path)) {
+        for word in words(&file.path).filter(|word| retired.contains(&word.as_str())) {
+            let what = format!("`{word}` in its path is a retired word");
+            violations.push(file.violation(1, what, "rename the file"));
+        }
         for (number, line) in (1..).zip(file.text.lines()) {
             let mut line = line.to_owned();
             for text in EXCEPTIONS {
@@ -63,10 +72,10 @@ pub(super) fn check(files: &[TextFile], retired: &[&str]) -> Vec<Violation> {
     violations
 }
 
-/// Returns whether the file is a Rust source or a page for people. The change log describes earlier versions, and this
-/// file lists the words.
+/// Returns whether the file is a Rust source, a page for people or a configuration. The change log describes earlier
+/// versions, and this file lists the words.
 fn is_checked(path: &str) -> bool {
-    let is_text = path.ends_with(".rs") || path.ends_with(".md");
+    let is_text = [".rs", ".md", ".toml", ".yml"].iter().any(|end| path.ends_with(end));
     is_text && !matches!(path, "CHANGELOG.md" | "xtask/src/tidy/retired_words.rs")
 }
 
@@ -118,8 +127,17 @@ mod tests {
     }
 
     #[test]
-    fn all_rust_sources_and_pages_are_checked_but_the_change_log() {
-        for path in ["xtask/src/a.rs", "fuzz/a.rs", "crates/a/README.md", "bench/a.md"] {
+    fn a_retired_word_in_the_name_of_a_file_is_found() {
+        assert_eq!(found("crates/a/src/desk.rs", "text"), [1]);
+        assert_eq!(found("crates/desk/README.md", ""), [1]);
+        assert!(found("crates/a/src/desktop.rs", "text").is_empty());
+    }
+
+    #[test]
+    fn sources_pages_and_configurations_are_checked_but_the_change_log() {
+        for path in
+            ["xtask/src/a.rs", "fuzz/a.rs", "crates/a/README.md", "clippy.toml", ".github/a.yml"]
+        {
             assert_eq!(found(path, "desk"), [1], "{path}");
         }
         for path in ["crates/a/schema.json", "CHANGELOG.md", "xtask/src/tidy/retired_words.rs"] {

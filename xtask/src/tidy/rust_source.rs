@@ -1,6 +1,6 @@
 //! Tidy's claims about Rust: a header, functions that fit a screen, documented public items, nothing
 //! left unfinished.
-//! Read as tokens rather than text, so that strings, comments and macro bodies are told apart.
+//! It reads tokens rather than text, so it distinguishes strings, comments and macro bodies.
 
 use super::{TextFile, Violation};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};

@@ -1,5 +1,5 @@
-//! `cargo xtask bench table`: what Tertulia adds to a turn, and how fast the program starts. A program that
-//! prints a line is compiled beside it, for the comparison.
+//! `cargo xtask bench overhead`: what Tertulia adds to a turn, and how fast the program starts. A second program, which
+//! only prints a line, is compiled for comparison.
 
 use super::{BenchError, PACKAGE};
 use crate::process;
@@ -17,7 +17,7 @@ pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<(), BenchError> 
     let mut rustc = workspace.program("rustc");
     process::run(rustc.args(["-O", "-o"]).arg(&hello).arg(&source))?;
     let mut bench = workspace.cargo(["run", "--release", "--locked", "-p", PACKAGE, "--"]);
-    bench.arg("--table").arg(&folder).arg(folder.join("release/tertulia")).arg(hello);
+    bench.arg("--overhead").arg(&folder).arg(folder.join("release/tertulia")).arg(hello);
     if quick {
         bench.arg("--quick");
     }
