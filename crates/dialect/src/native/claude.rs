@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use tertulia_session::json::{Object, RawValue};
 use tertulia_session::{CompactionSummary, EntryId, EntryKind, Fields, ModelChange, Role};
 
-use super::item::{Item, Parent, Speakers};
+use super::item::{Item, Parent, Speakers, native_summary};
 use super::{NativeFormat, ProblemKind, ReadSession};
 use branch::Branch;
 use content::Content;
@@ -171,23 +171,10 @@ impl Reader {
         let Boundary { kept, tokens_before, tokens_after } =
             self.boundary.take().unwrap_or_default();
         let summary = CompactionSummary {
-            summary: content.text().into(),
-            first_kept_entry_id: EntryId::from(id),
-            covered_from_id: None,
-            covered_to_id: None,
-            covered_count: None,
-            covered_hash: None,
             tokens_before,
             tokens_after,
-            strategy: Some("native".into()),
-            author: Some(FORMAT.as_str().into()),
             kept_ids: (!kept.is_empty()).then_some(kept),
-            refused: None,
-            scale_permille: None,
-            reason: None,
-            older_count: None,
-            member: None,
-            unknown: Fields::NONE,
+            ..native_summary(FORMAT, content.text(), EntryId::from(id))
         };
         self.message(record, EntryKind::CompactionSummary(Box::new(summary)), true)
     }

@@ -19,7 +19,7 @@ use tertulia_session::{
 
 use super::document::Document;
 use super::fields;
-use super::item::{Item, Speakers};
+use super::item::{Item, Speakers, native_summary};
 use super::split::Piece;
 use super::{NativeFormat, ProblemKind, ReadSession};
 use blocks::Content;
@@ -144,23 +144,8 @@ impl Reader {
         self.summaries += 1;
         let id = id.unwrap_or_else(|| format!("summary-{}", self.summaries).into());
         let summary = CompactionSummary {
-            summary: Message::words(&content.parts).into(),
-            first_kept_entry_id: EntryId::from(&*id),
-            covered_from_id: None,
-            covered_to_id: None,
-            covered_count: None,
-            covered_hash: None,
             tokens_before: fields::take_count(&mut metadata, "tokensBefore"),
-            tokens_after: None,
-            strategy: Some("native".into()),
-            author: Some(FORMAT.as_str().into()),
-            kept_ids: None,
-            refused: None,
-            scale_permille: None,
-            reason: None,
-            older_count: None,
-            member: None,
-            unknown: Fields::NONE,
+            ..native_summary(FORMAT, Message::words(&content.parts), EntryId::from(&*id))
         };
         Item { id: Some(id), ..Item::new(EntryKind::CompactionSummary(Box::new(summary))) }
     }

@@ -23,7 +23,7 @@ use tertulia_session::{
 };
 
 use super::fields::{take_count, take_flag, take_object, take_text, take_word};
-use super::item::{Item, Parent, Speakers};
+use super::item::{Item, Parent, Speakers, native_summary};
 use super::reader::hash;
 use super::{NativeFormat, ProblemKind, ReadSession};
 
@@ -209,23 +209,9 @@ impl Reader {
             Compaction::None | Compaction::Begun => own.clone(),
         };
         let mut item = Item::new(EntryKind::CompactionSummary(Box::new(CompactionSummary {
-            summary,
-            first_kept_entry_id: EntryId::from(&*first),
-            covered_from_id: None,
-            covered_to_id: None,
-            covered_count: None,
-            covered_hash: None,
             tokens_before: take_count(&mut data, "preCompactionTokens"),
             tokens_after: take_count(&mut data, "postCompactionTokens"),
-            strategy: Some("native".into()),
-            author: Some(NativeFormat::Copilot.as_str().into()),
-            kept_ids: None,
-            refused: None,
-            scale_permille: None,
-            reason: None,
-            older_count: None,
-            member: None,
-            unknown: Fields::NONE,
+            ..native_summary(NativeFormat::Copilot, summary, EntryId::from(&*first))
         })));
         item.more.extend(take_object(&mut data, "compactionTokensUsed").and_then(tokens));
         item

@@ -18,13 +18,12 @@ mod content;
 
 use tertulia_session::json::{self, Object, RawValue};
 use tertulia_session::{
-    CompactionSummary, EntryId, EntryKind, Fields, Message, ModelChange, Part, PartKind, Role,
-    Timestamp, Usage,
+    EntryId, EntryKind, Fields, Message, ModelChange, Part, PartKind, Role, Timestamp, Usage,
 };
 
 use super::document::Document;
 use super::fields;
-use super::item::{Item, Parent, Speakers};
+use super::item::{Item, Parent, Speakers, native_summary};
 use super::split::Piece;
 use super::{NativeFormat, ProblemKind, ReadSession};
 
@@ -172,25 +171,7 @@ impl Reader {
     fn summary(&mut self, id: Option<Box<str>>, parts: &[Part]) -> Item {
         self.summaries += 1;
         let id = id.unwrap_or_else(|| format!("summary-{}", self.summaries).into());
-        let summary = CompactionSummary {
-            summary: Message::words(parts).into(),
-            first_kept_entry_id: EntryId::from(&*id),
-            covered_from_id: None,
-            covered_to_id: None,
-            covered_count: None,
-            covered_hash: None,
-            tokens_before: None,
-            tokens_after: None,
-            strategy: Some("native".into()),
-            author: Some(FORMAT.as_str().into()),
-            kept_ids: None,
-            refused: None,
-            scale_permille: None,
-            reason: None,
-            older_count: None,
-            member: None,
-            unknown: Fields::NONE,
-        };
+        let summary = native_summary(FORMAT, Message::words(parts), EntryId::from(&*id));
         Item { id: Some(id), ..Item::new(EntryKind::CompactionSummary(Box::new(summary))) }
     }
 

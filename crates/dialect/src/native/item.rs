@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tertulia_session::{
-    EntryKind, Message, NativeRecord, Part, Parts, Role, Speaker, SpeakerType, Timestamp,
+    CompactionSummary, EntryId, EntryKind, Message, NativeRecord, Part, Parts, Role, Speaker,
+    SpeakerType, Timestamp,
 };
 
 use super::{NativeFormat, ProblemKind};
@@ -61,6 +62,19 @@ impl Item {
     pub(crate) fn with_problem(mut self, problem: ProblemKind) -> Self {
         self.problem.get_or_insert(problem);
         self
+    }
+}
+
+/// Creates the summary that an agent wrote when it compacted its context.
+pub(crate) fn native_summary(
+    format: NativeFormat,
+    text: impl Into<Box<str>>,
+    first_kept: EntryId,
+) -> CompactionSummary {
+    CompactionSummary {
+        strategy: Some("native".into()),
+        author: Some(format.as_str().into()),
+        ..CompactionSummary::new(text, first_kept)
     }
 }
 

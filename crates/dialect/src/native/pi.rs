@@ -12,7 +12,7 @@ use tertulia_session::{
 };
 
 use super::fields::{take_string, take_time};
-use super::item::{Item, Parent, Speakers};
+use super::item::{Item, Parent, Speakers, native_summary};
 use super::reader::hash;
 use super::{NativeFormat, ProblemKind, ReadSession};
 use content::{command_text, has_content, parts, result};
@@ -193,23 +193,12 @@ impl Reader {
         let first_kept = first_kept.filter(|id| self.ids.contains(&hash(id)));
         let tokens = object.take_some("tokensBefore");
         let mut item = Item::new(EntryKind::CompactionSummary(Box::new(CompactionSummary {
-            summary: summary.into(),
-            first_kept_entry_id: EntryId::from(first_kept.as_deref().unwrap_or(own)),
-            covered_from_id: None,
-            covered_to_id: None,
-            covered_count: None,
-            covered_hash: None,
             tokens_before: tokens.and_then(|raw| json::whole_number(raw).ok()),
-            tokens_after: None,
-            strategy: Some("native".into()),
-            author: Some(NativeFormat::Pi.as_str().into()),
-            kept_ids: None,
-            refused: None,
-            scale_permille: None,
-            reason: None,
-            older_count: None,
-            member: None,
-            unknown: Fields::NONE,
+            ..native_summary(
+                NativeFormat::Pi,
+                summary,
+                EntryId::from(first_kept.as_deref().unwrap_or(own)),
+            )
         })));
         item.more.extend(usage(&mut object, None));
         item

@@ -183,6 +183,29 @@ pub struct TeamTask {
 }
 
 impl CompactionSummary {
+    /// Creates a summary of everything before an entry.
+    pub fn new(summary: impl Into<Box<str>>, first_kept_entry_id: EntryId) -> Self {
+        Self {
+            summary: summary.into(),
+            first_kept_entry_id,
+            covered_from_id: None,
+            covered_to_id: None,
+            covered_count: None,
+            covered_hash: None,
+            tokens_before: None,
+            tokens_after: None,
+            strategy: None,
+            author: None,
+            kept_ids: None,
+            refused: None,
+            scale_permille: None,
+            reason: None,
+            older_count: None,
+            member: None,
+            unknown: Fields::NONE,
+        }
+    }
+
     /// Returns the number of messages before the range that are in no summary.
     pub fn older(&self) -> usize {
         self.older_count.and_then(|count| usize::try_from(count).ok()).unwrap_or_default()

@@ -2,7 +2,7 @@
 //! everything before: messages that stay, texts that Codex adds, and the summary.
 
 use tertulia_session::json::{self, Object, RawValue};
-use tertulia_session::{CompactionSummary, EntryId, EntryKind, Fields, Message, Part, Role};
+use tertulia_session::{CompactionSummary, EntryId, EntryKind, Message, Part, Role};
 
 use super::log::fingerprint;
 use super::{Item, ProblemKind, Reader, aside, content, take_words};
@@ -43,7 +43,7 @@ impl Reader {
         if text.is_empty() {
             return aside(Some("compacted"));
         }
-        Item::new(EntryKind::CompactionSummary(Box::new(native_summary(text, place, kept))))
+        Item::new(EntryKind::CompactionSummary(Box::new(summary_of(text, place, kept))))
     }
 
     /// Returns an item of the replacement if somebody said it.
@@ -78,24 +78,9 @@ fn add(text: &mut String, more: &str) {
     text.push_str(more);
 }
 
-fn native_summary(text: String, place: &str, kept: Vec<EntryId>) -> CompactionSummary {
+fn summary_of(text: String, place: &str, kept: Vec<EntryId>) -> CompactionSummary {
     CompactionSummary {
-        summary: text.into(),
-        first_kept_entry_id: place.into(),
-        covered_from_id: None,
-        covered_to_id: None,
-        covered_count: None,
-        covered_hash: None,
-        tokens_before: None,
-        tokens_after: None,
-        strategy: Some("native".into()),
-        author: Some(NativeFormat::Codex.as_str().into()),
         kept_ids: (!kept.is_empty()).then_some(kept),
-        refused: None,
-        scale_permille: None,
-        reason: None,
-        older_count: None,
-        member: None,
-        unknown: Fields::NONE,
+        ..super::super::item::native_summary(NativeFormat::Codex, text, place.into())
     }
 }

@@ -5,12 +5,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use tertulia_session::{
-    CompactionSummary, EntryId, EntryKind, Fields, ModelChange, NativeRecord, Role,
-};
+use tertulia_session::{EntryId, EntryKind, Fields, ModelChange, NativeRecord, Role};
 
 use super::super::NativeFormat;
-use super::super::item::{Item, Parent};
+use super::super::item::{Item, Parent, native_summary};
 use super::super::reader::hash;
 use super::message::{Said, result_kind};
 
@@ -198,25 +196,7 @@ impl Tree {
             more = self.add(id, before, &mut kept);
             self.leaf = self.tip;
         }
-        let summary = CompactionSummary {
-            summary: text.unwrap_or_default().into(),
-            first_kept_entry_id: first_kept,
-            covered_from_id: None,
-            covered_to_id: None,
-            covered_count: None,
-            covered_hash: None,
-            tokens_before: None,
-            tokens_after: None,
-            strategy: Some("native".into()),
-            author: Some(NativeFormat::Gemini.as_str().into()),
-            kept_ids: None,
-            refused: None,
-            scale_permille: None,
-            reason: None,
-            older_count: None,
-            member: None,
-            unknown: Fields::NONE,
-        };
+        let summary = native_summary(NativeFormat::Gemini, text.unwrap_or_default(), first_kept);
         let mut item = Item::new(EntryKind::CompactionSummary(Box::new(summary)));
         (item.parent, item.more) = (parent, more);
         item.is_side = self.is_side;

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use tertulia_session::json::{self, Json, Kind, Object, RawValue};
 use tertulia_session::{
-    CompactionSummary, EntryId, EntryKind, Fields, FileRef, Image, Message, Part, PartKind, Role,
-    Timestamp, ToolCall, ToolResult, Usage, Usd,
+    EntryId, EntryKind, Fields, FileRef, Image, Message, Part, PartKind, Role, Timestamp, ToolCall,
+    ToolResult, Usage, Usd,
 };
 
 use super::super::fields::{
     take_count, take_flag, take_list, take_millis, take_object, take_text, take_word,
 };
-use super::super::item::Item;
+use super::super::item::{Item, native_summary};
 use super::super::{NativeFormat, ProblemKind};
 use super::source::Ids;
 use super::{Head, Reader, aside};
@@ -221,25 +221,11 @@ fn decoded(path: &str) -> Cow<'_, str> {
 }
 
 fn summary(text: Cow<'_, str>, first_kept: &str) -> EntryKind {
-    EntryKind::CompactionSummary(Box::new(CompactionSummary {
-        summary: text.into(),
-        first_kept_entry_id: EntryId::from(first_kept),
-        covered_from_id: None,
-        covered_to_id: None,
-        covered_count: None,
-        covered_hash: None,
-        tokens_before: None,
-        tokens_after: None,
-        strategy: Some("native".into()),
-        author: Some(NativeFormat::Opencode.as_str().into()),
-        kept_ids: None,
-        refused: None,
-        scale_permille: None,
-        reason: None,
-        older_count: None,
-        member: None,
-        unknown: Fields::NONE,
-    }))
+    EntryKind::CompactionSummary(Box::new(native_summary(
+        NativeFormat::Opencode,
+        text,
+        EntryId::from(first_kept),
+    )))
 }
 
 /// Reads the usage of a step. opencode counts cached input and thinking apart. A cost of 0 only
