@@ -2,7 +2,7 @@
 
 use tertulia_dialect::native::{NativeFormat, NativeReader, detect};
 
-use crate::native_simple_show::show;
+use crate::native_entry_lines::show;
 
 const HISTORY: &str = include_str!("../fixtures/native/aider/history.md");
 

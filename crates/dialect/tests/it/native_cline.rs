@@ -3,7 +3,7 @@
 use tertulia_dialect::native::{NativeFormat, NativeReader, ProblemKind, ReadSession, detect};
 use tertulia_session::Entry;
 
-use crate::native_simple_show::show;
+use crate::native_entry_lines::show;
 
 const PROGRAM: &str = include_str!("../fixtures/native/cline/session.messages.json");
 const EXTENSION: &str = include_str!("../fixtures/native/cline/extension.json");

@@ -10,7 +10,7 @@ use tertulia_dialect::native::{
 use tertulia_session::{Entry, EntryKind};
 
 use crate::arbitrary::at_least;
-use crate::native_codex_show::{read_lines, show};
+use crate::native_entry_lines::{read_lines, show};
 
 const TOOLS: &str = include_str!("../fixtures/native/codex/tools.jsonl");
 const COMPACTED: &str = include_str!("../fixtures/native/codex/compacted.jsonl");

@@ -13,7 +13,7 @@ use tertulia_session::{
 };
 
 use crate::arbitrary::{at_least, messages};
-use crate::native_codex_show::{read_lines, show};
+use crate::native_entry_lines::{read_lines, show};
 
 const ID: &str = "0190bbbb-0000-8000-8000-000000000001";
 const NOW: i64 = 1_772_445_600_000;

@@ -2,7 +2,7 @@
 
 use tertulia_dialect::native::{NativeFormat, NativeReader, ProblemKind, detect};
 
-use crate::native_simple_show::{read_lines, show};
+use crate::native_entry_lines::{read_lines, show};
 
 const ROWS: &str = include_str!("../fixtures/native/goose/rows.jsonl");
 const LINES: &str = include_str!("../fixtures/native/goose/lines.jsonl");
