@@ -17,7 +17,7 @@ use crate::error::{CliError, Result};
 use crate::load_team::project_here;
 use crate::store_location::StoreLocation;
 
-/// So many of the largest losses are listed.
+/// The maximum number of losses that are listed.
 const LOSSES_SHOWN: usize = 5;
 
 pub(crate) fn run(args: &ReceiptArgs, streams: &mut Streams<'_>) -> Result {

@@ -21,7 +21,7 @@ pub struct RecallMatch {
     pub is_added: bool,
 }
 
-/// No more words are told of a passage than these, the weightiest ones.
+/// The maximum number of words that are listed for a passage: those with the largest weights.
 const MATCHES_MAX: usize = 8;
 
 impl RecallIndex {

@@ -211,7 +211,7 @@ impl Reader {
     }
 }
 
-/// Takes the model as its provider and name, which is how opencode is told which one to use.
+/// Splits the model into its provider and its name, as opencode expects it.
 fn model(object: &mut Object<'_>) -> Option<Box<str>> {
     let mut nested = take_object(object, "model").unwrap_or_default();
     let mut of = |name: &str| take_word(object, name).or_else(|| take_word(&mut nested, name));

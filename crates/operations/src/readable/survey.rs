@@ -7,7 +7,7 @@ use tertulia_session::{Entry, EntryKind, Message, PartKind, Role, Timestamp, Tur
 
 use crate::session_file::name_of;
 
-/// The most speakers that are told apart. Others are counted, but not named.
+/// The maximum number of speakers that are named. Others are only counted.
 const SPEAKERS_MAX: usize = 1000;
 
 /// The result of a first look at all entries of a branch.

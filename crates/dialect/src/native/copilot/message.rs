@@ -131,7 +131,7 @@ pub(super) fn result(mut data: Object<'_>) -> Result<Option<Message>, &'static s
     Ok(Some(Message::with_role(Role::Tool, [part].into_iter().collect())))
 }
 
-/// Returns what the model is told: a text, or a list of it and its pictures.
+/// Returns the content for the model: a text, or a list of the text and its pictures.
 fn result_content(mut result: Object<'_>) -> Option<Json> {
     let text = result.take_some("content");
     let pictures = take_list(&mut result, "binaryResultsForLlm");
