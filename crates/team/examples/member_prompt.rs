@@ -47,7 +47,7 @@ pub(crate) fn prompt(name: &str) -> Result<String, Box<dyn Error>> {
         store.append(&session, Append::new([NewEntry::new(message).with_content_id()]))?;
     }
 
-    // A preview also says what was left out and why: see `verdicts`, `bytes` and `warnings` of the prompt.
+    // A preview also tells what was left out and why: see `verdicts`, `bytes` and `warnings` of the prompt.
     let member = team.member(name).ok_or("there is no such member")?;
     let preview = preview(&store, &session, &team, member)?.ok_or("nothing was said yet")?;
     Ok(preview.prompt.text)

@@ -1,4 +1,4 @@
-//! Built-in members, which need no key, no network and no program. Called by the driver; each returns a text.
+//! Built-in members, which need no key, no network and no program. The driver calls them; each returns a text.
 
 mod librarian;
 mod scribe;
@@ -30,7 +30,8 @@ impl Answer {
     }
 }
 
-/// Makes quoted text inert, so that it routes nothing: names become code, and markers get round brackets.
+/// Makes quoted text inert, so that it addresses nobody: mentioned names become inline code, and markers get round
+/// brackets.
 fn quiet(text: &str) -> String {
     let mut quiet = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -72,8 +73,8 @@ fn without_mentions(line: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Finds a possible mention in a word: returns the text before it, and the rest. In an address, a letter or a digit
-/// precedes the `@`.
+/// Finds a possible mention in a word: returns the text before it, and the rest. Skips email addresses, in which a
+/// letter or a digit precedes the `@`.
 fn mention_at(word: &str) -> Option<(&str, &str)> {
     let is_mention = |at: usize| {
         let before = word.get(..at).and_then(|before| before.chars().next_back());

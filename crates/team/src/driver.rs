@@ -1,6 +1,6 @@
-//! The driver: performs the effects of the machine, and reports the results to it. It runs in one thread; agents have their
-//! own threads and send their output to the inbox, as people send commands. Every step is stored before it is shown.
-//! `step.rs` has the steps.
+//! The driver: performs the effects of the machine, and reports the results to it. It runs in one thread. Agents run
+//! in threads of their own and send their output to the inbox; commands of people arrive there too. Every step is
+//! stored before it is shown. `step.rs` contains the steps.
 
 mod built_in_answers;
 mod event;
@@ -58,7 +58,7 @@ pub struct Driver {
 /// A session that was opened again.
 pub struct Opened {
     pub driver: Driver,
-    /// Recorded decisions that differ from those of this team.
+    /// Recorded decisions that differ from what this team would decide.
     pub differences: Vec<Difference>,
     pub undecided: Option<Undecided>,
 }
@@ -118,19 +118,19 @@ impl Driver {
         let mut replay = log.replay(&team.roster)?;
         let differences = std::mem::take(&mut replay.differences);
         let undecided = replay.undecided.take();
-        // Steps are stored completely, so there are no unfinished decisions.
+        // A step is stored completely or not at all, so there are no unfinished decisions.
         let mut driver = Self::new(team, replay.into_recorded(), log, hold, attended);
         driver.project = driver.find_project(store, session)?;
         driver.kill_orphans()?;
         driver.step(&Event::Resume, sink)?;
-        // Summarise what lies before the windows, as after an import.
+        // Summarise the messages before the windows if no summary covers them yet, as after an import.
         driver.stage_summary();
         driver.store_staged(sink)?;
         Ok(Opened { driver, differences, undecided })
     }
 
-    /// Returns the project of a session. A session without one, from an earlier version or another program, is assigned to
-    /// the folder that its log names, or else to the project of this team.
+    /// Returns the project of a session. A session without one comes from an earlier version or another program. It
+    /// is assigned to the folder that its log names, or else to the project of this team.
     fn find_project(&self, store: &SessionStore, session: &SessionId) -> Done<Option<String>> {
         if let Some(project) = store.project(session)? {
             return Ok(Some(project));
@@ -201,8 +201,8 @@ impl Driver {
         &self.machine
     }
 
-    /// Reads the rest of a long session that was not read when it was opened, so that [`Self::entries`] are complete and
-    /// [`Self::machine`] knows all decisions.
+    /// Reads the rest of a long session that was not read when it was opened. Afterwards [`Self::entries`] are
+    /// complete and [`Self::machine`] has all decisions.
     pub fn read_all(&mut self) -> Result<(), DriveError> {
         if self.log.first_read > 0 {
             self.log.read_all()?;
@@ -212,8 +212,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Returns the stored entries of the current branch. In a long session, older messages, summaries and turn events that
-    /// prompts do not need are not read: their entries have an id and nothing else.
+    /// Returns the stored entries of the current branch. In a long session, older messages, summaries and turn events
+    /// that prompts do not need are not read; their entries contain only an id.
     pub fn entries(&self) -> &[Entry] {
         self.log.stored()
     }
@@ -309,11 +309,11 @@ impl Driver {
     }
 }
 
-/// Handles writes of other processes, such as a command that redacts or branches: the log is read again, and the turn that
-/// runs here follows it.
+/// Handles writes of other processes, such as a command that redacts or branches: reads the log again, and applies it
+/// to the turn that runs here.
 impl Driver {
-    /// Reads what others wrote. Of the first `staged_before` staged entries, those that record output or costs of an agent
-    /// are staged again. Entries of a step are not, since the decision may differ now.
+    /// Reads what others wrote. Of the first `staged_before` staged entries, stages those again that record output or
+    /// costs of an agent. Does not stage entries of a step again, because the new entries may change its decision.
     pub(super) fn rejoin(&mut self, staged_before: usize, sink: &mut dyn EventSink) -> Done {
         let (staged, first_new) = self.log.reload(Reading::for_team(&self.team))?;
         self.machine = self.log.replay(&self.team.roster)?.into_recorded();

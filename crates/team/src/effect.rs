@@ -117,7 +117,7 @@ pub enum PauseReason {
         false => format!("has spent ${spent} of ${allowed}. Continue?"),
     })]
     Spending { member: Option<Box<str>>, spent: Dollars, allowed: Dollars },
-    /// A message has only unknown names; each comes with the nearest known name.
+    /// A message names only unknown members. Each name has the nearest known name.
     #[error("{entry} reached nobody: {}", unresolved(names))]
     Unresolved { entry: EntryId, names: Vec<(Box<str>, Option<Box<str>>)> },
     #[error("{entry} addresses nobody, and the team has no agent")]
@@ -137,7 +137,8 @@ pub enum PauseReason {
         (None, _) => format!("the session was opened again. Continue with {}?", queued(*waiting)),
     })]
     Resumed { interrupted: Option<EntryId>, waiting: usize },
-    /// Turns were paused when a person wrote something else. That is done, and they still wait.
+    /// Turns were paused, and then a person wrote something else. The turns that this message caused are done, and
+    /// the paused ones still wait.
     #[error("{} paused. Continue?", counted(*waiting, "one earlier turn is still", "# earlier turns are still"))]
     Paused { waiting: usize },
 }

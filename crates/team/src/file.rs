@@ -50,7 +50,7 @@ pub struct TeamFile {
     pub limits: Limits,
     pub resources: ResourcesFile,
     pub members: Vec<MemberFile>,
-    /// Warnings about values that are valid but may be mistakes. They are ignored when two files are compared.
+    /// Warnings about values that are valid but may be mistakes. A comparison of two files ignores them.
     pub warnings: Vec<FileProblem>,
 }
 
@@ -67,7 +67,7 @@ pub struct MemberFile {
     pub instruction_file: Option<Box<str>>,
     pub preamble: PreambleFile,
     pub permissions: Permissions,
-    /// Number of messages before the newest one that it sees.
+    /// Number of messages before the newest one that it gets word for word.
     pub window: Option<usize>,
     pub budget_bytes: Option<usize>,
     pub budget_tokens: Option<usize>,

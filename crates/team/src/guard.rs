@@ -10,7 +10,7 @@ use crate::roster::{MemberIndex, Roster};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Guard {
     turns: u32,
-    /// Limit set by a person; applies if it is lower than the limit of the team.
+    /// Limit that a person set. It applies if it is lower than the limit of the team.
     pub(crate) turns_max: Option<u32>,
     /// Turns by pair of members, the smaller index first.
     pairs: BTreeMap<(MemberIndex, MemberIndex), u32>,
@@ -43,7 +43,7 @@ impl Guard {
         }
     }
 
-    /// Resets the turn counts. Costs are not reset: only continuing raises their limit.
+    /// Resets the turn counts. Does not reset costs; only continuing raises their limit.
     pub(crate) fn person_said(&mut self) {
         self.turns = 0;
         self.pairs.clear();

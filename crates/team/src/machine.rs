@@ -24,8 +24,8 @@ pub struct Machine {
     pub(crate) decision_log: DecisionLog,
 }
 
-/// The current state of the session: `Stopping` until a cancelled agent has ended, `Waiting` for the answer of a person,
-/// `Paused` if turns wait and a person is asked first.
+/// The current state of the session. `Stopping` lasts until a cancelled agent has ended. `Waiting` means that a
+/// person must answer. `Paused` means that turns wait and a person is asked first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
     Resting,
@@ -105,8 +105,8 @@ impl Machine {
         step.finish()
     }
 
-    /// Returns the person who speaks: the one that the program or `[FROM: …]` names, the one whose answer is awaited, or
-    /// the only one; `None` if the team has no person. Called before a message is stored.
+    /// Returns the person who speaks: the person that the program or `[FROM: …]` names, else the one whose answer is
+    /// awaited, else the only one. `None` if the team has no person. Called before a message is stored.
     pub fn speaker_of(&self, named: Option<&str>) -> Result<Option<&str>, SpeakerError> {
         let awaited = self.state.awaited().map(|item| item.index);
         let index = speaker(&self.roster, awaited, named)?;
@@ -181,8 +181,8 @@ impl Step<'_> {
         self.entry_id(turn_payload(member, TurnState::Queued, None, cause.clone()), about)
     }
 
-    /// Returns the id of a turn's entry. It depends on the decision and its subject, not on the position in the log or the
-    /// version of the record. The same decision on another branch of the session is another entry.
+    /// Returns the id of a turn's entry. It depends on the decision and its subject, not on the position in the log
+    /// or the version of the record. The same decision on another branch of the session has another id.
     fn entry_id(&self, turn: Turn, about: &EntryId) -> EntryId {
         let kind = EntryKind::Turn(Box::new(turn.with_cause_of_version_1()));
         self.state.content_id(kind, Some(about))

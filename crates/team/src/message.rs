@@ -1,5 +1,6 @@
-//! Reads the directives of a message: markers and mentions in the sender's own words, outside code and quotes, and text
-//! that only looks like them. Called by the machine for every message; resolves nothing but mentions.
+//! Reads the directives of a message: markers and mentions in the sender's own words, outside code and quotes. Also
+//! finds text that only looks like them. The machine calls it for every message. It resolves only the names in
+//! mentions.
 
 mod address;
 mod look_alike;
@@ -65,7 +66,7 @@ impl PersonMessage {
         self.directives.from.as_deref()
     }
 
-    /// Returns whether the message names no member, not even nearly.
+    /// Returns whether the message names no member and contains no name that resembles one.
     pub fn addresses_nobody(&self) -> bool {
         let is_misspelled = self
             .directives
@@ -143,7 +144,7 @@ pub(crate) fn read(text: &str, roster: &Roster, sender: Sender) -> Directives {
     }
 }
 
-/// Returns the ranges of a message without effective markers and invisible characters.
+/// Returns the ranges of a message that are neither effective markers nor invisible characters.
 pub(crate) fn kept_ranges(text: &str) -> Vec<Range<usize>> {
     let kept = kept_ranges_where(text, |markers| position::markers_in_effect(text, markers));
     unseen::without_unseen(text, kept)
@@ -156,13 +157,13 @@ pub(crate) fn excerpt(text: &str) -> Box<str> {
     }
 }
 
-/// Returns whether a text ends a sentence, whatever closes behind its last sign.
+/// Returns whether a text ends a sentence. Quotes and brackets may follow the last punctuation mark.
 fn ends_sentence(text: &str) -> bool {
     let text = text.trim_end().trim_end_matches(is_closing);
     text.ends_with(['.', '!', '?', '…', '。', '！', '？'])
 }
 
-/// Returns the line behind the mark of a list item; `None` if it is none.
+/// Returns the text after the bullet or number of a list item; `None` if the line is no list item.
 fn without_item(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let behind = match line.strip_prefix(['-', '*', '+', '•']) {

@@ -10,8 +10,9 @@ pub(crate) fn fold(name: &str) -> String {
     name.chars().filter(counts).flat_map(char::to_lowercase).collect()
 }
 
-/// Returns the value of the known name nearest to a written one, or `None` if none is close enough. The first of equally
-/// near names wins. Case, whitespace, `-` and `_` are ignored; a third of the characters may be wrong, but at least one.
+/// Returns the value of the known name nearest to a written one, or `None` if none is close enough. The first of
+/// equally near names wins. Case, whitespace, `-` and `_` are ignored. A third of the characters may be wrong, but at
+/// least one.
 ///
 /// ```
 /// let known = [("login", 1), ("logout", 2)];

@@ -1,5 +1,5 @@
-//! Notes about requests that were refused or changed, so that nothing is dropped silently. Created by the machine, kept
-//! for `why`.
+//! Notes about requests that were refused or changed, so that nothing is dropped silently. The machine creates them,
+//! and `Machine::why` returns them.
 
 use tertulia_session::{EntryId, Intent};
 

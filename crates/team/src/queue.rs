@@ -19,7 +19,7 @@ pub(crate) struct Item {
 pub(crate) struct Queue {
     /// Oldest first.
     pub(crate) items: Vec<Item>,
-    /// Number of paused items, which are always the oldest: none starts before a person resumes them.
+    /// Number of paused items, which are always the oldest. None of them starts before a person resumes them.
     pub(crate) paused: usize,
     /// Number of turns in a row that overtook the oldest item, not counting P1.
     passed: u32,
@@ -35,7 +35,7 @@ pub(crate) enum Admission {
 }
 
 impl Queue {
-    /// Returns whether nothing waits, and nothing that waited before affects later choices.
+    /// Returns whether the queue is empty and earlier items do not affect later choices.
     pub(crate) fn is_idle(&self) -> bool {
         *self == Self::default()
     }
@@ -55,7 +55,8 @@ impl Queue {
     pub(crate) fn start(&mut self, turn: &EntryId) -> Option<Item> {
         let index = self.items.iter().position(|item| item.turn == *turn)?;
         if index < self.paused {
-            // Only logs of an earlier version start a paused turn: there, a message resumed all of them.
+            // Only logs of an earlier version contain the start of a paused turn: in that version a message resumed
+            // all turns.
             self.paused = 0;
         }
         let item = self.items.remove(index);
@@ -87,7 +88,7 @@ impl Queue {
             return Admission::Duplicate(same.turn.clone());
         }
         match self.ready().last() {
-            // A P1 is never refused for this, and no request loses urgency by it.
+            // A P1 request is never refused for this reason, and no request gets a lower intent.
             Some(tail)
                 if tail.index == index
                     && asked != Intent::Interrupt

@@ -23,7 +23,8 @@ pub struct Replay {
     /// Decisions for the last event that are not in the log, as after a crash. Perform them, except
     /// [`Effect::StartTurn`], before [`Event::Resume`].
     pub unfinished: Vec<Effect>,
-    /// Set if the log ends where the machine would continue; not for a step that was never taken, as at the end of a fork.
+    /// The difference at the end of the log, if the machine would decide more there. Not set for a step that was
+    /// never begun, as at the end of a fork.
     pub ending: Option<Difference>,
     /// Messages without text, as after a redaction: the decisions for them are taken from the log.
     pub unchecked: Vec<EntryId>,
@@ -66,15 +67,15 @@ impl Replay {
         self.differences.len() >= DIFFERENCES_MAX
     }
 
-    /// Returns the machine with the state of the log alone, for a log with complete steps: what is not in it was never
-    /// decided, as in a session that was imported or had other limits.
+    /// Returns the machine with the state of the log alone, for a log with complete steps. Decisions that are not in
+    /// the log were never made, as in a session that was imported or had other limits.
     pub fn into_recorded(mut self) -> Machine {
         self.machine.state = self.recorded;
         self.machine
     }
 }
 
-/// Maximum number of differences; afterwards the log is followed without comparing.
+/// Maximum number of differences. After that many, the log is followed without comparing.
 const DIFFERENCES_MAX: usize = 50;
 
 struct Replayer<'a> {
@@ -83,7 +84,7 @@ struct Replayer<'a> {
     recorded: State,
     /// Decisions of the machine that were not found in the log yet.
     expected: VecDeque<Effect>,
-    /// The last entry of the current step, once an entry shows that a driver took that step.
+    /// The last entry of the current step, if an entry shows that a driver performed that step.
     step_taken: Option<EntryId>,
     differences: Vec<Difference>,
     /// The newest message, until a decision follows it.
@@ -150,7 +151,8 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// Returns whether later decisions do not depend on earlier messages: a person writes, and nothing runs or waits.
+    /// Returns whether later decisions do not depend on earlier messages. This is so when a person writes while
+    /// nothing runs or waits.
     fn starts_again(&self, entry: &Entry) -> bool {
         let Some(message) = entry.message() else { return false };
         let name = message.speaker.as_deref().map(|speaker| &*speaker.role_id);
@@ -187,7 +189,8 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// Returns whether the log is followed without comparing, which would copy the whole state for each difference.
+    /// Returns whether the log is now followed without comparing. Comparing would copy the whole state for each
+    /// further difference.
     fn only_follows(&self) -> bool {
         self.is_incomplete || self.has_lost_turn || self.differences.len() >= DIFFERENCES_MAX
     }
@@ -253,8 +256,8 @@ impl<'a> Replayer<'a> {
         self.follow_log();
     }
 
-    /// Returns the message at which the branch begins, if its step is not on this branch. An answer is complete, so its
-    /// turn is done.
+    /// Returns the message at which the branch begins, if its step is not on this branch. If the message is a
+    /// complete answer, its turn is done.
     fn undecided(&mut self) -> Option<Undecided> {
         let newest = self.newest.take()?;
         let entry = newest.id.clone();
@@ -280,7 +283,7 @@ impl<'a> Replayer<'a> {
         Some(Undecided { entry, members })
     }
 
-    /// Handles a setting that the machine has just decided to write, as for a person's "yes", or that this event caused.
+    /// Handles a setting. The machine has just decided to write it, as for a person's "yes", or this event caused it.
     fn noted(&mut self, entry: &Entry, event: Event, apply: fn(&mut State)) {
         self.step_taken = Some(entry.id.clone());
         if self.expects(&entry.kind) {
@@ -343,7 +346,8 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// Handles a turn that a person requested or declined in a purged message: the person wrote, whatever the text was.
+    /// Handles a turn that a person requested or declined in a purged message. It shows that a person wrote the
+    /// message, whatever its text was.
     fn apply_purged_message(&mut self, change: &TurnChange) {
         let (Cause::Asked { entry, by, .. } | Cause::Declined { entry, by, .. }) = &change.cause
         else {
@@ -415,8 +419,8 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// Checks before a new event that earlier decisions are in the log. A message that no driver received, as in an imported
-    /// session, has none.
+    /// Checks before a new event that earlier decisions are in the log. A message that no driver received, as in an
+    /// imported session, has no decisions.
     fn expect_nothing(&mut self, entry: &Entry) {
         let is_received = self.step_taken.is_some() || self.reached_nobody;
         if self.has_decision() && !is_received {

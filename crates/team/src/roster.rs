@@ -1,5 +1,5 @@
-//! The roster: the members of a team, in order, and its limits. Resolves names for the router and holds the limits for the
-//! machine. Knows no messages and no turns.
+//! The roster: the members of a team, in order, and its limits. Resolves names for the router and provides the limits
+//! to the machine. Contains no messages and no turns.
 
 use crate::message::plain;
 use crate::names::{fold, nearest_name};
@@ -25,12 +25,12 @@ pub struct Member {
     pub budget_usd: Option<f64>,
 }
 
-/// Limits of a session. Beyond them it refuses, or pauses and asks a person.
+/// Limits of a session. Beyond them the session refuses a request, or pauses and asks a person.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Maximum number of queued turns; more are refused.
     pub queue: usize,
-    /// Maximum number of queued turns for one message; more become P3.
+    /// Maximum number of queued turns for one message. Further turns become P3.
     pub branch: usize,
     /// Maximum number of turns in a row that overtake the oldest queued one, not counting P1.
     pub local: u32,

@@ -1,6 +1,6 @@
-//! The state of the machine. Only what the log records changes it: turn entries, messages of people, costs and settings. So
-//! the state read from a log equals the live one. The machine decides, writes the entry and applies it here; replay applies
-//! the entries that it finds.
+//! The state of the machine. Only recorded facts change it: turn entries, messages of people, costs and settings. So
+//! the state read from a log equals the live one. The machine decides, writes the entry and applies it here; replay
+//! applies the entries that it finds.
 
 use std::collections::HashMap;
 
@@ -63,8 +63,8 @@ impl State {
         Self { guard: Guard::new(roster), ..Self::default() }
     }
 
-    /// Derives the id of an entry from its content and its subject. The same decision on another branch is another entry of
-    /// the same log, so the branch is part of the id.
+    /// Derives the id of an entry from its content and its subject. The same decision on another branch is another
+    /// entry of the same log, so the id depends on the branch too.
     pub(crate) fn content_id(&self, kind: EntryKind, about: Option<&EntryId>) -> EntryId {
         let mut entry = NewEntry::new(kind);
         entry.parent_id = match (about, &self.branch) {
@@ -88,17 +88,18 @@ impl State {
         }
     }
 
-    /// Returns whether turns wait that do not start by themselves, now or after a cancelled agent has ended.
+    /// Returns whether turns wait that do not start without a person, now or after a cancelled agent has ended.
     pub(crate) fn is_paused(&self, roster: &Roster) -> bool {
         match &self.active_turn {
             ActiveTurn::Running(_) | ActiveTurn::Asking(_) => false,
-            // Every step starts what can start, so a turn that still waits could not.
+            // Every step starts a turn if one may start, so a turn that still waits may not start.
             ActiveTurn::Free => !self.queue.items.is_empty(),
             ActiveTurn::Stopping(_) => self.pause(roster).is_some(),
         }
     }
 
-    /// Returns why no queued turn may start, regardless of the running one; `None` if one may, or none waits.
+    /// Returns why no queued turn may start, regardless of the running one. `None` if one may start, or if none
+    /// waits.
     pub(crate) fn pause(&self, roster: &Roster) -> Option<PauseReason> {
         let waiting = self.queue.items.len();
         match &self.hold {

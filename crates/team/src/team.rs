@@ -1,4 +1,5 @@
-//! The team as the driver needs it: the roster, and for every member its responder and its prompt settings.
+//! The team in the form that the driver needs: the roster, and for every member its responder and its prompt
+//! settings.
 
 use std::path::Path;
 
@@ -40,7 +41,7 @@ pub struct TeamMember {
     pub instruction: Option<String>,
     /// How markers are removed from its prompts.
     pub strip: Stripping,
-    /// Number of messages that it gets verbatim.
+    /// Number of messages that it gets word for word.
     pub window: usize,
     pub budget_bytes: u64,
     /// Token limit of its model messages, for an endpoint.
@@ -84,7 +85,7 @@ impl Team {
         self
     }
 
-    /// Marks the team as built in, since no team file was found: answers may suggest to create one.
+    /// Marks the team as built in, because no team file was found. Answers may then suggest creating one.
     #[must_use]
     pub fn without_file(mut self) -> Self {
         self.is_built_in = true;
@@ -96,7 +97,8 @@ impl Team {
         Self::from_file_in(file, base, base)
     }
 
-    /// Same as [`Self::from_file`], with another folder for agents without a `cwd`, for a file outside the project.
+    /// Same as [`Self::from_file`], but agents without a `cwd` work in the folder `work`. For a file outside the
+    /// project.
     pub fn from_file_in(file: &TeamFile, base: &Path, work: &Path) -> Result<Self, TeamError> {
         let roster = file.roster()?;
         let member = |member: &MemberFile| TeamMember::from_file(member, file, base, work);
@@ -215,7 +217,7 @@ impl TeamMember {
             Responder::Agent(spec) => spec.kind.definition().window_tokens,
             Responder::Person | Responder::Scribe | Responder::Librarian => WINDOW_TOKENS,
         };
-        // Fits into the window of its model in any case.
+        // This fits into the window of its model in any case.
         let bytes = window_tokens * WINDOW_SHARE / 100 * TOKEN_BYTES;
         Self {
             member,

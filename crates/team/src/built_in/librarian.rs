@@ -13,9 +13,11 @@ pub const LIBRARIAN: &AgentDefinition =
     &AgentDefinition::built_in("librarian", "finds passages of past sessions", &[&["scope"]]);
 
 const HITS_MAX: usize = 8;
-/// Number of hits to examine: some are answers made from others, or repeat them.
+/// Number of hits to examine. It exceeds the number of hits to show, because some hits repeat others or are answers
+/// made from them.
 const HITS_LOOKED_AT: usize = 64;
-/// Only the beginning of a request is read: it says what the request is about, and the rest may be a whole file.
+/// Maximum number of bytes of a request that are read. Its beginning names the subject, and the rest may be a whole
+/// file.
 const REQUEST_BYTES_MAX: usize = 1_500;
 /// Maximum number of search words that an answer names.
 const WORDS_MAX: usize = 6;
@@ -23,7 +25,8 @@ const WORDS_MAX: usize = 6;
 pub(crate) const OTHER_PROJECT: &str = "This session belongs to another project than the one it is open in, \
     so I search no past sessions.";
 
-/// Answers a request from the sessions of a scope, without the current session: its content is known already.
+/// Answers a request from the sessions of a scope. Leaves out the current session, because the members already know
+/// its content.
 pub(crate) fn look_up(
     store: &SessionStore,
     here: &SessionId,
@@ -52,8 +55,8 @@ pub(crate) fn look_up(
     Ok(Answer { text: super::quiet(&answer_text(scope, &hits)), sources })
 }
 
-/// Returns whether a hit is an answer made from other entries, like those of a librarian: they may belong to another
-/// project, and those of this project are found themselves.
+/// Returns whether a hit is an answer that was made from other entries, such as an answer of a librarian. Its sources
+/// may belong to another project; sources in this project are hits of their own.
 fn is_made_from_others(store: &SessionStore, hit: &Hit) -> bool {
     let stored = store.entry(&hit.session, &hit.entry_id);
     stored.is_ok_and(|stored| tertulia_store::has_sources(&stored.entry))

@@ -17,9 +17,9 @@ pub const SCRIBE: &AgentDefinition =
     &AgentDefinition::built_in("scribe", "writes a summary of this conversation", &[]);
 
 const TOKENS_MAX: u64 = 2_000;
-/// Minimum limit, for short sessions.
+/// Minimum token limit of a summary. It applies to short sessions.
 const TOKENS_MIN: u64 = 400;
-/// Maximum size as a percentage of the messages, names included: a summary as long as the conversation is useless.
+/// Maximum size as a percentage of the messages, names included. A summary as long as the conversation is useless.
 const SHARE: u64 = 70;
 /// The section of names, which is only useful to a model.
 const NAMES: &str = "## Names";
@@ -44,8 +44,8 @@ pub(crate) enum Colleagues {
     NoFile,
 }
 
-/// Returns the answer for a session without decisions. `asked`: the requests, if there are others than the one for a
-/// summary.
+/// Returns the answer for a session without decisions. `asked` contains the requests, if there are others than the
+/// one for a summary.
 fn nothing_decided(asked: Option<&str>, colleagues: Colleagues) -> String {
     let hint = match colleagues {
         Colleagues::Agents => WHAT_FOR,
@@ -58,9 +58,10 @@ fn nothing_decided(asked: Option<&str>, colleagues: Colleagues) -> String {
     }
 }
 
-/// Summarises these messages, oldest first, without the request itself. `is_alone`: the request is the only message.
+/// Summarises these messages, oldest first. They do not include the request itself. `is_alone`: the request is the
+/// only message of the session.
 pub(crate) fn summarise(said: &[Covered<'_>], is_alone: bool, colleagues: Colleagues) -> Answer {
-    // A marker in the summary would route.
+    // A marker in the summary would address members.
     let clean: Vec<Cow<'_, Message>> =
         said.iter().map(|one| without_markers(one.message)).collect();
     let covered: Vec<Covered<'_>> = said
@@ -83,7 +84,7 @@ pub(crate) fn summarise(said: &[Covered<'_>], is_alone: bool, colleagues: Collea
     if summary.trim().is_empty() {
         return Answer::plain(nothing_decided(None, colleagues));
     }
-    // A line names its source entry. A line that does not may come from any entry.
+    // Lines with a source name it in brackets. A line without one may come from any entry.
     let is_cited =
         |line: &str| line.is_empty() || line.starts_with("## ") || line.starts_with("- [");
     let all_cited = summary.lines().all(is_cited);

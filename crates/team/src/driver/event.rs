@@ -76,7 +76,8 @@ impl EventSink for Sender<SessionEvent> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Command {
-    /// Send a message. Without `member`, the sender is that of `[FROM: …]` or of [`crate::Machine::speaker_of`].
+    /// Send a message. Without `member`, the sender is the person that `[FROM: …]` names, or else the result of
+    /// [`crate::Machine::speaker_of`].
     Say {
         member: Option<Box<str>>,
         message: Box<PersonMessage>,
@@ -164,7 +165,7 @@ impl DriveError {
     pub(super) fn from_store(error: StoreError) -> Self {
         match error {
             StoreError::SessionConcurrentWrite { .. } => Self::SessionInUse,
-            // Ids are derived from decisions: another process has made the same one.
+            // Ids are derived from decisions, so an equal id means that another process has made the same decision.
             StoreError::SessionWriteFailed { problem: Problem::OtherContent(_), .. } => {
                 Self::SessionInUse
             }

@@ -49,7 +49,7 @@ pub(super) struct Inbox {
     /// Input that is handled first: answers of built-in members.
     due: VecDeque<Input>,
     people: Commands,
-    /// The next input of an agent, once it was peeked.
+    /// The next input of an agent, if it was peeked.
     ahead: Option<Input>,
     receiver: Receiver<Input>,
     sender: SyncSender<Input>,

@@ -16,13 +16,14 @@ use crate::replay::Replay;
 use crate::roster::Roster;
 use crate::{Machine, Team, TeamMember};
 
-/// The search for sessions of a folder reads about twice as many entries from the end.
+/// Number of entries after which the folder is recorded again. The search for sessions of a folder reads about twice
+/// as many entries from the end of a log.
 const FOLDER_FAR: usize = 128;
 
 /// Types of which only the newest entries are read. They make up nearly all of a session.
 const UNREAD: [&str; 3] = [MESSAGE, "turn_event", SUMMARY];
 const MESSAGE: &str = "message";
-/// Maximum number of messages outside its window that a prompt is made of.
+/// Maximum number of messages before its window that a prompt uses.
 const VIEWED_MAX: usize = 512;
 const SUMMARY: &str = "compaction_summary";
 
@@ -210,7 +211,7 @@ impl SessionLog {
         &self.prompted
     }
 
-    /// Returns whether the folder was recorded so far back that the search for sessions does not see it.
+    /// Returns whether the folder was recorded so long ago that the search for sessions may not find it.
     pub(super) fn is_folder_far(&self) -> bool {
         self.entries.len().saturating_sub(self.folder_index) > FOLDER_FAR
     }
@@ -265,7 +266,8 @@ impl SessionLog {
         self.stage(EntryKind::SessionSetting(setting.into()));
     }
 
-    /// Returns a message after the newest entry that is not staged yet, to be completed.
+    /// Returns a message that follows the newest entry. The message is not staged, so that the caller can complete
+    /// it.
     pub(super) fn draft(&self, message: Message) -> Entry {
         self.follow(EntryKind::Message(message)).with_content_id()
     }

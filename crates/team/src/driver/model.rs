@@ -1,5 +1,5 @@
-//! Builds the request of a member that takes model messages: its view of the log as fields of a request, within its
-//! token budget, and the record of how they are made from the log.
+//! Builds the request of a member that takes model messages: the fields of a request that show its view of the log
+//! within its token budget, and the record of how they are made from the log.
 
 use std::borrow::Cow;
 
@@ -117,7 +117,7 @@ fn closing<'l>(
     Some(item)
 }
 
-/// Returns the pieces of the first bytes of a message, and the text that says it is cut.
+/// Returns the pieces of the first bytes of a message, and a text that tells the model that the message is cut.
 fn beginning(pieces: Pieces, mut bytes: usize) -> Pieces {
     let mut kept = Pieces::new();
     for (piece, length) in pieces {

@@ -1,6 +1,6 @@
-//! Assembles and records what a member receives for its turn: from its settings and its view of the log, a prompt or
-//! a request, with a hash. Content cannot forge structure in it: only the program writes at the left margin, and the
-//! labels name the speakers.
+//! Assembles and records the input of a member's turn. From the settings of the member and its view of the log, it
+//! makes a prompt or a request, with a hash. Content cannot forge structure in it: only the program writes at the
+//! left margin, and the labels name the speakers.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -167,8 +167,8 @@ impl Prompts {
         prompt
     }
 
-    /// Assembles the prompt of a turn that begins. If this cuts the context of an endpoint, the cut is staged, so
-    /// that the next turn begins at the same point. A second attempt has its own budget.
+    /// Assembles the prompt of a turn that begins. If this cuts the context of an endpoint, stages the cut, so that
+    /// the next turn begins at the same point. A second attempt has its own budget.
     pub(super) fn prepare(
         &mut self,
         team: &Team,

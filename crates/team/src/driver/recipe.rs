@@ -50,7 +50,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// The text of this entry was removed. Several ranges of it in a row leave one gap.
+    /// Records that the text of this entry was removed. Adjacent ranges of one entry leave a single gap.
     fn lose(&mut self, entry: &EntryId, indent: &str) {
         let gap = format!("[redacted: {}]", written_id(entry.as_str()));
         if !self.text.ends_with(&gap) {
@@ -84,7 +84,7 @@ impl Step {
     }
 }
 
-/// Returns the text of an entry in which recipes count bytes.
+/// Returns the text of an entry. The byte ranges of recipes refer to it.
 pub(super) fn text_of(entry: &Entry) -> Option<Cow<'_, str>> {
     match &entry.kind {
         EntryKind::Message(message) => Some(message.text()),
@@ -101,8 +101,8 @@ impl Recipe {
         }
     }
 
-    /// Adds this byte range of the output of other steps; `indents` are the positions of the indents in it, if
-    /// counted.
+    /// Adds this byte range of the output of other steps. `indents` contains the positions of the indents in that
+    /// output, if it counts them.
     pub(super) fn part(&mut self, steps: &[(Step, usize)], range: Range<usize>, indents: &[usize]) {
         let mut begin = 0;
         for (step, length) in steps {
@@ -144,8 +144,8 @@ impl Recipe {
         }
     }
 
-    /// Returns the steps of the inert prompt. `lengths` are the output lengths of the steps, `text` is their whole
-    /// output.
+    /// Returns the steps of the prompt after these edits made it inert. `lengths` are the output lengths of the
+    /// steps, and `text` is their whole output.
     pub(super) fn edited(self, lengths: &[usize], edits: &[Edit], text: &str) -> Self {
         if edits.is_empty() {
             return self;
@@ -201,7 +201,7 @@ impl Recipe {
         let mut made = Made { system: None, text: String::new(), lost: Vec::new() };
         let mut is_margin = false;
         for step in &self.0 {
-            // The sent text is shorter; the hash shows that this is not it.
+            // The sent text was shorter than this, so the hash will not match.
             if made.text.len() > BYTES_MAX {
                 break;
             }
@@ -367,9 +367,9 @@ fn part(steps: &[(Step, usize)], range: Range<usize>) -> Steps {
 const ALONE_EVERY: usize = 256;
 const WORDS_MAX: usize = 256;
 
-/// The recipes that the next one may refer to: the last one of the same member, which has the same system text, the
-/// last one of all, which has nearly the same messages, and the literal text of those before. Every [`ALONE_EVERY`]th
-/// recipe refers to none, so reading one costs no more in a long session.
+/// The recipes that the next one may refer to: the last one of the same member (it has the same system text), the
+/// last one of all members (it has nearly the same messages), and the literal texts of earlier ones. Every
+/// [`ALONE_EVERY`]th recipe refers to none, so that reading one takes no longer in a long session.
 #[derive(Debug, Default)]
 pub(super) struct RecipeHistory {
     members: HashMap<Box<str>, Recipe>,
@@ -383,7 +383,7 @@ pub(super) struct RecipeHistory {
 }
 
 impl RecipeHistory {
-    /// Reads the records of the entries at these indexes, as far back as the last one refers to them.
+    /// Reads the records of the entries at these indexes, from the last record that refers to no earlier one.
     pub(super) fn read(entries: &[Entry], indexes: &[usize]) -> Result<Self, RecipeError> {
         let record = |index: &usize| {
             let turn = entries.get(*index)?.turn()?;

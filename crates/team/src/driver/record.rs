@@ -7,7 +7,7 @@ use tertulia_session::json::Json;
 use tertulia_session::{Entry, Fields, Message, Routing, TurnActivity, Usage, Usd};
 
 const TEXT_BYTES_MAX: usize = 64 * 1024;
-/// Only the beginning of a partial answer is stored, because a session keeps it forever.
+/// Maximum size of a stored partial answer. The rest is dropped, because a session keeps it forever.
 pub(super) const PARTIAL_BYTES_MAX: usize = 1024 * 1024;
 /// Replaces a tool input that is too long.
 const TOO_LONG: &str = "(too long)";
@@ -17,7 +17,7 @@ const NAME_BYTES_MAX: usize = 256;
 const MISSING_BYTES_MAX: usize = 48;
 const LINE_BYTES_MAX: usize = 1024;
 
-/// Returns the record of an event; text becomes the message, and usage becomes entries of its own.
+/// Returns the record of an event. Text has no record because it becomes the message, and usage has its own entries.
 pub(super) fn activity_of(event: &StreamEvent) -> Option<TurnActivity> {
     Some(match event {
         StreamEvent::Started { session_id: Some(session), model } => {
@@ -98,7 +98,8 @@ pub(super) fn kept_of(mut text: String) -> (String, Option<TurnActivity>) {
     (text, cut)
 }
 
-/// In plain text, only the invalid bytes are replaced; otherwise a whole line is skipped.
+/// Returns the record of invalid UTF-8. In plain text, only the invalid bytes were replaced; otherwise a whole line
+/// was skipped.
 fn not_utf8(line: &[u8]) -> TurnActivity {
     let Err(error) = std::str::from_utf8(line) else {
         return odd("that is not UTF-8", line);

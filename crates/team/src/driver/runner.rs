@@ -1,5 +1,5 @@
-//! The turn that runs in this process: turns the output of its agent into entries and events, keeps its permission
-//! request until it is answered, and turns its end into an answer, or a failure with a reason.
+//! The turn that runs in this process. Turns the output of its agent into entries and events, and keeps its
+//! permission request until it is answered. Turns its end into an answer, or into a failure with a reason.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ struct Running {
     cancel: CancelToken,
     /// Thinking that is not stored yet.
     thought: String,
-    /// Number of bytes of its text that were reported.
+    /// Number of bytes of its answer that were reported as events.
     reported_bytes: usize,
     notes: usize,
     has_worked: bool,
@@ -128,7 +128,7 @@ impl Runner {
             |running: &Running| (running.start.turn.clone(), running.start.member.clone());
         match event {
             StreamEvent::TextDelta { text } => {
-                // Showing a flood of text would delay all other events.
+                // Showing very long output would delay all other events.
                 running.reported_bytes += text.len();
                 if running.reported_bytes <= PARTIAL_BYTES_MAX {
                     sink.on_text(&running.start.turn, &running.start.member, text);
@@ -295,7 +295,8 @@ impl Running {
         TurnEvent::new(self.start.turn.clone(), self.start.member.clone(), activity)
     }
 
-    /// Half of what was sent, if that is less. A short prompt was not the reason.
+    /// Returns a retry with half of the sent size. The size does not fall below [`SHORT_BYTES`], because a short
+    /// prompt cannot be the reason.
     fn retry(&self) -> Followup {
         let budget =
             (self.start.budget / 2).min((self.start.prompt.text.len() as u64 / 2).max(SHORT_BYTES));
@@ -320,7 +321,7 @@ impl Running {
     }
 }
 
-/// Returns whether everything that a member does can be repeated, because its tools change nothing.
+/// Returns whether a member's turn can be repeated safely, because its tools change nothing.
 fn only_reads(team: &Team, member: &str) -> bool {
     let responder = team.member(member).map(|one| &one.responder);
     matches!(responder, Some(Responder::Agent(spec)) if spec.permissions == Permissions::Read

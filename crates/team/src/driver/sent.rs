@@ -43,7 +43,7 @@ pub enum PromptLost {
         #[source]
         error: RecipeError,
     },
-    /// The record refers to the record of a redacted turn.
+    /// The record refers to the record of a turn that was redacted.
     #[error(
         "what was sent at turn {turn} cannot be shown: its record refers to that of an earlier turn, \
          which was redacted"
@@ -97,7 +97,7 @@ pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, Pro
         _ if is_same => {}
         _ if has_gap => return Err(PromptLost::TurnRedacted { turn }),
         true => return Err(PromptLost::OtherHash { turn, hash }),
-        // Without the redacted text it has another hash.
+        // The hash cannot match, because redacted text is missing.
         false => {}
     }
     let (system, text, redacted) = (made.system, made.text, made.lost);
@@ -109,7 +109,7 @@ fn recorded(entries: &[Entry]) -> Vec<usize> {
     turns.filter(|(_, turn)| turn.prompt_recipe.is_some()).map(|(at, _)| at).collect()
 }
 
-/// Returns whether a turn was redacted since the last record that refers to no other.
+/// Returns whether a turn was redacted after the last record that refers to no other.
 fn is_turn_redacted(entries: &[Entry], indexes: &[usize]) -> bool {
     let is_alone = |index: &&usize| {
         let turn = entries.get(**index).and_then(Entry::turn);

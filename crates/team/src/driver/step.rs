@@ -25,14 +25,14 @@ use crate::file::SettingsGuard;
 use crate::team::{Responder, TeamMember};
 use crate::{PersonMessage, built_in};
 
-/// Maximum number of retries. A process that writes all the time cannot be overtaken.
+/// Maximum number of retries, in case another process writes all the time.
 const ATTEMPTS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(2);
 /// Maximum number of waiting notes that are stored together.
 const BATCH: usize = 64;
 
 impl Driver {
-    /// Stores and routes a message, and starts what follows from it.
+    /// Stores and routes a message, and starts the turns that follow from it.
     pub fn say(
         &mut self,
         member: Option<&str>,
@@ -85,8 +85,8 @@ impl Driver {
     }
 
     /// Runs a step of the machine, and retries it if another process has written to the session in the meantime.
-    /// `make` stages the entries of the step; if it returns an entry, that is a message, in which the addressees are
-    /// recorded. Returns the other value of `make` once everything is stored.
+    /// `make` stages the entries of the step. If it returns an entry, that is the message in which the addressees are
+    /// recorded. Returns the first value of `make` once everything is stored.
     fn attempt<T>(
         &mut self,
         make: impl Fn(&mut SessionLog) -> (T, Option<Entry>, Event),
@@ -96,7 +96,7 @@ impl Driver {
         loop {
             let staged_before = self.log.staged_count();
             let (made, draft, event) = make(&mut self.log);
-            // A person must decide this again if the session has changed since.
+            // If the session has changed, a person must make these decisions again.
             let is_decided_anew =
                 matches!(event, Event::Continue | Event::Resume | Event::Repeat { .. });
             match self.try_step(draft, event, sink) {
@@ -123,7 +123,7 @@ impl Driver {
             }
             self.log.take(draft);
         }
-        // A step without effects leaves the question open.
+        // The question to a person stays open after a step without effects.
         if !effects.iter().all(|effect| matches!(effect, Effect::Note(_) | Effect::Rest)) {
             self.asked = None;
         }
@@ -135,7 +135,7 @@ impl Driver {
         self.stage_summary();
         let mut start = None;
         for effect in &effects {
-            // Before the prompt is created, since it already applies to this turn.
+            // The task is set before the prompt is created, because it applies to this turn.
             if let Effect::SetTeamTask { task } = effect {
                 let task = task.as_deref().map(Into::into);
                 let task = TeamTask { task, unknown: Fields::NONE };
@@ -162,7 +162,7 @@ impl Driver {
         let Some(start) = start else { return Ok(()) };
         self.launch(start);
         match self.store_staged(sink) {
-            // The step itself is stored; the remaining entries are stored with the next step.
+            // The step itself is stored. The remaining entries are stored with the next step.
             Err(DriveError::SessionInUse) => Ok(()),
             stored => stored,
         }
@@ -331,8 +331,8 @@ impl Driver {
         }
     }
 
-    /// Returns whether the running agent has more output that becomes a note. Notes of a burst are stored together:
-    /// one disk sync for each would delay a command to stop the agent.
+    /// Returns whether the running agent has more output that becomes a note. Notes that arrive together are stored
+    /// together: one disk sync for each would delay a command to stop the agent.
     fn is_more_to_note(&mut self) -> bool {
         match self.inbox.peek() {
             Some(Input::Said(turn, event)) if Some(turn) == self.runner.turn() => !matches!(
@@ -421,7 +421,7 @@ impl Driver {
     pub(super) fn stage_usage(&mut self, usage: Option<Usage>) {
         let Some(usage) = usage else { return };
         if let Some(cost) = &usage.cost_usd {
-            // Before the answer, since replay reads it in this order.
+            // The usage is recorded before the answer, because replay reads it in this order.
             let (member, usd) = (usage.member.clone(), cost.amount());
             self.machine.step(Event::UsageSeen { member, usd });
         }

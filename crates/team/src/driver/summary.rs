@@ -1,6 +1,6 @@
-//! Summaries of a long conversation: when enough messages lie before every member's window, one summary, which is an entry,
-//! covers them. So a prompt costs no more at the hundred-thousandth message than at the hundredth, and every process that
-//! opens the session sees the same.
+//! Summaries of a long conversation. When enough messages precede the windows of all members, one summary covers
+//! them. It is an entry, so every process that opens the session uses the same one. A prompt therefore costs no more
+//! at the hundred-thousandth message than at the hundredth.
 
 use std::borrow::Cow;
 
@@ -14,8 +14,8 @@ use crate::built_in::without_markers;
 
 /// Number of messages beyond the window after which a new summary is written.
 const GATHERED: usize = 16;
-/// Maximum number of messages before the window that one summary is made of. Only the first summary of an imported
-/// session has more messages before it.
+/// Maximum number of messages before the window that one summary is made from. Only the first summary of an imported
+/// session can have more messages before it.
 pub(super) const SUMMARISED_MAX: usize = 2_048;
 const SUMMARY_TOKENS_MAX: u64 = 1_500;
 /// Maximum size of a summary as a percentage of what it covers.
@@ -79,7 +79,7 @@ pub(super) fn requested(branch: Branch<'_>) -> (Compacted, Option<EntryKind>) {
     }
 }
 
-/// Returns the number of the first message that a summary of those before `until` is made of.
+/// Returns the number of the first message from which a summary of the messages before `until` is made.
 fn first_summarised(branch: Branch<'_>, until: usize) -> usize {
     let covered = branch.summary().map_or(0, |(.., covered)| covered);
     let Some((index, ..)) = branch.said(until) else { return covered };
@@ -87,7 +87,8 @@ fn first_summarised(branch: Branch<'_>, until: usize) -> usize {
     covered.max(branch.said_from(oldest))
 }
 
-/// Returns the number of messages before `from` that are in no summary, since the newest ones were enough.
+/// Returns the number of messages before `from` that no summary contains, because a summary is made from the newest
+/// ones.
 fn older(branch: Branch<'_>, from: usize, until: usize) -> usize {
     let older = branch.summary().map_or(0, |(_, last, _)| last.older());
     let ordinal =
@@ -99,7 +100,7 @@ fn older(branch: Branch<'_>, from: usize, until: usize) -> usize {
 fn write(branch: Branch<'_>, until: usize, author: &str) -> Option<CompactionSummary> {
     let previous = branch.summary().map(|(_, last, _)| &*last.summary);
     let from = first_summarised(branch, until);
-    // Markers are for the router; in a summary they would be confusing.
+    // A summary with markers would be confusing: they are meant for the router.
     let said: Vec<(&Entry, Cow<'_, Message>)> = (from..until)
         .filter_map(|number| branch.said(number))
         .map(|(_, entry, message)| (entry, without_markers(message)))

@@ -1,16 +1,16 @@
-//! Compares a trusted file with what a person saw of it when trusting it. Lines that may contain a key or a password
-//! are hidden, but their changes are shown. Pure.
+//! Compares a trusted file with the lines that a person saw when trusting it. Lines that may contain a key or a
+//! password are hidden, but their changes are shown. Pure.
 
 use super::{check, tree};
 
-/// With more pairs of lines, only the common beginning and end are found.
+/// With more pairs of lines than this, only the common beginning and end are found.
 const PAIRS_MAX: usize = 1_000_000;
 
 /// Separates the name of a hidden value from the digits of its hash.
 const HIDDEN: &str = " (hidden, ";
 const HASH_DIGITS: usize = 8;
 
-/// The key of this machine that distinguishes hidden values. Without it nobody can test guesses.
+/// The key of this machine for the hashes of hidden values. Without it nobody can test guesses of a value.
 #[derive(Clone)]
 pub struct HideKey(pub(super) [u8; 32]);
 
@@ -55,8 +55,8 @@ pub(super) fn shown_lines(text: &str, key: &HideKey) -> Vec<String> {
     without(text, &secrets, key)
 }
 
-/// Returns the lines of other settings for display. For text that looks like JSON and is not, nothing shows which
-/// values are secret: only its change is shown.
+/// Returns the lines of other settings for display. If a text looks like JSON but is not valid, nothing shows which
+/// values are secret; then only the fact of a change is shown.
 pub(super) fn setting_lines(text: &str, key: &HideKey) -> Vec<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_json = text.trim_start().starts_with(['{', '[']);
@@ -117,9 +117,9 @@ pub fn changes<'a>(before: &'a [String], after: &'a [String]) -> Vec<Change<'a>>
     between(before, after)
 }
 
-/// Same for a few lines, by their longest common subsequence.
+/// Same as `changes` for a few lines, by their longest common subsequence.
 fn between<'a>(before: &'a [String], after: &'a [String]) -> Vec<Change<'a>> {
-    // Number of common lines from each pair of positions on.
+    // Each cell contains the number of common lines from this pair of positions on.
     let width = after.len() + 1;
     let mut common = vec![0_usize; (before.len() + 1) * width];
     let at = |common: &[usize], row: usize, column: usize| {
@@ -195,7 +195,7 @@ mod tests {
             lines[2500] = "same".to_owned();
             lines
         };
-        // The line in the middle is not found to be common.
+        // The common line in the middle is not found.
         assert_eq!(changes(&many("a"), &many("b")).len(), 10_000);
     }
 

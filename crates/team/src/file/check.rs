@@ -1,5 +1,5 @@
-//! Reads a team file in either form into a draft, then checks the team as a whole: equal names, the default member,
-//! at least one member that answers. Returns the file, or all its errors.
+//! Reads a team file in either form into a draft. Then checks the team as a whole: equal names, the default member,
+//! and at least one member that answers. Returns the file, or all its errors.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ fn finish(draft: Draft, mut problems: Problems<'_>) -> Result<TeamFile, FileErro
     let members = members.into_iter().map(|draft| draft.member);
     let members = members.map(|member| MemberFile { inherited: resources, ..member }).collect();
     let team = TeamFile { task, default, limits, resources, members, warnings: Vec::new() };
-    // The rules above are those of the roster; if one is missing, the error of the roster is reported.
+    // The checks above include those of the roster. If one is missing, the error of the roster is reported.
     if let (false, Err(error)) = (problems.has_errors(), team.roster()) {
         problems.error(&seen.get("member").cloned().unwrap_or_default(), error.to_string());
     }
@@ -150,7 +150,7 @@ fn budget(draft: &Draft, problems: &mut Problems<'_>) {
                 format!("{agent} reports no costs, so this limit never applies to it; {CURE}"),
             );
         }
-        // A user's own program need not cost anything.
+        // A program of the user may cost nothing.
         if agent != agents::COMMAND && !member.name.is_empty() {
             silent.push(format!("{} ({agent})", quoted(&member.name)));
         }

@@ -90,7 +90,7 @@ fn conversation(spot: Spot, value: Value, problems: &mut Problems<'_>) -> Option
     milliseconds.map(|milliseconds| milliseconds.div_ceil(1000))
 }
 
-/// Reads the arguments in the file's own registry of agents: a list with names, or a table by name.
+/// Reads the arguments from the agent registry inside the file: a list with names, or a table by name.
 fn agents(reader: &mut FieldReader<'_, '_>) -> Vec<(&'static AgentDefinition, Vec<Box<str>>)> {
     let mut named = Vec::new();
     match reader.take("agents") {
@@ -198,7 +198,8 @@ fn member(mut reader: FieldReader<'_, '_>, shared: &Shared) -> DraftMember {
     DraftMember { kind, here, seen, meant, form: Form::Earlier, member: file }
 }
 
-/// Returns the positions under the names that the rules use; for a person, only fields of a person.
+/// Returns the positions under the names that the rules use. For a person, returns only fields that a person may
+/// have.
 fn called_here(seen: Seen, is_person: bool) -> Seen {
     let renamed = seen.into_iter().map(|(name, spot)| {
         let known = CALLED_HERE.iter().find(|(theirs, _)| *theirs == name);

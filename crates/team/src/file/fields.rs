@@ -1,5 +1,5 @@
-//! Reads the fields of a table one by one, typed, and remembers their positions. Values of the wrong type or out of
-//! range are reported and treated as missing. Used for both forms.
+//! Reads the fields of a table one by one, with their types, and remembers their positions. Reports values of the
+//! wrong type or out of range, and treats them as missing. Both forms use it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ type Name = &'static str;
 
 pub(super) type Seen = BTreeMap<Name, Spot>;
 
-/// Fields that unknown ones resemble. They need not be reported as missing too.
+/// Known fields that unknown ones resemble. They are not reported as missing as well.
 pub(super) type Meant = BTreeSet<Box<str>>;
 
 type TextTable = BTreeMap<Box<str>, Box<str>>;

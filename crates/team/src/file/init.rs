@@ -1,5 +1,5 @@
 //! Writes the file for `tertulia init`: the agents found on this machine, each with a role, the person and the
-//! scribe, and comments on the settings. Also the first task that it suggests. Pure.
+//! scribe, and comments on the settings. Also suggests the first task. Pure.
 
 use tertulia_agent::agents::{self, AgentDefinition};
 use toml::Value;
@@ -145,7 +145,7 @@ fn about(agent: &AgentDefinition, version: Option<&str>) -> String {
         AgentDefinition { title, cli: Some(_), .. } => title,
         _ => "A program of yours",
     };
-    // The version is output of a program: keep one line without control characters.
+    // The version is printed by another program, so keep one line without control characters.
     let printed = version.and_then(|version| version.trim().lines().next()).unwrap_or_default();
     let printed: String = printed.chars().filter(|c| !c.is_control()).take(60).collect();
     if printed.is_empty() { what.to_owned() } else { format!("{what} ({printed})") }

@@ -1,4 +1,5 @@
-//! The fields of a team file and who may have them, and the reader of the TOML form. `check` validates the result.
+//! The fields of a team file, which members may have them, and the reader of the TOML form. `check` validates the
+//! result.
 
 use tertulia_agent::agents::{AGENTS, AgentDefinition};
 use tertulia_agent::{CommandOutput, Permissions};
@@ -74,7 +75,7 @@ pub enum LibrarianScope {
 pub(super) const SCOPES: Words<LibrarianScope> =
     &[("project", LibrarianScope::Project), ("all", LibrarianScope::All)];
 
-/// Values for an agent's memory of its earlier turns: it has none, and gets the conversation again.
+/// Values for an agent's memory of its earlier turns. `fresh`: it has none, and gets the conversation again.
 pub(super) const MEMORIES: Words<()> = &[("fresh", ())];
 
 pub(super) fn team(node: Node, problems: &mut Problems<'_>) -> Draft {
@@ -192,7 +193,8 @@ fn preamble(reader: &mut FieldReader<'_, '_>) -> Option<PreambleFile> {
     }
 }
 
-/// Reads a list of words, or one string that is split at spaces. No shell reads it, so shell syntax is refused.
+/// Reads a list of words, or one string that is split at spaces. Rejects shell syntax, because no shell reads the
+/// command.
 fn command(reader: &mut FieldReader<'_, '_>) -> Option<Vec<Box<str>>> {
     match reader.take("command")? {
         (spot, Value::List(items)) => Some(reader.as_texts(&spot, items)),

@@ -1,5 +1,5 @@
-//! Errors and warnings of a team file with their positions: collected while it is read, shown with the line and a
-//! mark below it. Knows no fields but the name of a member.
+//! Errors and warnings of a team file with their positions. They are collected while the file is read, and shown with
+//! the line and a mark below it. This module uses no field except the name of a member.
 
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ pub struct FileErrors {
 pub(super) struct Spot {
     pub(super) path: String,
     pub(super) span: Range<usize>,
-    /// Whether it is a whole member, which is identified by its name and not by an index.
+    /// Whether the position is a whole member, which is identified by its name and not by an index.
     is_member: bool,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Problems<'a> {
     warnings: Vec<(usize, FileProblem)>,
     /// Lines that contain a part of these ranges are not quoted.
     pub(super) secrets: Vec<Range<usize>>,
-    /// Whether the text looks like a team file. No line of any other file is quoted: it may be a file of keys.
+    /// Whether the text looks like a team file. Lines of other files are not quoted, because they may contain keys.
     is_team: bool,
 }
 

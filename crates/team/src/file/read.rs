@@ -144,7 +144,7 @@ pub struct SearchPaths<'a> {
 /// The location of a team file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its path. A path from a flag or the variable may not exist, and no path need be a file.
+    /// Its path. A path from a flag or the variable may not exist, and a path may be something else than a file.
     pub path: PathBuf,
     pub origin: Origin,
 }
@@ -185,7 +185,7 @@ pub fn find(paths: &SearchPaths<'_>) -> Option<Found> {
 }
 
 /// Finds the team file of a project: in `start` or a folder above it, up to the repository (the folder with `.git`)
-/// or to the home. Outside of both, only `start` is searched, since a folder like `/tmp` belongs to others too.
+/// or the home folder. Outside both, searches only `start`, because other users may write to a folder such as `/tmp`.
 pub fn find_project(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let is_repository = |folder: &&Path| folder.join(".git").exists();
     let below_home = || home.filter(|home| start.starts_with(home));
@@ -194,7 +194,7 @@ pub fn find_project(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
     folders.map(|folder| folder.join(FILE_NAME)).find(|path| is_there(path))
 }
 
-/// Returns true also for a folder or a broken link: opening it reports the error, instead of using another team.
+/// Returns true also for a folder or a broken link. Opening it then reports the error, instead of using another team.
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }

@@ -1,4 +1,4 @@
-//! The rules for one member: required fields, forbidden fields, and valid values. Called by `check` for every member
+//! The rules for one member: required fields, forbidden fields, and valid values. `check` calls them for every member
 //! after all fields were read.
 
 use std::ops::RangeInclusive;
@@ -17,12 +17,12 @@ pub(super) const COUNT: Numbers = 1..=100_000;
 pub(super) const WINDOW: Numbers = 0..=100_000;
 pub(super) const BYTES: Numbers = 1..=1 << 30;
 pub(super) const TOKENS: Numbers = 1..=100_000_000;
-/// Minimum memory to start an agent.
+/// Valid memory limits. An agent needs at least the minimum to start.
 pub(super) const MEGABYTES: Numbers = 64..=1 << 24;
-/// At most a week.
+/// Valid time limits: at most a week.
 pub(super) const SECONDS: Numbers = 1..=604_800;
 
-/// Characters with a meaning for a shell, but not here.
+/// Characters that have a meaning in a shell but not here.
 pub(super) const SHELL_SIGNS: &str = "'\"`\\|&;<>$*?(){}#";
 
 pub(super) const ROLE_CHARACTERS: usize = 100;
@@ -217,7 +217,7 @@ fn shown_name(name: &str) -> Option<String> {
     name.contains(char::is_control).then(|| "contains a control character; remove it".to_owned())
 }
 
-/// Checks that a role is one short line: every agent of the team reads it with every prompt.
+/// Checks that a role is one short line, because every prompt of every agent contains it.
 fn as_role(role: &str) -> Option<String> {
     let characters = role.chars().count();
     if role.contains(char::is_control) {

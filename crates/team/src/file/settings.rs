@@ -1,6 +1,6 @@
-//! The settings of a project for coding agents: hooks, MCP servers, plugins, variables. An agent applies those of the
-//! folder it works in, so they are trusted by content, like the team file. This module reads all of them, within
-//! limits and without following links out of them. Called before a program is started, and by `doctor`.
+//! The settings of a project for coding agents: hooks, MCP servers, plugins, variables. An agent applies the settings
+//! of its work folder, so they are trusted by content, like the team file. This module reads all of them, within
+//! limits, and follows no links out of them. It is called before a program is started, and by `doctor`.
 
 #![expect(clippy::disallowed_methods, reason = "settings are files")]
 
@@ -19,9 +19,9 @@ use super::read::ContentHash;
 const FILES_MAX: usize = 5000;
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 const DEPTH_MAX: usize = 16;
-/// Of a larger file only the size is shown.
+/// Maximum size of a file whose content is shown. Of a larger file, only the size is shown.
 const SHOWN_BYTES_MAX: usize = 64 * 1024;
-/// If there are more lines in total, only the names and sizes are shown.
+/// Maximum size of all shown lines together. If they are larger, only the names and sizes are shown.
 const LINES_BYTES_MAX: usize = 128 * 1024;
 
 /// The folder an agent works in, and the folder up to which it looks for settings.
@@ -39,7 +39,7 @@ pub struct Settings {
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-/// The settings when a team was opened. An agent may change them, so they are compared before each start.
+/// The settings at the time when a team was opened. An agent may change them, so they are compared before each start.
 #[derive(Clone, Debug)]
 pub struct SettingsGuard {
     work_folders: Vec<WorkFolder>,
@@ -53,7 +53,7 @@ impl SettingsGuard {
         Self { work_folders, home, hash: settings.hash() }
     }
 
-    /// Returns why no program may be started now: the settings have changed.
+    /// Returns the reason why no program may be started now, if the settings have changed.
     pub fn objection(&self) -> Option<String> {
         match Settings::read(&self.work_folders, self.home.as_deref()) {
             Ok(settings) if settings.hash() == self.hash => None,
@@ -166,7 +166,7 @@ impl Settings {
 }
 
 struct Reading<'r> {
-    /// All settings files: a link from one to another is allowed.
+    /// All settings files. A link from one to another is allowed.
     roots: &'r BTreeSet<PathBuf>,
     files: BTreeMap<PathBuf, Vec<u8>>,
     /// Number of files and folders that were found.
@@ -198,7 +198,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// A link to another setting is identified by its target, whose content is read there.
+    /// Identifies a link to another setting by its target, whose content is read there.
     fn link(&mut self, path: &Path) -> Result<(), SettingsError> {
         let target = path.canonicalize().ok();
         // A link must not lead to a file that is not read here.

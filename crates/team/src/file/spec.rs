@@ -32,9 +32,9 @@ pub enum FileReadError {
 }
 
 impl MemberFile {
-    /// Returns how its agent is started; `None` for people and built-in members. Paths start at `base`, the folder of
-    /// the team file; a member without `cwd` works in `work`. Fails if a script cannot be read, or if `cwd` is a link
-    /// out of the folder.
+    /// Returns how to start its agent; `None` for people and built-in members. Relative paths start at `base`, the
+    /// folder of the team file. A member without `cwd` works in `work`. Fails if a script cannot be read, or if `cwd`
+    /// is a link out of the folder.
     pub fn agent_spec(&self, base: &Path, work: &Path) -> Read<Option<AgentSpec>> {
         let Some(agent) = self.agent else { return Ok(None) };
         let kind = if agent.cli.is_some() {

@@ -1,4 +1,4 @@
-//! A file as values with positions, for both languages. Read by `fields`; knows no field names.
+//! A team file as values with positions, for both languages. `fields` reads them; this module uses no field names.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,12 +7,13 @@ use tertulia_session::json::{Kind, Object, RawValue, elements};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Maximum nesting in a team file; deeper values are not read, and have the wrong type.
+/// Maximum nesting in a team file. Deeper values are not read, and are reported as values of the wrong type.
 const DEPTH_MAX: usize = 16;
 
 const TOO_DEEP: Value = Value::Unreadable("nested too deep");
 
-/// The syntax was checked before; the remaining case is an escape such as a lone `\ud800`.
+/// A JSON text that cannot be decoded. Its syntax was checked before, so the only case is an escape such as a lone
+/// `\ud800`.
 const HALF_A_CHARACTER: Value = Value::Unreadable("text with half a character");
 
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) enum Value {
     Text(String),
-    /// `None` if it does not fit.
+    /// `None` if the number does not fit into 64 bits.
     Integer(Option<i64>),
     Float(f64),
     Boolean(bool),
@@ -32,7 +33,7 @@ pub(super) enum Value {
     Null,
     List(Vec<Node>),
     Table(Vec<(Key, Node)>),
-    /// The value cannot be read; contains a description of it.
+    /// A value that cannot be read, with its description.
     Unreadable(&'static str),
 }
 
@@ -184,7 +185,7 @@ pub(super) fn secrets(node: &Node) -> Vec<Range<usize>> {
     secrets_in(node, false, |name| matches!(name, "env" | "key_variable"))
 }
 
-/// Same for settings with unknown fields.
+/// Same as `secrets`, for settings with unknown fields.
 pub(super) fn setting_secrets(node: &Node) -> Vec<Range<usize>> {
     secrets_in(node, false, |name| {
         let name = name.to_ascii_lowercase();

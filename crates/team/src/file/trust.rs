@@ -1,11 +1,12 @@
-//! Reasons why a team file must be trusted, and the list of trusted files by path and content: the file `trusted` in
-//! the data folder, one per line. Checked before a project's team file may start anything.
+//! The reasons why a team file needs trust, and the list of trusted files by path and content. The list is the file
+//! `trusted` in the data folder, with one line for each file. It is checked before a project's team file may start
+//! anything.
 //!
 //! A line is the hash of the file's bytes, a space, and its path, in which `%` and every byte that is not printable
 //! ASCII is written as `%` and two hex digits. Invalid lines are ignored.
 //!
-//! The lines that the person saw are kept next to it, in `trusted-files`, so that changes can be shown. They are not
-//! used for trust: if they cannot be used, the whole file is shown again.
+//! The lines that the person saw are stored next to it, in `trusted-files`, so that changes can be shown. Trust does
+//! not depend on them: if they cannot be used, the whole file is shown again.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -23,7 +24,7 @@ use super::{LibrarianScope, MemberFile, PreambleFile, TeamFile};
 use crate::roster::Limits;
 
 const FILE_NAME: &str = "trusted";
-/// The lines that were seen of each file, by the hash of its path.
+/// The folder with the lines that a person saw of each file. A file in it is named by the hash of the path.
 const SEEN_FOLDER: &str = "trusted-files";
 const SEEN_BYTES_MAX: usize = 256 * 1024;
 const KEY_FILE: &str = "trust-key";
@@ -87,7 +88,7 @@ impl Trust {
             .map_err(|source| TrustError::Write { path: list, source })
     }
 
-    /// Stores the lines that the person saw of a file when trusting it with this content.
+    /// Stores the lines that the person saw when trusting a file with this content.
     pub fn remember(&self, path: &Path, hash: ContentHash, seen: &Trusted) -> io::Result<()> {
         let Trusted { reasons, lines } = seen;
         let text = serde_json::json!({
@@ -107,7 +108,7 @@ impl Trust {
             list.iter().map(|text| text.as_str().map(str::to_owned)).collect()
         };
         let hash = fields.get("hash")?.as_str()?;
-        // The content with which it was trusted must still be trusted.
+        // The seen lines are only used if the content that they belong to is still trusted.
         let is_known = self.lines.contains(&format!("{hash} {}", written(path)));
         is_known.then_some(Trusted { reasons: texts("reasons")?, lines: texts("lines")? })
     }
@@ -213,8 +214,8 @@ fn written(path: &Path) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustReason {
-    /// Starts a coding agent. Such a program applies the settings of the folder it works in, and its non-interactive
-    /// flags skip its own trust question.
+    /// Starts a coding agent. Such a program applies the settings of its work folder, and its non-interactive flags
+    /// skip its own trust question.
     #[error(
         "{} is {}; it also obeys the project's own settings (hooks, MCP servers)",
         shown(member),
@@ -253,7 +254,7 @@ pub enum TrustReason {
 /// Returns everything in a team file that a person must allow, in the order of its members.
 pub fn needs_trust(team: &TeamFile) -> Vec<TrustReason> {
     let mut reasons = Vec::new();
-    // This limit bounds the other ones.
+    // The limit of turns also bounds the other limits.
     let turns = team.limits.turns;
     if turns > Limits::default().turns {
         reasons.push(TrustReason::Turns { turns });
@@ -312,8 +313,8 @@ fn words(words: &[Box<str>]) -> String {
     shown.join(" ")
 }
 
-/// Shows a whole word, since the person who decides must see all of it; in quotes where it would not be one word on a
-/// screen.
+/// Quotes a word that would not look like one word on a screen. Never shortens it, because the person who decides
+/// must see all of it.
 fn shown(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=+,@%~".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {

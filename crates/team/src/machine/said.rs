@@ -1,4 +1,4 @@
-//! Handles a message: finds its sender and its directives, and queues the members that it asks for.
+//! Handles a message: finds its sender and its directives, and queues the members that it addresses.
 
 use tertulia_session::{Cause, EntryId, RouteSource, TurnState};
 
@@ -43,7 +43,7 @@ impl Step<'_> {
         if let Some((asked, reply)) = asked.zip(directives.reply) {
             return self.reply(said, &asked, reply);
         }
-        // A command is not an answer: the member that asked still waits for one.
+        // A command is not an answer, so the member that asked still waits for one.
         let answered = awaited.filter(|item| Some(item.index) == by && !directives.is_command());
         if let Some(turn) = &answered {
             let cause = Cause::Answered { entry: entry.clone() };
@@ -59,7 +59,7 @@ impl Step<'_> {
         }
         match directives.unknown_mentions.first().filter(|unknown_mention| unknown_mention.is_first)
         {
-            // Ask, so that no member answers that was not meant.
+            // Ask the person, because the default member was probably not meant.
             Some(UnknownMention { name, nearest, .. }) => {
                 let names = vec![(excerpt(name), Some(nearest.clone()))];
                 self.ask(by, PauseReason::Unresolved { entry: entry.clone(), names });
@@ -96,7 +96,8 @@ impl Step<'_> {
         }
     }
 
-    /// Repeats the question if somebody spoke while the answer of another person is awaited: the message waits for it.
+    /// Repeats the question if somebody spoke while the answer of another person is awaited. The turns of the message
+    /// wait for that answer.
     pub(super) fn ask_again(&mut self) {
         let Some(item) = self.state.awaited().cloned() else { return };
         if !self.effects.iter().any(|effect| matches!(effect, Effect::AskPerson(_))) {

@@ -1,4 +1,4 @@
-//! Handles the other events: failures, cancelling, continuing, reopening, retrying; and costs.
+//! Handles the other events: failures, cancelling, continuing, reopening, retrying and costs.
 
 use tertulia_session::{Cause, EntryId, EntryKind, Setting, TurnState};
 
@@ -79,7 +79,8 @@ impl Step<'_> {
         }
     }
 
-    /// Marks the turn that ran as interrupted, since its process is gone. Nothing starts before a person is asked.
+    /// Marks the turn that ran as interrupted, because its process has ended. Nothing starts before a person is
+    /// asked.
     pub(super) fn resume(&mut self) {
         match self.state.active_turn.clone() {
             ActiveTurn::Running(item) => {
@@ -98,8 +99,9 @@ impl Step<'_> {
         }
     }
 
-    /// Makes turns that could start wait for a person, and records it, since the session was opened again. This happens only
-    /// if the log ends within a step, if its decisions differ from ours, or if a cancelled agent ended with its process.
+    /// After the session was opened again, makes turns that could start wait for a person, and records it. This
+    /// happens only if the log ends within a step, if its decisions differ from ours, or if a cancelled agent ended
+    /// with its process.
     fn hold_reopened(&mut self) {
         if matches!(next(self.roster, self.state), Next::Start(..)) {
             self.note_setting(Setting::Reopened { count: self.state.reopen_count + 1 });

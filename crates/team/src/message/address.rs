@@ -1,21 +1,21 @@
-//! Decides whether an agent that writes `@name` addresses a member or only mentions it. It addresses the member at
-//! the start of a line or a sentence, after a comma, in a list of names that does, after a single word such as "Hi",
-//! and at the end of the message. "as @eva said" addresses nobody. This does not apply to people: their messages are
-//! short, and every mention counts.
+//! Decides whether an agent that writes `@name` addresses a member or only mentions it. A name addresses the member
+//! at the start of a line or a sentence, after a comma, after a single word such as "Hi", and at the end of the
+//! message. So do all names of a list if one of these rules applies to the list. "as @eva said" addresses nobody. For
+//! people every mention counts, because their messages are short.
 
 use std::ops::Range;
 
 use super::{is_closing, without_item};
 
 pub(super) struct Spot {
-    /// From the opening characters before it to the end of the name.
+    /// The range from the opening characters before the name to its end.
     pub(super) range: Range<usize>,
     pub(super) candidate: usize,
 }
 
-/// Longer line starts are not examined.
+/// Maximum length of the text before a name on its line. Longer texts are not examined.
 const LEAD_BYTES_MAX: usize = 64;
-/// Longer texts between two names do not join them.
+/// Maximum length of the text between two names of one list.
 const BETWEEN_BYTES_MAX: usize = 24;
 const JOINTS: [&str; 11] = ["and", "or", "und", "oder", "et", "ou", "y", "o", "e", "plus", "then"];
 
@@ -34,7 +34,7 @@ pub(super) fn spoken_of(text: &str, spots: &[Spot]) -> Vec<usize> {
         joined.push(is_joined);
         addressed.push(follows || range.end >= words_end || is_vocative(text, line, range));
     }
-    // "Over to @max and @eva": the end of the list decides for all of it.
+    // In "Over to @max and @eva", the end of the list decides for all its names.
     for index in (1..spots.len()).rev() {
         let is_addressed = addressed.get(index).copied().unwrap_or_default();
         if let (Some(before), Some(true)) = (addressed.get_mut(index - 1), joined.get(index)) {
@@ -51,7 +51,7 @@ fn is_vocative(text: &str, line: usize, range: &Range<usize>) -> bool {
     let lead = text.get(line..range.start).unwrap_or_default();
     if lead.len() <= LEAD_BYTES_MAX {
         let lead = without_item(lead).unwrap_or(lead).trim().trim_start_matches('#');
-        // A check box, or markers.
+        // The line starts with a check box or with markers.
         if lead.is_empty() || lead.starts_with('[') && lead.ends_with(']') {
             return true;
         }

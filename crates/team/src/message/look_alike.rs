@@ -1,6 +1,6 @@
-//! Finds text that looks like a marker or a mention and is none: other brackets, other alphabets, invisible
-//! characters, misplaced spaces. It routes nothing; a note reports it, since it may be a typing error or an attack.
-//! The text is normalised to its appearance and parsed again, so code and quotes are skipped here too.
+//! Finds text that looks like a marker or a mention but is not one: other brackets, other alphabets, invisible
+//! characters, misplaced spaces. Such text addresses nobody. A note reports it, because it may be a typing error or
+//! an attack. The text is normalised to its appearance and parsed again, so code and quotes are skipped here too.
 
 use tertulia_context::{Markers, Words, parse_markers, whose_words};
 
@@ -93,9 +93,9 @@ fn add(found: &mut Vec<LookAlike>, marker: &'static str, seen: Vec<String>, read
     }
 }
 
-/// Normalises a text to its appearance: in ASCII where a reader would take it for that, without invisible characters,
-/// and without spaces after `[` and before the `:` of a marker. Never creates backticks, tildes, `>` or line breaks,
-/// so that code and quotes stay the same.
+/// Normalises a text to its appearance. Replaces characters that look like ASCII characters, and removes invisible
+/// characters and spaces after `[` and before the `:` of a marker. Never creates backticks, tildes, `>` or line
+/// breaks, so code and quotes stay the same.
 pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars().filter(|c| !is_invisible(*c)) {

@@ -1,6 +1,7 @@
-//! `@name`, the short form of `[NEXT: name]`: at the start of a word, in the sender's own words, a member's exact name
-//! (ignoring case). Emphasis and brackets may surround it. Everything else after an `@` is text; a word close to a member's
-//! name is reported. `address` decides whether an agent addresses a member or only mentions it.
+//! `@name`, the short form of `[NEXT: name]`. It stands at the start of a word, in the sender's own words, and is a
+//! member's exact name (ignoring case). Emphasis and brackets may surround it. All other text after an `@` is
+//! ordinary text; a word that resembles a member's name is reported. `address` decides whether an agent addresses a
+//! member or only mentions it.
 
 use std::ops::Range;
 
@@ -34,7 +35,7 @@ enum Found {
     /// A member's name in quotation marks, in a link, or in the middle of an agent's sentence.
     Aside(MemberIndex),
     UnknownMention(UnknownMention),
-    /// The range of a name at the beginning of the message that is close to no member's name.
+    /// The range of a name at the beginning of the message that resembles no member's name.
     Nobody(Range<usize>),
 }
 
@@ -43,7 +44,7 @@ struct Candidate {
     found: Found,
 }
 
-/// The most words that are compared with names: more are not misspelled names.
+/// Maximum number of words that are compared with names. A text with more of them does not contain misspelled names.
 const UNKNOWN_MENTIONS_MAX: usize = 20;
 
 impl Names {
@@ -58,7 +59,7 @@ impl Names {
         }
         for (index, member) in roster.indexed() {
             let shown = member.display_name.as_deref().map(&rewrite);
-            // A name takes precedence over a display name, and a display name that two members share means neither.
+            // A name takes precedence over a display name. A display name of two members refers to neither.
             let shown = shown.filter(|shown| {
                 let twins = roster.indexed().filter(|(_, other)| {
                     other.names().any(|name| rewrite(name).eq_ignore_ascii_case(shown))
@@ -89,11 +90,11 @@ pub(super) struct Mentions {
     pub(super) unknown_mentions: Vec<UnknownMention>,
     /// The range of the name at the beginning of the message, if no member has it.
     pub(super) nobody: Option<Range<usize>>,
-    /// Members that are mentioned where the text may not be the sender's own words.
+    /// Members whose mention may be in somebody else's words.
     pub(super) ignored: Vec<MemberIndex>,
 }
 
-/// Returns all mentions in a message, in order, wherever in a sentence they are.
+/// Returns all mentions in a message, in order, at any position in a sentence.
 pub(super) fn find(text: &str, names: &Names) -> Vec<Mention> {
     read(text, candidates(text, names, Sender::Person, None)).members
 }
@@ -188,8 +189,9 @@ fn candidates(
     found
 }
 
-/// Returns where a mention begins, including opening characters before it, and whether it is quoted. `None` if no word
-/// begins with this `@`: a word begins after whitespace, punctuation, another mention, and opening emphasis or brackets.
+/// Returns where a mention begins, including opening characters before it, and whether it is quoted. `None` if no
+/// word begins with this `@`. A word begins after whitespace, punctuation, another mention, and opening emphasis or
+/// brackets.
 fn start_of(text: &str, at: usize, last: Option<&Spot>) -> Option<(usize, bool)> {
     let bare = text.get(..at)?.trim_end_matches(is_opening);
     let Some(c) = bare.chars().next_back() else { return Some((0, false)) };

@@ -1,6 +1,6 @@
 //! Decides which markers take effect: those at the start or the end of the message, or in a paragraph of their own. A
-//! marker inside a sentence, a list or a listing is text: real answers have bracketed words there, and file names can
-//! contain any text. docs/routing.md has the rule and the figures.
+//! marker inside a sentence, a list or a listing is ordinary text, because real answers contain words in brackets
+//! there, and file names can contain any text. docs/routing.md has the rule and the figures.
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ fn is_behind(byte: u8) -> bool {
     is_around(byte) || matches!(byte, b'.' | b'!' | b',' | b';')
 }
 
-/// Returns the paragraphs that contain only markers and other lines in brackets (`[STATUS: done]`).
+/// Returns the paragraphs that contain only markers and other bracketed lines such as `[STATUS: done]`.
 fn own_paragraphs(mask: &[u8]) -> Vec<Range<usize>> {
     let (mut own, mut start, mut is_own, mut at) = (Vec::new(), 0, true, 0);
     for line in mask.split_inclusive(|byte| *byte == b'\n') {
@@ -68,7 +68,7 @@ fn own_paragraphs(mask: &[u8]) -> Vec<Range<usize>> {
 fn is_end(text: &str, mask: &[u8], at: usize) -> bool {
     let before = mask.get(..at).unwrap_or_default();
     let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-    // The text before the first marker of the line.
+    // The position where the first marker of the line begins.
     let lead_end = before.iter().skip(start).position(|byte| *byte == MARK);
     let lead = text.get(start..lead_end.map_or(at, |end| start + end)).unwrap_or_default();
     if lead.trim_matches([' ', '\t', '*', '_']).is_empty() {
@@ -79,8 +79,8 @@ fn is_end(text: &str, mask: &[u8], at: usize) -> bool {
     !is_row(lead)
 }
 
-/// Returns whether two lines end a listing: with a file name, or with several words in lines of their own. A single word is
-/// an answer (`LGTM`).
+/// Returns whether two lines end a listing: with a file name, or with several words on lines of their own. A single
+/// word is an answer, such as `LGTM`.
 fn is_listing(last: &str, before: &str) -> bool {
     let is_plain = |c: char| c.is_alphabetic() || matches!(c, '*' | '_');
     let is_name = !last.trim().chars().all(is_plain);

@@ -1,5 +1,5 @@
-//! Recognises a plain yes or no, the answer of a person to "continue?". The whole message must be one of these
-//! words; anything longer is an ordinary message.
+//! Recognises a plain yes or no, which is a person's answer to "continue?". The whole message must be one of these
+//! words. A longer message is an ordinary one.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {

@@ -1,4 +1,4 @@
-//! What a message asks for, as claims.
+//! Tests of what a message asks for.
 
 use super::*;
 use crate::Member;
@@ -83,7 +83,7 @@ fn a_name_in_quotation_marks_or_a_link_is_reported() {
     }
 }
 
-/// Returns who is addressed where an agent says this, and who is only spoken of.
+/// Returns who is addressed if an agent writes this text, and who is only mentioned.
 fn by_agent(text: &str) -> (Vec<String>, Vec<Box<str>>) {
     let directives = super::read(text, &roster(), Sender::Agent);
     (directives.next.into_iter().map(|request| request.name).collect(), directives.ignored_markers)
@@ -230,7 +230,7 @@ fn a_word_that_is_nearly_a_name_is_reported_with_the_name() {
     check("  @evaa: go", &["evaa~eva true"]);
     check("ask @mex!P1, then @max", &["mex~max false"]);
     check("@gpt_5-5 go", &["gpt_5-5~gpt-5.5 true"]);
-    // Another word, a path, an address, code and a quote are what they are.
+    // These are another word, a path, an address, code and a quote.
     for text in ["@nobody", "@mxx/node", "@mxx.com", "a@mxx", "`@mxx`", "> @mxx", "@mxx's", "@"] {
         check(text, &[]);
     }

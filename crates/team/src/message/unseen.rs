@@ -17,7 +17,7 @@ pub(super) fn without_unseen(text: &str, kept: Vec<Range<usize>>) -> Vec<Range<u
     let unseen = unseen(text);
     let mut seen = Vec::with_capacity(kept.len() + unseen.len());
     let mut hidden = unseen.into_iter().peekable();
-    // Both are in order, and a hidden range ends no later than a kept one, so each is visited once.
+    // Both lists are in order, and a hidden range ends no later than a kept one. So each range is visited once.
     for range in kept {
         let mut from = range.start;
         while let Some(next) = hidden.next_if(|next| next.start < range.end) {
@@ -72,7 +72,7 @@ fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Returns whether a character has no glyph that a selector could vary.
+/// Returns whether a character has no glyph that a variation selector could change.
 fn has_no_look(c: char) -> bool {
     let is_format = matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -1,4 +1,4 @@
-//! The rules of the queue, one by one, and that nobody starves.
+//! Tests of each rule of the queue, and that every turn starts in the end.
 
 use super::*;
 use proptest::prelude::*;
@@ -112,8 +112,8 @@ fn the_same_again_and_the_same_member_at_the_tail_are_refused_but_never_a_p1() {
 }
 
 proptest! {
-    /// However others are pushed in between, a turn with k before it is started among the next
-    /// (k + 1) × (local + 1) that are no P1.
+    /// However other turns are added, a turn with k turns before it is among the next (k + 1) × (local + 1) started
+    /// turns that are not P1.
     #[test]
     fn nobody_starves(
         pushes in prop::collection::vec((0_usize..4, 0_usize..3, 0_u8..3), 1..300),
@@ -129,7 +129,7 @@ proptest! {
             let before = queue.items.iter().filter(|item| item.intent != P1).count();
             queue.items.push(item(&step.to_string(), index, parents[parent], intent));
             bounds.insert(EntryId::from(step.to_string()), starts + (before + 1) * (local as usize + 1));
-            // Two come for every one that goes, up to the middle; then they run dry.
+            // In the first half, two turns are queued for every one that starts; then no more are queued.
             if step % 2 == 1 {
                 let last_said = EntryId::from(parents[step % 3]);
                 let chosen = queue.choose(&limits, Some(&last_said)).map(|(item, _)| item.turn.clone());

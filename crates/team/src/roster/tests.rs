@@ -1,4 +1,4 @@
-//! Which teams are valid, and what a name means in them.
+//! Tests of which teams are valid, and which members their names refer to.
 
 use super::*;
 

@@ -11,7 +11,8 @@ use super::{Recipe, RecipeError, Said, Step};
 /// First element of a list. Lists that begin with 0 or 1 have no indents; no released version wrote them.
 const ALONE: u64 = 2;
 const WITH_EARLIER: u64 = 3;
-/// Maximum number of steps of a recipe: a short list that copies itself could have any number.
+/// Maximum number of steps of a recipe. Without a limit, a short list that copies itself could produce any number of
+/// steps.
 const STEPS_MAX: usize = 65_536;
 /// Number of positions that are tried to find the longest sequence of steps.
 const TRIES: usize = 64;
@@ -159,7 +160,7 @@ impl<'s> Earlier<'s> {
         Some((Item::Copy { from, count }, count))
     }
 
-    /// Same for steps about a single entry, which may differ from the entry of the earlier steps.
+    /// Same for steps about a single entry. The earlier steps may be about another entry.
     fn moved(&self, wanted: &[Step]) -> Option<(Item, usize)> {
         let indexes = self.alike.get(&shape_of(wanted.first()?))?;
         let said = wanted.iter().take(TRIES).find_map(|step| match step {

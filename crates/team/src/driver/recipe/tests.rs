@@ -1,4 +1,4 @@
-//! Recipes of made-up prompts: what was written can be read, and nothing of a message is in it.
+//! Tests of recipes of invented prompts: a written recipe can be read again, and it contains no text of a message.
 
 use proptest::prelude::*;
 use tertulia_session::json::Json;
@@ -23,7 +23,7 @@ fn steps(recipe: &Recipe) -> Vec<&Step> {
     recipe.0.iter().collect()
 }
 
-/// Written with these steps to refer to, and read again.
+/// Writes the recipe with references to these earlier steps, and reads it again.
 fn written(recipe: &Recipe, earlier: &Recipe) -> String {
     let json = recipe.to_json(Some(&steps(earlier))).unwrap();
     assert_eq!(Recipe::read(&json, &steps(earlier)).as_ref(), Ok(recipe));
