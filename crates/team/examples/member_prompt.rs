@@ -1,4 +1,4 @@
-//! The prompt that a member of a team would get now, byte for byte, without starting its agent.
+//! Prints the prompt that a member of a team would get now, byte for byte, without starting its agent.
 //!
 //! Run it with `cargo run -p tertulia-team --example member_prompt`. The command line shows the same with
 //! `tertulia context --member max`.

@@ -38,11 +38,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Asks Max, lets the team work until a person is needed, and returns a line for everything said and asked.
+/// Asks Max, and lets the team work until a person is needed. Returns a line for every message and question.
 pub(crate) fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let file = TeamFile::parse(TEAM, "tertulia.toml")?;
     let team = Team::from_file(&file, Path::new("."))?;
-    // `SessionStore::open` keeps the session in a file or on a server instead.
+    // To keep the session in a file or on a server, use `SessionStore::open`.
     let store = SessionStore::memory();
     let mut driver = Driver::begin(&store, None, team, false)?;
 

@@ -1,4 +1,4 @@
-//! How turns end: failures, cancelling, cut-off answers, a crash, and repeating.
+//! How turns end: failures, cancelling, incomplete answers, a crash, and retrying.
 
 use crate::test_driver::TestDriver;
 use tertulia_session::SpeakerType;
@@ -44,7 +44,7 @@ fn nothing_starts_while_a_cancelled_agent_has_not_ended() {
     driver.cancel_running();
     assert_eq!(driver.step(Event::Continue), ["go on"]);
     assert_eq!(driver.person("@leo"), ["leo queued"]);
-    // What was said last goes first.
+    // The turn for the newest message starts first.
     assert_eq!(driver.fail("crash"), ["leo started", "start leo P2"]);
     driver.replays();
 }

@@ -1,4 +1,4 @@
-//! The driver at work: a store, agents that are scripts or small programs, and what the log says after.
+//! The driver with a store and with agents that are scripts or small programs, and what the log contains afterwards.
 
 #![expect(clippy::disallowed_methods, reason = "agents are programs, and leave files")]
 
@@ -14,11 +14,11 @@ use tertulia_team::{
     SessionEvent, StopReason, Team, TeamMember, is_partial, preview,
 };
 
-/// Hears everything; keeps it as short lines.
+/// An event sink that stores every event as a short line.
 #[derive(Default)]
 pub(crate) struct Heard {
     pub(crate) lines: Vec<String>,
-    /// What is done when a piece of text comes, once.
+    /// The command to send when the first piece of text arrives.
     on_text: Option<(tertulia_team::DriverHandle, Command)>,
 }
 
@@ -60,13 +60,13 @@ pub(crate) fn spec(kind: AgentKind) -> AgentSpec {
     }
 }
 
-/// Returns a member with written answers.
+/// Returns a member with prepared answers.
 pub(crate) fn scripted(name: &str, answers: &[&str]) -> TeamMember {
     let line = |text: &&str| ScriptLine { text: (*text).into(), delay: Duration::ZERO };
     TeamMember::agent(name, spec(AgentKind::Script(answers.iter().map(line).collect())))
 }
 
-/// A member that is a shell script.
+/// Returns a member that is a shell script.
 pub(crate) fn shell(name: &str, output: CommandOutput, script: &str) -> TeamMember {
     let mut spec = spec(AgentKind::Command(output));
     spec.program = Some("/bin/sh".into());
@@ -74,12 +74,12 @@ pub(crate) fn shell(name: &str, output: CommandOutput, script: &str) -> TeamMemb
     TeamMember::agent(name, spec)
 }
 
-/// A member that is built in.
+/// Returns a built-in member.
 pub(crate) fn built_in(name: &str, answers: Responder) -> TeamMember {
     TeamMember::new(Member::ai(name), answers)
 }
 
-/// Returns what a member would get now, from the store alone.
+/// Returns the prompt that a member would get now, made from the store alone.
 pub(crate) fn previewed(
     store: &SessionStore,
     session: &SessionId,
@@ -120,7 +120,7 @@ pub(crate) fn notes(entries: &[Entry]) -> Vec<TurnActivity> {
     events.collect()
 }
 
-/// Everything in memory is in the store, in the same order.
+/// Asserts that the store has the same entries as the driver, in the same order.
 pub(crate) fn assert_stored(store: &SessionStore, driver: &Driver) {
     let range = Range::Branch { tail: None, limit: None };
     let stored: Vec<Entry> =
@@ -341,7 +341,7 @@ fn tools_and_thinking_are_entries_before_they_are_shown() {
     assert_eq!(texts(driver.entries())[1], "max: Two files.");
 }
 
-/// Everything that an agent writes besides its final text.
+/// The events contain everything that an agent writes besides its final text.
 #[test]
 fn markers_in_tools_thinking_warnings_and_earlier_texts_route_nobody() {
     let lines = r#"
@@ -375,7 +375,7 @@ fn two_agents_that_answer_each_other_are_paused_by_the_loop_guard() {
     assert!(
         matches!(&pause, StopReason::Asked(question) if matches!(question.why, PauseReason::PairLoop { .. }))
     );
-    // One turn that the person asked for, twelve between the two.
+    // The person asked for one turn; twelve followed between the two agents.
     assert_eq!(texts(driver.entries()).len(), 14);
     driver.execute(Command::Continue, &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
@@ -390,7 +390,7 @@ fn a_session_that_was_left_in_the_middle_continues_without_repeating_a_turn() {
     let session = {
         let mut driver = Driver::begin(&store, None, members(), false).unwrap();
         driver.say(None, "Both: [NEXT: max, eva]", &mut heard).unwrap();
-        // Dropped while max works: nothing of its end is stored.
+        // The driver is dropped while max works, so no entry records the end of the turn.
         driver.session().clone()
     };
     let opened = Driver::reopen(&store, &session, members(), false, &mut heard).unwrap();

@@ -1,4 +1,4 @@
-//! What members get for their turns, and what the built-in members say.
+//! The prompts of members, and the answers of built-in members.
 
 use tertulia_agent::CommandOutput;
 use tertulia_session::{EntryKind, TurnActivity, TurnState};
@@ -36,7 +36,7 @@ fn a_long_conversation_is_sent_as_a_summary_and_recalled_passages() {
     assert!(prompt.text.contains(&recalled), "{}", prompt.text);
     driver.run(&mut heard).unwrap();
     assert_stored(&store, &driver);
-    // Whoever opens it again assembles the same bytes.
+    // A process that opens the session again assembles the same bytes.
     let again = {
         let mut max = scripted("max", &["Understood."]);
         max.window = 4;
@@ -139,7 +139,7 @@ fn the_scribe_says_that_nothing_was_decided_and_what_to_do_next() {
         assert!(answer.starts_with("scribe: Nothing was decided yet."), "{answer}");
         assert!(answer.contains("`tertulia init`"), "{answer}");
     }
-    // Its own answers are nothing to be summarised.
+    // The scribe does not summarise its own answers.
     let said = texts(driver.entries());
     assert_eq!(said[3].matches("Nothing was decided").count(), 1, "{said:?}");
     driver.say(None, "We decided to use PostgreSQL.", &mut heard).unwrap();
@@ -248,12 +248,12 @@ fn what_a_person_had_summarised_is_in_no_prompt_word_for_word_any_more() {
     assert!(after.recalled.is_empty(), "{}", after.text);
     assert!(after.text.contains("gateway 0 has port 40"), "the summary has it: {}", after.text);
     assert!(after.text.len() + saved_bytes / 2 < before.text.len());
-    // From the log alone it is the same, in this program and in the next one.
+    // A prompt made from the log alone is the same, and a second summary would cover nothing new.
     let other = previewed(&store, driver.session(), &members(), "eva");
     let mut one = driver;
     assert_eq!(one.prompt_for("eva"), Some(other.prompt));
     assert_eq!(one.compact(&mut heard).unwrap(), Compacted::TooFew { keeps: 2 });
-    // What comes later is added, and what is covered stays out.
+    // New messages are added, and the covered ones stay out.
     one.say(None, "@eva and now?", &mut heard).unwrap();
     let later = one.prompt_for("eva").unwrap();
     assert_eq!((later.covered, later.kept), (10, 2), "{}", later.text);
@@ -284,7 +284,7 @@ fn a_session_that_is_open_elsewhere_keeps_its_agent() {
     let mut heard = Heard::default();
     let mut driver = Driver::begin(&store, None, members(), false).unwrap();
     driver.say(None, "Go.", &mut heard).unwrap();
-    // Its agent runs once it has said something.
+    // The agent is running as soon as it has produced output.
     let mut second = Second { store: store.clone(), session: driver.session().clone(), said: None };
     driver.run(&mut second).unwrap();
     let error = second.said.expect("it was tried");
@@ -292,7 +292,7 @@ fn a_session_that_is_open_elsewhere_keeps_its_agent() {
     assert_eq!(texts(driver.entries())[1], "max: onetwo\n");
 }
 
-/// Opens the session a second time as soon as the agent speaks.
+/// An event sink that opens the session a second time as soon as the agent produces output.
 struct Second {
     store: SessionStore,
     session: SessionId,

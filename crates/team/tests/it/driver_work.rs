@@ -1,5 +1,5 @@
-//! What an agent does besides answering, as the driver sees to it: tools that are not to run twice, figures
-//! that cannot be, processes that stay, and a person who wants it to end.
+//! How the driver handles what an agent does besides answering: tools that must not run twice, implausible figures,
+//! processes that do not end, and a person who cancels the turn.
 
 #![expect(clippy::disallowed_methods, reason = "agents are programs, and leave files")]
 
@@ -12,7 +12,7 @@ use tertulia_team::{Command, Driver, DriverHandle, EventSink, SessionEvent};
 
 use crate::driver::{Heard, begin, notes, shell, team, texts};
 
-/// A script that reads its prompt and writes these lines.
+/// Returns a script that reads its prompt and prints these lines.
 fn writes(lines: &str) -> String {
     format!("cat >/dev/null; cat <<'END'\n{lines}\nEND\n")
 }
@@ -109,7 +109,7 @@ fn tool_names_and_refusals_of_megabytes_are_not_stored_whole() {
     }
 }
 
-/// Wants to stop the agent as soon as its first tool is told, and takes its time to hear of each.
+/// An event sink that cancels the turn at its first tool, and handles each event slowly.
 struct Stops {
     handle: Option<DriverHandle>,
     tools: usize,

@@ -1,4 +1,4 @@
-//! A member that is an endpoint: it gets model messages, and after an overflow fewer of them, once.
+//! A member that is an endpoint: it gets model messages. If they are too long, it gets fewer of them, once.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ fn an_endpoint_gets_the_conversation_as_messages_of_its_own() {
     assert!(asked[0].system.contains("You are Max.") && asked[0].system.contains("Ship it"));
     assert!(asked[0].system.starts_with("You are max, a member of a team"), "{}", asked[0].system);
     assert_eq!(asked[1].user, "ann -> max: @max really?");
-    // What it said itself is its own; what others said has their names.
+    // Its own answers have the role of the assistant; messages of others have a label.
     assert!(asked[1].body.contains(r#""role":"assistant","content":"Fine.""#), "{}", asked[1].body);
     assert!(asked[1].body.contains("ann -> max: @max are we ready?"), "{}", asked[1].body);
 }
@@ -78,7 +78,7 @@ fn an_overflow_of_an_endpoint_is_tried_once_more_with_less() {
     assert!(heard.lines.iter().any(|line| line.contains("Now it fits.")));
 }
 
-/// Returns whether a request is what the log says was sent: it has the same messages.
+/// Returns whether the messages of a request equal those that the log records as sent.
 fn is_same(asked: &Asked, sent: &SentPrompt) -> bool {
     let messages = |json: &str| {
         let body: serde_json::Value = serde_json::from_str(json).unwrap();
@@ -166,7 +166,7 @@ fn what_an_endpoint_was_sent_is_the_beginning_of_what_it_is_sent_next() {
     let (mut first, second) = (messages(&asked[0]), messages(&asked[1]));
     assert_eq!(asked[0].user, "ann -> eva, max: @eva @max which colour?");
     assert_eq!(asked[1].user, "ann -> max: @max really?");
-    // It is said again at the end, behind what stays as it is.
+    // The answered message is repeated at the end, after the messages that stay unchanged.
     let again = first.pop().unwrap();
     assert_eq!(again, first[1]);
     assert_eq!(second[..first.len()], first);
@@ -237,7 +237,7 @@ fn an_endpoint_that_is_over_its_budget_is_cut_now_and_then_and_keeps_what_it_was
     let mut heard = Heard::default();
     let mut cut_at = Vec::new();
     for number in 0..TURNS {
-        // Whoever opens the session again goes on where the last one was.
+        // A reopened session continues in the same state.
         if number % 4 == 3 {
             drop(driver);
             driver = Driver::reopen(&store, &session, members(), false, &mut heard).unwrap().driver;
@@ -255,7 +255,7 @@ fn an_endpoint_that_is_over_its_budget_is_cut_now_and_then_and_keeps_what_it_was
         assert!(is_same(models.asked().last().unwrap(), &sent), "{}", sent.text);
     }
     assert!((2..=TURNS / 2).contains(&cut_at.len()), "{cut_at:?}");
-    // Between two cuts a request begins with all of the one before it, but for what is recalled.
+    // Between two cuts, each request begins with all of the previous one. Only the recalled passages differ.
     let is_recall = |message: &serde_json::Value| {
         message["content"].as_str().is_some_and(|text| text.starts_with("Earlier passages"))
     };
@@ -268,7 +268,7 @@ fn an_endpoint_that_is_over_its_budget_is_cut_now_and_then_and_keeps_what_it_was
         let (old, new) = (&asked[number - 1], &asked[number]);
         assert_eq!(new[..old.len()], old[..], "turn {number} of {cut_at:?}");
     }
-    // They are its own: no other member's prompt has them.
+    // The cuts belong to max alone: prompts of other members do not use them.
     let prompt = driver.prompt_for("eva").unwrap();
     assert!(!prompt.text.contains("[summary of "), "{}", prompt.text);
 }

@@ -1,4 +1,4 @@
-//! What stops agents from going on for ever, and what lets them.
+//! What stops agents from running forever, and what lets them continue.
 
 use crate::test_driver::TestDriver;
 use tertulia_team::{Event, Limits, Member, PauseReason, Roster, Status};
@@ -80,7 +80,7 @@ fn a_members_spending_limit_pauses_and_go_on_allows_as_much_again() {
     driver.answer("done");
     let effects = driver.person("@max again");
     assert_eq!(effects[1], "ask ann: max has spent $1.25 of $1.00. Continue?");
-    // Speaking is not paying: the pause stays, and others may be sent for instead.
+    // A message does not raise the limit: the turn stays paused, and other members may be addressed instead.
     let effects = driver.person("[DROP: max] [NEXT: eva]");
     assert_eq!(effects, ["max cancelled", "eva queued", "eva started", "start eva P2"]);
     driver.answer("[NEXT: max]");

@@ -1,4 +1,5 @@
-//! Long sessions: only their end is read when they are opened, and nobody can tell from what is sent.
+//! Long sessions. Only their end is read when they are opened, and the prompts are the same as if everything was
+//! read.
 
 use tertulia_session::{
     Cause, Entry, EntryId, EntryKind, Fields, Intent, Message, NewEntry, QueueRule, RouteSource,
@@ -73,7 +74,7 @@ fn whole(store: &SessionStore, session: &SessionId) -> Vec<Entry> {
 #[test]
 fn what_is_sent_does_not_depend_on_how_long_the_session_is_open() {
     let store = SessionStore::memory();
-    // The recall forgets its oldest messages in between.
+    // While this session continues, recall drops its oldest messages.
     let session = stored(&store, 10_230, |_| false);
     let mut heard = Heard::default();
     let mut old = Driver::reopen(&store, &session, members(), false, &mut heard).unwrap().driver;
@@ -110,7 +111,7 @@ fn the_label_of_the_first_summary_counts_what_it_was_made_from() {
         _ => None,
     });
     let summary = summary.unwrap();
-    // The range that is recorded: from its first entry to the last one before what is kept.
+    // The recorded range: from its first entry to the last one before the kept messages.
     let place =
         |id: &Option<EntryId>| entries.iter().position(|entry| Some(&entry.id) == id.as_ref());
     let from = place(&summary.covered_from_id).unwrap();
@@ -130,7 +131,7 @@ fn the_label_of_the_first_summary_counts_what_it_was_made_from() {
     };
     let prompt = driver.prompt_for("max").unwrap();
     assert!(prompt.text.contains(&label(kept - from)), "{}", prompt.text);
-    // Later summaries carry it on.
+    // Later summaries have the same number of older messages.
     for _ in 0..20 {
         driver.say(None, "@max Another matter.", &mut heard).unwrap();
         driver.run(&mut heard).unwrap();
@@ -140,7 +141,7 @@ fn the_label_of_the_first_summary_counts_what_it_was_made_from() {
     assert!(later.text.contains(&label(later.covered - from)), "{}", later.text);
 }
 
-/// Returns what a machine does next, whatever it was.
+/// Returns the status of a machine and its next effects, for comparison.
 fn next_steps(mut machine: Machine) -> String {
     let status = (machine.status(), machine.turns_max());
     let mut said = |text: &str| {
@@ -153,7 +154,7 @@ fn next_steps(mut machine: Machine) -> String {
 
 #[test]
 fn the_machine_of_a_session_of_which_only_the_end_is_read_is_the_same() {
-    // With turns all along, with turns long ago, and with none.
+    // Sessions with turns from beginning to end, with turns only long ago, and without turns.
     let cases: [fn(usize) -> bool; 3] =
         [|number| number % 50 == 0, |number| number % 50 == 0 && number < 900, |_| false];
     for decided in cases {

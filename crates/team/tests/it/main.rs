@@ -1,4 +1,4 @@
-//! The turn machine from outside: the rules as claims, forged markers, replay, and whole conversations.
+//! Tests of the public interface of the crate: routing rules, forged markers, replay, and whole conversations.
 
 #![expect(
     clippy::unwrap_used,

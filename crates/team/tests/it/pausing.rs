@@ -1,10 +1,10 @@
-//! What a person's words mean while turns are paused: a plain no stops them, a plain yes resumes them, and
-//! anything else leaves them where they are.
+//! How a person's message affects paused turns: a plain no cancels them, a plain yes resumes them, and any other
+//! message leaves them paused.
 
 use crate::test_driver::TestDriver;
 use tertulia_team::{Event, Limits, Machine, Member, PauseReason, Roster, Status};
 
-/// Max and eva hand over to each other until somebody is asked.
+/// Returns a driver in which max and eva handed over to each other until a person was asked.
 fn paused_pair() -> TestDriver {
     let mut driver = TestDriver::new();
     driver.person("[NEXT: max]");
@@ -15,7 +15,7 @@ fn paused_pair() -> TestDriver {
     driver
 }
 
-/// One turn may run; eva's waits behind it.
+/// Returns a driver with a limit of one turn, in which eva's turn is paused.
 fn paused_eva() -> TestDriver {
     let mut driver = TestDriver::with_limits(Limits { turns: 1, ..Limits::default() });
     driver.person("[NEXT: max]");
@@ -42,7 +42,7 @@ fn a_no_to_the_question_cancels_what_waits_and_starts_nothing() {
     driver.person("no");
     let why = driver.machine.why("m15").last().unwrap().to_string();
     assert!(why.ends_with("is cancelled: ann said no in m15"), "{why}");
-    // From here on all is as it was.
+    // Afterwards the session behaves normally.
     assert_eq!(driver.person("hello"), ["max queued", "max started", "start max P2"]);
     driver.replays();
 }
@@ -118,7 +118,7 @@ fn only_those_whom_the_new_message_addresses_answer_and_the_rest_stays_paused() 
     assert_eq!(driver.person("@leo what is this?"), ["leo queued", "leo started", "start leo P2"]);
     assert_eq!(driver.waiting(), ["eva P2"]);
     assert_eq!(driver.answer("A loop."), ["leo done", STILL]);
-    // Whoever is addressed by nobody is the default.
+    // A message that addresses nobody goes to the default member.
     assert_eq!(
         driver.person("stop, this is nonsense"),
         ["max queued", "max started", "start max P2"]
@@ -130,7 +130,7 @@ fn only_those_whom_the_new_message_addresses_answer_and_the_rest_stays_paused() 
 
 #[test]
 fn a_yes_or_no_with_a_marker_is_more_than_an_answer() {
-    // Max's turn waits behind eva's.
+    // With a marker, `continue` is not a yes, so eva's turn does not start.
     let mut driver = paused_eva();
     let effects = driver.person("[DROP: eva] continue");
     assert!(effects.contains(&"eva cancelled".to_owned()), "{effects:?}");
@@ -176,7 +176,7 @@ fn hand_overs_that_the_new_message_leads_to_run_and_are_counted() {
         "ask ann: the agents have taken 2 turns since a person last wrote. Continue?"
     );
     assert_eq!(driver.waiting(), ["max P2", "leo P2"]);
-    // Whatever is said next, both wait; and both go with a no.
+    // Both turns wait until the person decides, and a no cancels both.
     assert_eq!(
         driver.person("[TEAM_TASK: t]")[1],
         "ask ann: 2 earlier turns are still paused. Continue?"
@@ -228,7 +228,7 @@ fn what_is_said_while_a_cancelled_agent_ends_pauses_the_rest() {
 fn turns_that_could_start_wait_after_a_crash_and_the_log_says_so() {
     let mut driver = TestDriver::new();
     driver.person("[NEXT: max, eva]");
-    // A log that ends in the middle of a step.
+    // Simulate a log that ends in the middle of a step.
     driver.log.truncate(3);
     driver.running = None;
     let replay = Machine::replay(driver.machine.roster().clone(), &driver.log);
@@ -248,7 +248,7 @@ fn turns_that_could_start_wait_after_a_crash_and_the_log_says_so() {
 fn a_log_of_the_time_when_a_message_resumed_all_is_believed() {
     let mut driver = paused_eva();
     driver.person("@leo hi");
-    // As it was recorded then: eva's turn went first.
+    // Record it as earlier versions did: eva's turn started first.
     let turns: Vec<_> = driver.log.iter().map(|entry| entry.id.clone()).collect();
     let started = driver.log.pop().unwrap();
     let queued = |name: &str| {

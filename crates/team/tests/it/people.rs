@@ -1,4 +1,4 @@
-//! People in the team: their turns, who of them speaks, the team's task, and a team without them.
+//! People in the team: their turns, which of them is the sender, the team's task, and a team without people.
 
 use crate::test_driver::TestDriver;
 use tertulia_team::{Event, Limits, Member, Roster, Status};
@@ -144,10 +144,10 @@ fn a_plain_reply_goes_to_the_agent_that_asked() {
     assert_eq!(driver.person("Blue."), ["ann done", "eva queued", "eva started", "start eva P2"]);
     let why: Vec<String> = driver.machine.why("m3").iter().map(ToString::to_string).collect();
     assert!(why[1].ends_with("m3 addresses nobody, and eva had asked ann"), "{why:?}");
-    // Whoever is addressed answers, and nobody else.
+    // Only the addressed member answers.
     driver.answer("@ann, which shade?");
     assert_eq!(driver.person("@leo decides.")[1], "leo queued");
-    // Nobody asked.
+    // No agent asked Ann now, so her message goes to the default member.
     driver.answer("Light blue.");
     assert_eq!(driver.person("Fine.")[0], "max queued");
     driver.replays();

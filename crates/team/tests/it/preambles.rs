@@ -1,4 +1,4 @@
-//! Every agent learns the team from its prompt, whatever kind of agent it is.
+//! Every prompt describes the team, for every kind of agent.
 
 use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Endpoint};
 use tertulia_team::agents;
@@ -6,7 +6,7 @@ use tertulia_team::{Driver, Limits, Preamble, Responder, Team, TeamMember};
 
 use crate::driver::{Heard, begin, built_in, scripted, spec};
 
-/// The built-in preamble begins like this.
+/// The first lines of the built-in preamble.
 const FIRST: &str = "You are max, a member of a team that shares one conversation.\nMembers:\n";
 const LAST: &str = "Names in code, quotes and tool output address nobody.";
 
@@ -34,7 +34,7 @@ fn max(kind: AgentKind) -> TeamMember {
     TeamMember { role, ..TeamMember::agent("max", spec) }
 }
 
-/// Returns a team of four in which Eva answers whatever she is asked.
+/// Returns a team of four in which Eva gives one prepared answer.
 fn four(max: TeamMember) -> Team {
     let role = |text: &str, member| TeamMember { role: Some(text.into()), ..member };
     let members = vec![
@@ -46,7 +46,7 @@ fn four(max: TeamMember) -> Team {
     Team::new(members, Limits::default(), None).unwrap()
 }
 
-/// Returns a session in which Eva said something and Max is asked.
+/// Returns a session in which Eva has answered and Max is asked.
 fn asked(max: TeamMember) -> Driver {
     let (_, mut driver) = begin(four(max));
     let mut heard = Heard::default();
@@ -56,7 +56,7 @@ fn asked(max: TeamMember) -> Driver {
     driver
 }
 
-/// System text and prompt, as one text without JSON.
+/// Returns the system text and the prompt as one text without JSON.
 fn sent(driver: &mut Driver) -> String {
     let prompt = driver.prompt_for("max").unwrap();
     let text = match serde_json::from_str::<serde_json::Value>(&prompt.text) {
@@ -69,7 +69,7 @@ fn sent(driver: &mut Driver) -> String {
     [prompt.system.unwrap_or_default(), text].concat()
 }
 
-/// The same without indents.
+/// Returns the same text without indents.
 fn unindented(driver: &mut Driver) -> String {
     sent(driver).replace("\n  ", "\n")
 }
@@ -91,7 +91,7 @@ fn every_kind_of_agent_learns_the_team_within_a_kibibyte() {
             assert!(preamble.contains(line), "{kind}: {preamble}");
         }
         assert!(preamble.contains("[NEXT: eva]"), "{kind}: {preamble}");
-        // Only a header may come before it.
+        // Only a header may precede the preamble.
         assert!(from <= "Instructions:\n".len(), "{kind}: {text}");
     }
 }
@@ -210,7 +210,7 @@ fn unusual_names_and_roles_are_in_quotes_and_the_preamble_stays_within_a_kibibyt
     let quoted = "\"ann -> all: yes\"";
     assert!(text.contains(&format!("- ann, called {quoted}: {quoted} (a person)\n")), "{text}");
     assert!(text.contains(&format!("- max (you), called {quoted}: {quoted}\n")), "{text}");
-    // What takes more room in quotes is cut for it.
+    // These texts become longer by escaping, so they are shortened further.
     let long = "@\u{200b}".repeat(50);
     for member in &mut members {
         member.role = Some(long.as_str().into());

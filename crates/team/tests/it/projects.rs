@@ -1,4 +1,4 @@
-//! Sessions of different projects: what the librarian may find, and where a session belongs.
+//! Sessions of different projects: which ones the librarian searches, and to which project a session belongs.
 
 use tertulia_store::SessionStore;
 use tertulia_team::file::LibrarianScope;
@@ -6,13 +6,14 @@ use tertulia_team::{Driver, Responder, Team, TeamMember};
 
 use crate::driver::{Heard, built_in, scripted, team, texts};
 
-/// Returns a team with a librarian, in a project.
+/// Returns a team with a librarian and the agent max, in a project.
 fn librarians(project: &str, scope: LibrarianScope, answers: &[&str]) -> Team {
     let librarian = TeamMember { scope, ..built_in("librarian", Responder::Librarian) };
     team(vec![librarian, scripted("max", answers)]).in_project(project)
 }
 
-/// Returns what the librarian says in a project, asked so; before that somebody spoke of it in two projects.
+/// Returns the answer of the librarian in one project to this request. Before it, sessions of two projects mention
+/// the subject.
 fn answer_of_librarian(scope: LibrarianScope, max: &[&str], said: &str) -> String {
     let store = SessionStore::memory();
     let mut heard = Heard::default();

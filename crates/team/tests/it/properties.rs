@@ -1,12 +1,12 @@
-//! Promises for any text at all: what is quoted or fenced routes nothing, an agent stays an agent, and
-//! the log gives the same decisions again.
+//! Properties of all texts: quoted and fenced markers have no effect, an agent cannot become a person, and the log
+//! gives the same decisions again.
 
 use crate::test_driver::TestDriver;
 use proptest::prelude::*;
 use tertulia_session::{Cause, EntryKind};
 use tertulia_team::Effect;
 
-/// Texts of the pieces that matter, and of anything.
+/// Generates texts from pieces of markers, code and quotes, and from arbitrary characters.
 fn any_text() -> impl Strategy<Value = String> {
     let pieces = [
         "[NEXT: ",
@@ -61,7 +61,7 @@ fn after_answer(text: &str) -> TestDriver {
     driver
 }
 
-/// Only that the turn is done and the next one starts.
+/// Returns whether the turn ended, the next one started, and nothing else happened.
 fn routes_nothing(driver: &TestDriver) -> bool {
     let appended = driver.effects.iter().filter(|effect| matches!(effect, Effect::Append { .. }));
     appended.count() == 2 && driver.started() == ["max", "leo"]

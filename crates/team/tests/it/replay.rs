@@ -1,4 +1,4 @@
-//! A log is read again: the same decisions, or the difference by its name.
+//! Replaying a log gives the same decisions, or names the difference.
 
 use crate::test_driver::{TestDriver, members, show};
 use tertulia_session::json::Json;
@@ -63,7 +63,7 @@ fn another_decision_is_named_and_the_log_is_believed() {
     };
     assert!(expected.starts_with("max's turn is started"), "{expected}");
     assert!(found.starts_with("eva's turn is started"), "{found}");
-    // What the log says afterwards fits again.
+    // After the difference, the log matches again.
     assert_eq!(again.differences.len(), 1);
 }
 
@@ -99,14 +99,14 @@ fn nothing_was_decided_for_messages_that_no_team_received() {
     driver.person("@max and now here");
     driver.answer("Well.");
     driver.replays();
-    // One that the team did hear, and found nobody for, is another matter.
+    // It is different if a driver received the message and found no addressee.
     let EntryKind::Message(first) = &mut driver.log[0].kind else { panic!() };
     first.routing = Some(Box::new(Routing::to::<&str>([])));
     let again = replay(&driver);
     assert!(matches!(&again.differences[..], [Difference::Missing { .. }]), "{again:?}");
 }
 
-/// Returns the entry with which a fork or a branch begins.
+/// Replays a log followed by the entry with which a fork or a branch begins.
 fn branched(driver: &TestDriver, log: &[tertulia_session::Entry]) -> tertulia_team::Replay {
     let from = log.last().unwrap().id.clone();
     let summary = tertulia_session::BranchSummary {
@@ -129,7 +129,7 @@ fn a_fork_at_an_answer_finds_the_turn_done_and_says_whom_it_asks_for() {
     assert_eq!((undecided.entry.as_str(), undecided.members), ("m2", vec!["leo".into()]));
     let mut machine = fork.into_recorded();
     let shown: Vec<String> = machine.step(Event::Resume).iter().map(show).collect();
-    // Eva waits since the request; nothing was interrupted.
+    // Eva's turn waits for its start, and no turn was interrupted.
     assert!(matches!(&shown[..], [_, asks] if asks.starts_with("ask ann: ")), "{shown:?}");
     assert!(!shown[1].contains("interrupted"), "{shown:?}");
     let whole = branched(&driver, &driver.log);
@@ -181,7 +181,7 @@ fn a_message_of_a_person_that_was_purged_is_no_difference() {
     driver.person("@max one");
     driver.answer("@eva two");
     driver.answer("three");
-    // Without it the agents would have had too many turns.
+    // Without that message the agents would have exceeded the turn limit.
     driver.person("@eva four");
     driver.answer("@max five");
     driver.answer("six");

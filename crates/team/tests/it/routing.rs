@@ -1,4 +1,4 @@
-//! Who is queued for a message, in which order, and what is refused.
+//! Which members a message queues, in which order, and what is refused.
 
 use crate::test_driver::TestDriver;
 use tertulia_team::{Limits, Member, PersonMessage, Roster};
@@ -199,7 +199,7 @@ fn answers_to_the_last_message_go_first_but_not_for_ever() {
             if driver.running.as_ref().unwrap().1.as_ref() == "max" { "eva" } else { "max" };
         driver.answer(&format!("[NEXT: {other}]"));
     }
-    // Max is the oldest; then five go before leo.
+    // Max has the oldest turn. Five other turns overtake leo.
     assert_eq!(driver.started(), ["max", "eva", "max", "eva", "max", "eva", "leo", "max", "eva"]);
     driver.replays();
 }
@@ -214,7 +214,7 @@ fn a_message_that_begins_with_a_mistyped_name_is_asked_about() {
             "ask ann: m1 reached nobody: nobody is called 'evaa' (did you mean eva?)",
         ]
     );
-    // Further inside it may be anything, so the message goes where it would have gone.
+    // Inside a message the name may be anything, so the message goes to its usual addressee.
     let effects = driver.person("Ask @evaa about this.");
     assert_eq!(
         effects,

@@ -1,5 +1,5 @@
-//! What an agent was sent can be read from the log: to the byte, after changes of the team, without what was
-//! redacted, and for little room.
+//! The log shows which prompt an agent got: byte for byte, after changes of the team, without redacted text, and in
+//! little space.
 
 #![expect(clippy::disallowed_methods, reason = "agents are programs, and leave files")]
 
@@ -20,7 +20,7 @@ fn started(driver: &Driver, member: &str) -> Vec<EntryId> {
     started.map(|entry| entry.id.clone()).collect()
 }
 
-/// The log once this entry was redacted.
+/// Redacts this entry, and returns the entries of the log.
 fn redacted(store: &SessionStore, session: &SessionId, entry: &EntryId) -> Vec<Entry> {
     store.redact(session, entry, None).unwrap();
     let stored = store.load(session, &Range::Branch { tail: None, limit: None }).unwrap();
@@ -31,7 +31,7 @@ fn redacted(store: &SessionStore, session: &SessionId, entry: &EntryId) -> Vec<E
 fn every_prompt_can_be_read_again_to_the_byte() {
     let folder = tempfile::tempdir().unwrap();
     let count = folder.path().join("count");
-    // Saves what it gets, answers with a marker, and never with the same words.
+    // This script saves its prompt, and answers with a marker and a text that differs each time.
     let script = format!(
         "n=$(ls {0} | wc -l); cat >{0}/$(printf %03d $n); echo \"Answer $n.\"; echo '[NEXT: ann]'",
         count.display()
@@ -78,7 +78,7 @@ fn an_answer_and_every_entry_of_a_turn_name_the_same_prompt() {
     let expected = sent_prompt(entries, &started(&driver, "max")[0]).unwrap();
     let named: Vec<SentPrompt> =
         entries.iter().filter_map(|entry| sent_prompt(entries, &entry.id).ok()).collect();
-    // Queued, started, done, and the answer.
+    // These are the queued, started and done entries, and the answer.
     assert_eq!(named, vec![expected; 4]);
     let lost = |id: &EntryId| sent_prompt(entries, id).unwrap_err();
     assert!(matches!(lost(&entries[0].id), PromptLost::NoTurn(_)));
@@ -201,7 +201,7 @@ fn the_record_of_a_thousand_prompts_takes_at_most_four_percent_of_a_store_of_sho
     assert!(percent <= 4.0, "{with} instead of {without} bytes: {percent:.2} %");
 }
 
-/// Returns how large the file of a store with these entries is, once all is in it.
+/// Returns the size of the database file of a store with these entries.
 fn bytes_of(entries: &[Entry]) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sessions.db");
@@ -251,8 +251,8 @@ fn recipe_of(entry: &Entry) -> Option<&str> {
     }
 }
 
-/// Returns an answer as agents write them: some 1,500 bytes, no two alike and of all lengths. With answers of one
-/// length the store's pages would be filled alike, and the share would depend on how many rows happen to fit in one.
+/// Returns an answer of realistic size, about 1,500 bytes. No two answers are equal, and their lengths differ. With
+/// equal lengths, the measured share would depend on how many rows happen to fit in one page of the store.
 fn answer(number: usize) -> String {
     let sentence = |part: usize| {
         let step = number * 31 + part * 7;

@@ -1,6 +1,6 @@
-//! Whole conversations from a seed: agents that answer, fail, flood and lie, people that speak, cancel,
-//! pay, go on and go away, and processes that crash. What is promised is checked after every step. A failure
-//! prints its seed; `TERTULIA_SEEDS` sets how many are played.
+//! Simulates whole conversations from a seed. Agents answer, fail, flood and send forged markers; people write,
+//! cancel, continue and leave; processes crash. All promises are checked after every step. A failure prints its seed;
+//! `TERTULIA_SEEDS` sets the number of conversations.
 
 mod checks;
 mod play;
@@ -24,7 +24,7 @@ fn every_promise_holds_in_whole_conversations() {
     assert!(total.is_lively(), "the conversations show too little: {total:?}");
 }
 
-/// A tiny generator (SplitMix64): the same seed, the same conversation.
+/// A small random number generator (SplitMix64). The same seed gives the same conversation.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -40,7 +40,7 @@ impl Dice {
         ((mixed ^ (mixed >> 31)) % limit.max(1) as u64) as usize
     }
 
-    /// True once in so many times.
+    /// Returns `true` in one of `times` cases on average.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

@@ -1,4 +1,4 @@
-//! A driver for tests: performs effects on a log in memory and shows them in a few words.
+//! A driver for tests: performs effects on a log in memory and describes them in a few words.
 
 use tertulia_session::json::{self, Json};
 use tertulia_session::record::{EntryRecord, read_entry};
@@ -10,14 +10,14 @@ use tertulia_team::{Cancel, Effect, Event, Limits, Machine, Member, PersonMessag
 pub(crate) struct TestDriver {
     pub(crate) machine: Machine,
     pub(crate) log: Vec<Entry>,
-    /// The agent's turn that was started last.
+    /// The last started turn of an agent, and its member.
     pub(crate) running: Option<(EntryId, Box<str>)>,
-    /// What the last event led to.
+    /// The effects of the last event.
     pub(crate) effects: Vec<Effect>,
     said: u32,
 }
 
-/// Ann, and three agents.
+/// Returns Ann and three agents.
 pub(crate) fn members() -> Vec<Member> {
     vec![Member::human("ann"), Member::ai("max"), Member::ai("eva"), Member::ai("leo")]
 }
@@ -62,7 +62,7 @@ impl TestDriver {
         self.log.push(entry.with_id(id));
     }
 
-    /// Stores a message and gives its id: `m1`, `m2` and so on.
+    /// Stores a message and returns its id: `m1`, `m2` and so on.
     pub(crate) fn store(&mut self, who: &str, kind: SpeakerType, text: &str) -> EntryId {
         self.said += 1;
         let id = EntryId::from(format!("m{}", self.said));
@@ -84,14 +84,14 @@ impl TestDriver {
         self.step(Event::PersonSaid { entry, member, message })
     }
 
-    /// Returns the agent that runs answers.
+    /// The running agent answers with this text. Returns the effects.
     pub(crate) fn answer(&mut self, text: &str) -> Vec<String> {
         let (turn, member) = self.running.take().expect("somebody runs");
         let entry = self.store(&member, SpeakerType::Ai, text);
         self.step(Event::AgentSaid { turn, entry, text: text.to_owned(), interrupted: false })
     }
 
-    /// The agent that runs is cut off.
+    /// The running agent is cut off after this text. Returns the effects.
     pub(crate) fn cut_off(&mut self, text: &str) -> Vec<String> {
         let (turn, member) = self.running.take().expect("somebody runs");
         let entry = self.store(&member, SpeakerType::Ai, text);
@@ -127,7 +127,7 @@ impl TestDriver {
         self.machine.waiting().map(|w| format!("{} {}", w.member, w.intent.as_str())).collect()
     }
 
-    /// Returns who was started, in order.
+    /// Returns the members whose turns were started, in order.
     pub(crate) fn started(&self) -> Vec<&str> {
         let started = self.log.iter().filter_map(|entry| match &entry.kind {
             EntryKind::Turn(turn) if turn.state.as_str() == "started" => Some(&*turn.member),
@@ -136,7 +136,7 @@ impl TestDriver {
         started.collect()
     }
 
-    /// The log gives the same decisions again, also as version 1 of the record has it.
+    /// Asserts that the log gives the same decisions again, also in version 1 of the record.
     #[track_caller]
     pub(crate) fn replays(&self) {
         let stored = |entry: &Entry| read(&EntryRecord::new(entry).to_json());
@@ -176,7 +176,7 @@ fn as_version_1(entry: &Entry) -> Entry {
     read(&EntryRecord::new(&entry).to_json())
 }
 
-/// Returns an effect in a few words.
+/// Describes an effect in a few words.
 pub(crate) fn show(effect: &Effect) -> String {
     match effect {
         Effect::Append { kind: EntryKind::Turn(turn), .. } => {

@@ -1,4 +1,4 @@
-//! Two programs in one session, branches and settings: no word is lost, and the log has everything.
+//! Two programs in one session, branches and settings: no message is lost, and the log is complete.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ fn messages_of_two_programs_are_in_one_log() {
     let said = ["ann: Me first.", "max: Yes.", "ann: And me.", "max: Again."];
     assert_eq!(texts(other.entries()), said);
     assert_stored(&store, &other);
-    // What the other program wrote is shown before one's own words.
+    // Messages of the other program are shown before one's own.
     let shown = heard.lines.iter().filter(|line| *line == "stored message").count();
     assert_eq!(shown, 4, "{:?}", heard.lines);
     one.say(None, "Back to me.", &mut Heard::default()).unwrap();
@@ -75,7 +75,7 @@ fn a_message_to_a_session_that_runs_elsewhere_is_queued_and_answered_there() {
     one.run(&mut Heard::default()).unwrap();
     assert_eq!(texts(one.entries()), ["ann: Go.", "ann: And this?", "max: done\n", "max: done\n"]);
     assert_stored(&store, &one);
-    // The other one has not seen yet that it ended there.
+    // The other program has not read yet that the turn ended.
     other.say(None, "Once more?", &mut heard).unwrap();
     assert_eq!(other.run(&mut heard).unwrap(), StopReason::Rested);
     assert_eq!(texts(other.entries()).len(), 6);
@@ -98,12 +98,12 @@ fn a_person_who_wanted_to_continue_decides_again_when_somebody_was_faster() {
     let mut other = reopen(&store, one.session(), members());
     one.execute(Command::Repeat(turn.clone()), &mut heard).unwrap();
     one.run(&mut heard).unwrap();
-    // What is decided in the same millisecond is the same entry.
+    // Decisions in the same millisecond get the same id, so wait.
     std::thread::sleep(Duration::from_millis(5));
     let error = other.execute(Command::Repeat(turn), &mut heard).unwrap_err();
     assert!(matches!(error, DriveError::SessionInUse), "{error}");
     assert!(error.to_string().contains("another process uses or has changed"), "{error}");
-    // It has read the new entries, and the session can be used.
+    // After the error, the new entries are read and the session can be used.
     assert_eq!(texts(other.entries()), texts(one.entries()));
     other.say(None, "@eva and you?", &mut heard).unwrap();
     other.run(&mut heard).unwrap();
@@ -150,7 +150,7 @@ fn the_same_decision_on_another_branch_is_another_entry() {
     driver.execute(Command::Repeat(queued.clone()), &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
     driver.execute(Command::Continue, &mut heard).unwrap();
-    // Repeated and continued once more, on another branch, and on one within the turn.
+    // Retry and continue again: on another branch, and on a branch that begins within the turn.
     for from in [failed, started] {
         store.branch(driver.session(), &from).unwrap();
         let mut again = reopen(&store, driver.session(), failing());
@@ -183,7 +183,7 @@ fn the_log_records_how_many_turns_were_allowed() {
     assert_eq!(question.why, PauseReason::LoopGuard { turns: 2 });
     assert_stored(&store, &driver);
     assert_eq!(folders(&driver), ["/projects/shop"]);
-    // The next time nothing is said of it: the team's own limit counts again.
+    // When the limit is not given again, the team's own limit applies.
     let mut again = reopen(&store, driver.session(), members());
     assert_eq!(again.machine().turns_max(), Some(2));
     again.update_settings(Some("/projects/shop"), None);
@@ -269,7 +269,7 @@ fn a_session_in_a_file_is_open_in_one_program_at_a_time() {
     let again = || Driver::reopen(&store, &session, members(), false, &mut Heard::default());
     let Err(error) = again() else { panic!("two drivers for one session") };
     assert!(error.to_string().contains("another process uses or has changed"), "{error}");
-    // Who only looks disturbs nobody.
+    // Computing a preview does not affect others.
     let team = members();
     assert!(preview(&store, &session, &team, team.member("max").unwrap()).unwrap().is_none());
     one.say(None, "Go.", &mut Heard::default()).unwrap();

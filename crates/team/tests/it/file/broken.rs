@@ -1,5 +1,5 @@
-//! A corpus of broken files and exactly what is said of each. A new case gets `?` for its words; the
-//! failing test prints what they are.
+//! A corpus of invalid files and the exact errors for each. To add a case, write `?` as its errors; the failing test
+//! prints the real ones.
 
 use std::fmt::Write as _;
 

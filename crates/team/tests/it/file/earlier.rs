@@ -1,4 +1,4 @@
-//! The team file of the earlier system: what becomes of its fields.
+//! The team file of the earlier system, and how its fields are converted.
 
 #![expect(clippy::disallowed_methods, reason = "files are made for the test")]
 

@@ -1,4 +1,4 @@
-//! Where the team file is found, with folders made for it.
+//! How the team file is found, in folders created for the test.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What holds for every text and every file: nothing panics, errors have their place in the text, and
-//! what is written is read back.
+//! Properties of all texts and all files: nothing panics, errors have a position inside the text, and a written file
+//! reads back the same.
 
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
@@ -12,7 +12,7 @@ use tertulia_team::file::{MemberFile, TeamFile};
 use super::good;
 use super::written::to_toml;
 
-/// Pieces from which files grow that are nearly right.
+/// Pieces that make up files that are almost valid.
 const PIECES: [&str; 24] = [
     "[[member]]\n",
     "[member]\n",
@@ -49,7 +49,7 @@ fn boxed(pattern: &'static str) -> impl Strategy<Value = Box<str>> {
     pattern.prop_map(String::into_boxed_str)
 }
 
-/// Any text that is not blank.
+/// Generates texts that are not blank.
 fn words() -> impl Strategy<Value = Box<str>> {
     any::<String>()
         .prop_map(|text| text.replace('\0', ""))

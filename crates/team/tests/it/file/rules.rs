@@ -87,7 +87,7 @@ fn a_spending_limit_that_cannot_hold_a_member_is_reported() {
         [""; 0]
     );
     assert_eq!(warnings(&member("c", "claude", "budget_usd = 5")), [""; 0]);
-    // 0 asks before the first turn, whatever is told.
+    // A limit of 0 asks before the first turn, so reported costs do not matter.
     assert_eq!(warnings(&member("c", "codex", "budget_usd = 0")), [""; 0]);
     let open = "base_url = \"http://localhost/v1\"\nmodel = \"m\"";
     let team = [

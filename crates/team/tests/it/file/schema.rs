@@ -1,4 +1,4 @@
-//! Schema, reader and reference know the same fields, and judge the examples alike.
+//! Schema, parser and reference have the same fields, and agree about the examples.
 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -70,8 +70,8 @@ fn the_error_in_the_reference_is_the_one_that_is_shown() {
     assert!(REFERENCE.contains(&error), "{error}");
 }
 
-/// What both can say of a file of one member and the schema cannot say of a name, a URL's end and the
-/// like.
+/// Compares the schema and the parser on files with one member. Leaves out rules that a schema cannot express, such
+/// as those about a name or the end of a URL.
 #[test]
 fn schema_and_reader_judge_broken_members_alike() {
     let schema = schema();
@@ -110,7 +110,7 @@ fn schema_and_reader_judge_broken_members_alike() {
             let text = format!("[[member]]\nname = \"max\"\n{agent}{field}\n");
             let complaint = complaint(&schema, &schema, &as_json(&text));
             let error = TeamFile::parse(&text, "t").err();
-            // The reader also knows which agent takes which field.
+            // Only the parser checks which agent has which field.
             if complaint.is_some()
                 || error.as_ref().is_none_or(|e| !e.to_string().contains("has no effect"))
             {
@@ -139,7 +139,7 @@ fn as_json(text: &str) -> Value {
     value(toml::Value::Table(text.parse().unwrap()))
 }
 
-/// Returns where a value does not keep to a schema, if anywhere; knows the keywords that ours uses.
+/// Returns where a value violates a schema, if it does. Supports only the keywords that our schema uses.
 fn complaint(root: &Value, schema: &Value, value: &Value) -> Option<String> {
     let is_good = |schema: &Value| complaint(root, schema, value).is_none();
     for (keyword, rule) in schema.as_object().unwrap() {
@@ -205,7 +205,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// The patterns of the schema, each in Rust.
+/// Returns whether a text matches a pattern of the schema. Each pattern is written here in Rust.
 fn matches(pattern: &str, text: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     match pattern {

@@ -1,4 +1,4 @@
-//! How agents are started and what they are told; and the file that a new user gets.
+//! How agents are started and which instructions they get, and the file that a new user gets.
 
 #![expect(clippy::disallowed_methods, reason = "files are made for the test")]
 
@@ -85,7 +85,7 @@ fn a_cwd_that_is_a_link_out_of_the_folder_is_refused() {
         let place = format!("cwd of max: {}", folder.path().join(cwd).display());
         assert!(error.starts_with(&place) && error.contains("is a link that leads out"), "{error}");
     }
-    // What says that it lies elsewhere is a matter of trust.
+    // An absolute path may lead out of the folder; trust decides about it.
     assert_eq!(spec(&other.path().display().to_string()).unwrap(), other.path());
 }
 
@@ -218,7 +218,7 @@ fn what_is_commented_out_in_a_new_file_is_good_too() {
             Some(rest) if is_field(rest) => rest,
             _ => line,
         });
-        // `default` belongs before the limits, as it stands; the team still has to be read.
+        // `default` precedes `[limits]`, so the file is valid with the commented-out lines too.
         let team = good(&lines.collect::<Vec<_>>().join("\n"));
         assert_eq!(team.limits.budget_usd, Some(5.0));
         assert!(team.task.is_some());
@@ -227,7 +227,7 @@ fn what_is_commented_out_in_a_new_file_is_good_too() {
 
 #[test]
 fn the_default_budget_fits_into_the_window_of_the_agents_model() {
-    // Claude's window is 200,000 tokens, that of Codex takes 272,000; a token has 3 bytes or more.
+    // The window of Claude has 200,000 tokens and that of Codex 272,000. A token has at least 3 bytes.
     for (fields, bytes, tokens) in [
         ("agent = \"claude\"", 360_000, 200_000),
         ("agent = \"codex\"", 489_600, 272_000),

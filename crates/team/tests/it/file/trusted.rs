@@ -1,4 +1,4 @@
-//! What has to be trusted, and what is remembered of it.
+//! What needs trust, and what is stored about it.
 
 #![expect(clippy::disallowed_methods, reason = "files are made for the test")]
 
@@ -15,7 +15,7 @@ fn reasons(fields: &str) -> Vec<String> {
     needs_trust(&team).iter().map(ToString::to_string).collect()
 }
 
-/// What is said of Claude Code before anything else.
+/// The reason that is always given first for Claude Code.
 const CLAUDE: &str =
     "max is Claude Code; it also obeys the project's own settings (hooks, MCP servers)";
 

@@ -1,4 +1,5 @@
-//! Writes a team as TOML, so that tests can tell whether every field is read: fields that are as usual are left out.
+//! Writes a team as TOML without fields that have their default value, so that tests can check that every field is
+//! read.
 
 use std::fmt::Display;
 
@@ -8,7 +9,7 @@ use tertulia_agent::{CommandOutput, Permissions};
 use tertulia_team::Limits;
 use tertulia_team::file::{LibrarianScope, MemberFile, PreambleFile, ResourcesFile, TeamFile};
 
-/// Returns the file of a team.
+/// Returns the TOML text of a team.
 pub(super) fn to_toml(team: &TeamFile) -> String {
     let mut page = Page(String::new());
     page.text("task", team.task.as_deref());

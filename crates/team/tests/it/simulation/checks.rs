@@ -1,4 +1,4 @@
-//! The promises, kept by books of their own: nothing here asks the machine what it should be.
+//! Checks the promises of the machine against its own records, without asking the machine for the expected values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,22 +11,22 @@ use crate::test_driver::TestDriver;
 pub(crate) struct Checks {
     limits: Limits,
     roster: Roster,
-    /// Turns that wait, with the number of starts by which each must have started.
+    /// Waiting turns, with the number of starts by which each must have started.
     waiting: BTreeMap<EntryId, Option<usize>>,
     running: Option<EntryId>,
     ended: BTreeSet<EntryId>,
-    /// Starts of turns that are no P1.
+    /// Number of started turns that are not P1.
     starts: usize,
-    /// Whose turn it is, and who asked for it.
+    /// The member of each turn, and who asked for the turn.
     turns: BTreeMap<EntryId, (Box<str>, Option<Box<str>>)>,
     since_a_person: usize,
     pairs: BTreeMap<[Box<str>; 2], usize>,
     purses: BTreeMap<Box<str>, [f64; 3]>,
-    /// A person was asked and nothing was started since.
+    /// Whether a person was asked and nothing has started since.
     asked: bool,
-    /// Turns that wait until a person resumes them: nothing promises when they start.
+    /// Turns that wait until a person resumes them. No promise says when they start.
     paused: BTreeSet<EntryId>,
-    /// Turns that are P1.
+    /// P1 turns.
     urgent: BTreeSet<EntryId>,
     /// The message of this step and the names in it.
     message: Option<(EntryId, Vec<String>)>,
@@ -67,7 +67,7 @@ impl Checks {
         self.ended.iter().cloned().collect()
     }
 
-    /// A message counts: all whom it names must be accounted for in the next step.
+    /// Records a message. The next step must account for every name in it.
     pub(crate) fn said(&mut self, entry: &EntryId, text: &str) {
         let names = parse_markers(text).next.into_iter().map(|next| next.name);
         self.message = Some((entry.clone(), names.collect()));
@@ -85,12 +85,11 @@ impl Checks {
         }
     }
 
-    /// The person wants all to continue: what is paused may start again, and whoever has spent all may
-    /// spend as much again.
+    /// Records that the person continues everything: paused turns may start again, and used-up budgets are extended.
     fn continued(&mut self) {
         self.person_spoke();
         self.paused.clear();
-        // None of those that wait has to wait longer than if all of them had just come.
+        // No waiting turn waits longer than if all of them had just been queued.
         let bound = self.starts + self.waiting.len() * (self.limits.local as usize + 1);
         for (turn, old) in &mut self.waiting {
             *old = (!self.urgent.contains(turn)).then_some(bound);
@@ -102,13 +101,13 @@ impl Checks {
         }
     }
 
-    /// Agents have as many turns again.
+    /// Resets the turn counts of agents.
     pub(crate) fn person_spoke(&mut self) {
         self.since_a_person = 0;
         self.pairs.clear();
     }
 
-    /// After a crash: what was left undone is done without a step.
+    /// Handles a crash: unfinished decisions are performed without a step.
     pub(crate) fn reopened(&mut self, driver: &TestDriver) {
         self.message = None;
         self.after(driver);
@@ -214,7 +213,7 @@ impl Checks {
         members.any(|member| &*member.name == name && member.kind == MemberKind::Human)
     }
 
-    /// Every name in a message led to a turn or a note.
+    /// Asserts that every name in a message led to a turn or a note.
     fn everybody_is_accounted_for(&self, driver: &TestDriver, entry: &EntryId, names: &[String]) {
         let mut answers = 0;
         let mut ignored = 0;
@@ -241,8 +240,8 @@ impl Checks {
         assert!(answers + ignored >= names.len(), "{entry}: {names:?} but {:?}", driver.effects);
     }
 
-    /// The books agree, the queue is within its limit, and something runs, or a person is asked, or
-    /// nothing waits.
+    /// Asserts that the waiting turns are the expected ones and that the queue is within its limit. Also asserts that
+    /// a turn runs, a person is asked, or nothing waits.
     pub(crate) fn nobody_is_forgotten(&self, driver: &TestDriver) {
         let waiting: BTreeSet<&EntryId> =
             driver.machine.waiting().map(|waiting| waiting.turn).collect();
@@ -261,7 +260,7 @@ impl Checks {
         }
     }
 
-    /// The log gives the same decisions, reasons and waiting turns again.
+    /// Asserts that the log gives the same decisions, reasons and waiting turns again.
     pub(crate) fn replay(&self, driver: &TestDriver) {
         driver.replays();
         let again = Machine::replay(self.roster.clone(), &driver.log).machine;

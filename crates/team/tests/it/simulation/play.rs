@@ -1,4 +1,4 @@
-//! One conversation: the members, what they do, and what a crash does to it.
+//! Plays one conversation: the members, what they do, and crashes.
 
 use tertulia_session::{EntryId, SpeakerType};
 use tertulia_team::{
@@ -23,7 +23,7 @@ const LIES: [&str; 8] = [
     "```\n@ann\n",
 ];
 
-/// What an agent is like.
+/// The behaviour of a simulated agent.
 #[derive(Clone, Copy)]
 enum Manner {
     Polite,
@@ -34,7 +34,7 @@ enum Manner {
     Dropping,
 }
 
-/// What was seen in all conversations.
+/// Counts over all conversations.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) conversations: usize,
@@ -57,7 +57,7 @@ impl Totals {
         self.longest_queue = self.longest_queue.max(other.longest_queue);
     }
 
-    /// Returns whether the conversations are worth something as a test.
+    /// Returns whether the conversations contain enough events to be a useful test.
     pub(crate) fn is_lively(&self) -> bool {
         let least = [self.messages, self.turns, self.notes, self.questions].into_iter().min();
         least.is_some_and(|least| least > 5 * self.conversations) && self.crashes > 0
@@ -132,14 +132,14 @@ impl Play {
             self.driver.machine.status(),
             Status::Running { .. } | Status::Stopping { .. }
         );
-        // Slow agents: a person may do several things before an answer comes.
+        // Agents are slow, so a person may do several things before an answer arrives.
         match self.dice.below(if runs { 12 } else { 4 }) {
             0 => self.person_says(),
             1 => self.person_acts(),
             2 if runs => self.agent_pays(),
             _ if runs => self.agent_ends(),
             2 => self.step(Event::Continue),
-            // The people are away.
+            // No person does anything.
             _ => self.checks.nobody_is_forgotten(&self.driver),
         }
     }
@@ -251,7 +251,7 @@ impl Play {
         members[self.dice.below(members.len())].name.clone()
     }
 
-    /// Up to so many addressees, each with some intent.
+    /// Returns a text that addresses at most this number of members, each with a random intent.
     fn address(&mut self, most: usize) -> String {
         let mut text = "Over to you.".to_owned();
         for _ in 0..self.dice.below(most + 1) {
@@ -261,7 +261,7 @@ impl Play {
         text
     }
 
-    /// The process ends and the session is opened again from its log.
+    /// Ends the process, and opens the session again from its log.
     fn crash(&mut self) {
         self.totals.crashes += 1;
         let roster = self.driver.machine.roster().clone();
