@@ -1,7 +1,6 @@
-//! The supported agents. Everything specific to one agent (its name in a team file, program, flags,
-//! stream, sign-in, settings and limits) is in its own file here, as an [`AgentDefinition`]. To add
-//! an agent, write such a file and list it in [`AGENTS`]; an agent with its own stream format also
-//! needs a parser in `dialect`.
+//! The supported agents. Everything specific to one agent (its name in a team file, program, flags, stream, sign-in,
+//! settings and limits) is in its own file here, as an [`AgentDefinition`]. To add an agent, write such a file and
+//! add it to [`AGENTS`]. An agent with its own stream format also needs a parser in `dialect`.
 
 pub(crate) mod acp;
 mod claude;
@@ -49,7 +48,7 @@ pub struct AgentDefinition {
     /// Required fields, each with the error text for its absence.
     pub required: &'static [(&'static str, &'static str)],
     pub prompt_format: &'static str,
-    /// Context window of its model in tokens, as far as known.
+    /// Context window of its model in tokens, if it is known; otherwise a cautious default.
     pub window_tokens: u64,
     /// Whether it may report the cost of a turn, so that a spending limit can apply to it.
     pub reports_cost: bool,
@@ -84,20 +83,18 @@ pub struct Cli {
     /// Variables of our own environment that it inherits besides the common ones and those for its
     /// sign-in; a name that ends in `*` is a prefix.
     pub(crate) variables: &'static [&'static str],
-    /// Variables that tell the programs it starts that they run inside it.
+    /// Variables by which the programs that it starts can tell that they run inside it.
     pub(crate) nested_variables: &'static [&'static str],
-    /// Word that identifies its adapters for the Agent Client Protocol, and the prompt syntax of
-    /// these.
+    /// Word that identifies its adapters for the Agent Client Protocol, and the prompt syntax of these adapters.
     pub(crate) adapter: Option<(&'static str, PromptSyntax)>,
     pub(crate) sign_in: SignInSources,
     pub(crate) stream: AgentStream,
     pub(crate) prepare: fn(&AgentSpec, &TurnRequest<'_>) -> Result<Prepared, StartError>,
-    /// Corrects the final text of a successful turn, where the stream does not state it exactly.
+    /// Corrects the final text of a successful turn, for agents whose stream does not contain it exactly.
     pub(crate) correct: Option<fn(&mut TurnOutput, &CommandLine)>,
 }
 
-/// Possible ways to sign in to a coding agent. Only names are checked; the agent gets the
-/// variables.
+/// Possible ways to sign in to a coding agent. Only their names are checked. The agent itself gets the variables.
 #[derive(Debug)]
 pub(crate) struct SignInSources {
     pub(crate) variables: &'static [&'static str],
@@ -119,13 +116,13 @@ pub(crate) struct HomeFile {
     pub(crate) name: &'static str,
 }
 
-/// Settings of a project that an agent obeys: hooks, MCP servers, plugins, variables.
+/// Settings of a project that an agent applies: hooks, MCP servers, plugins, variables.
 #[derive(Debug)]
 pub struct ProjectSettings {
     /// Folders that are read completely.
     pub folders: &'static [&'static str],
     pub files: &'static [&'static str],
-    /// Folders below these without settings, such as checkouts of the project.
+    /// Folders below these that contain no settings, such as checkouts of the project.
     pub skipped: &'static [&'static str],
 }
 
@@ -166,7 +163,7 @@ impl HomeFile {
 }
 
 impl AgentDefinition {
-    /// Defines a built-in member: it has no program, costs nothing, and this crate does not run it.
+    /// Defines a built-in member. It has no program and costs nothing, and this crate does not run it.
     pub const fn built_in(
         word: &'static str,
         title: &'static str,
@@ -185,8 +182,8 @@ impl AgentDefinition {
         self.fields().any(|own| own == field)
     }
 
-    /// Returns the coding agent whose name is part of a program's name, as with adapters for the
-    /// Agent Client Protocol.
+    /// Returns the coding agent whose name is part of the name of a program, such as an adapter for the Agent Client
+    /// Protocol.
     pub(crate) fn for_adapter(program: &str) -> Option<&'static Self> {
         let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
         let adapter = |agent: &Self| agent.cli.as_ref().and_then(|cli| cli.adapter);
@@ -194,8 +191,7 @@ impl AgentDefinition {
         AGENTS.iter().find(is_named).copied()
     }
 
-    /// Returns whether it reads `@name` in a prompt as a file, so that members are better addressed
-    /// by a marker.
+    /// Returns whether it reads `@name` in a prompt as a file. A marker is then the better way to address a member.
     pub fn takes_mentions_for_files(&self) -> bool {
         self.prompt_syntax == PromptSyntax::Gemini
     }

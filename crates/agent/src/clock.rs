@@ -8,8 +8,8 @@ use tertulia_dialect::stream::{ErrorClass, Limits, StreamEvent, TurnError, TurnO
 use crate::{CancelToken, Ended, Overuse, Resource, Timeout, Timeouts, TurnReport};
 
 pub(crate) const POLL: Duration = Duration::from_millis(50);
-/// All output may be this many times as long as an answer may be, because it also contains thinking
-/// and tools.
+/// The output of a turn may be this many times as long as an answer may be, because it also contains thinking and
+/// tool calls.
 const FACTOR: u64 = 16;
 
 #[derive(Debug)]
@@ -112,8 +112,8 @@ pub(crate) fn reason_to_end(
     clock.expired().map(Ended::TimedOut)
 }
 
-/// Returns the error of a turn that had to end. Silence counts as a failure of the service; the
-/// total time is a limit that was set.
+/// Returns the error of a turn that had to end. Silence counts as a failure of the service. The total time counts as
+/// a limit that somebody set.
 pub(crate) fn failure(ended: Ended, timeouts: &Timeouts) -> TurnError {
     match ended {
         Ended::TimedOut(timeout @ (Timeout::FirstByte | Timeout::Silence)) => {
@@ -197,7 +197,7 @@ mod tests {
         let time = Duration::from_millis(20);
         clock.pause_during(|| std::thread::sleep(time));
         assert!(clock.paused >= time && clock.paused_since_output >= time);
-        // Longer than this machine can possibly take.
+        // This is longer than the test can possibly take.
         clock.paused += Duration::from_secs(3600);
         clock.paused_since_output += Duration::from_secs(3600);
         assert_eq!(clock.expired(), None);

@@ -30,7 +30,7 @@
 //!     }
 //! }
 //!
-//! // Written answers; `AgentKind` names the agents that start a program or call an endpoint.
+//! // Prewritten answers. `AgentKind` lists the agents that start a program or call an endpoint.
 //! let answer = ScriptLine { text: "Yes.".into(), delay: Duration::ZERO };
 //! let spec = AgentSpec::new(AgentKind::Script(vec![answer]), ".");
 //! let request = TurnRequest {
@@ -71,8 +71,8 @@ pub use spec::{
     Resource, ResourceLimits, ScriptLine, Timeout, Timeouts, TurnReport, TurnRequest,
 };
 
-/// Runs one turn of an agent. Returns when the turn and all its processes have ended. A failure is
-/// in the report, with its class and advice.
+/// Runs one turn of an agent. Returns when the turn and all its processes have ended. The report contains a failure
+/// with its class and advice.
 pub fn run(
     spec: &AgentSpec,
     request: &TurnRequest<'_>,
@@ -88,8 +88,8 @@ pub fn run(
     }
 }
 
-/// Like [`run`], in a weaker containment than this machine allows. For tests; only for agents that
-/// are programs.
+/// Same as [`run`], in a weaker containment than this machine allows. For tests, and only for agents that are
+/// programs.
 #[doc(hidden)]
 pub fn run_in_containment(
     containment: Containment,

@@ -13,7 +13,7 @@ use crate::process::{CommandLine, StartError, pipes, program, start};
 use crate::{AgentSpec, ResourceLimits};
 
 const VERSION_TIME: Duration = Duration::from_secs(10);
-/// Much more than any version text.
+/// Maximum number of bytes that are read; a version text is much shorter.
 const VERSION_BYTES_MAX: usize = 4 * 1024;
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -44,7 +44,7 @@ pub fn probe(agent: &AgentDefinition, program: Option<&str>) -> Option<Probe> {
     let cli = agent.cli.as_ref()?;
     let name = program.unwrap_or(cli.program);
     let environment = Environment::for_agent(Some(agent), &std::collections::BTreeMap::new());
-    // Searched as for a turn: nothing inside the project is started.
+    // The program is searched in the same way as for a turn, so that nothing inside the project is started.
     let cwd = std::env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned());
     let found = program::resolve(name, &environment, &cwd);
     let sign_in = sign_in(&cli.sign_in, &environment);
@@ -65,17 +65,16 @@ pub struct ProgramLocation {
     pub sign_in: Option<AuthState>,
 }
 
-/// A program that cannot be started.
+/// The reason why a program cannot be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unusable {
-    /// Whether the program does not exist; otherwise it exists and cannot be used.
+    /// Whether the program does not exist. Otherwise it exists but cannot be used.
     pub is_missing: bool,
     pub reason: String,
 }
 
-/// Locates the program of an agent as a turn would, with its own settings. Starts nothing, because
-/// a team file may name a program that nobody has trusted yet. Returns `None` for an agent without
-/// a program.
+/// Locates the program of an agent in the same way as a turn, with its own settings. Starts nothing, because a team
+/// file may name a program that nobody has trusted yet. Returns `None` for an agent without a program.
 pub fn locate_program(spec: &AgentSpec) -> Option<Result<ProgramLocation, Unusable>> {
     let agent = spec.kind.definition();
     let known = agent.cli.as_ref();

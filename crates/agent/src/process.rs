@@ -30,7 +30,7 @@ pub(crate) use start::{
 };
 pub(crate) use turn::run;
 
-/// Reads at most this many bytes from the start of a file.
+/// Reads the start of a file, up to this number of bytes.
 pub(crate) fn read_prefix(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(bytes_max).read_to_end(&mut bytes).ok()?;

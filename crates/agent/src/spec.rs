@@ -19,9 +19,9 @@ pub struct AgentSpec {
     pub kind: AgentKind,
     /// The program; by default that of its kind, found in `PATH`.
     pub program: Option<Box<str>>,
-    /// Arguments before ours.
+    /// Arguments that precede ours.
     pub args: Vec<Box<str>>,
-    /// Added to the few variables of our own environment that it inherits.
+    /// Variables that are added to the few variables of our environment that it inherits.
     pub env: BTreeMap<Box<str>, Box<str>>,
     pub model: Option<Box<str>>,
     pub cwd: PathBuf,
@@ -103,12 +103,12 @@ pub struct ScriptLine {
 /// The permissions of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Permissions {
-    /// May read, and change nothing.
+    /// May read, but not change anything.
     #[default]
     Read,
     /// May change files in its folder.
     Edit,
-    /// May do whatever its user may.
+    /// May do everything that its user may do.
     Full,
 }
 
@@ -171,11 +171,11 @@ impl Default for ResourceLimits {
     }
 }
 
-/// A resource that a turn used too much of.
+/// A limited resource of which a turn used too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overuse {
     pub resource: Resource,
-    /// Processes, or bytes.
+    /// Number of processes, or of bytes.
     pub used: u64,
     pub limit: u64,
 }
@@ -212,8 +212,7 @@ pub struct TurnRequest<'a> {
     pub body: Option<&'a str>,
 }
 
-/// One turn of one agent; `forced` is the containment that a test requests, otherwise the strongest
-/// is used.
+/// One turn of one agent. `forced` is the containment that a test requests; without it, the strongest one is used.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     pub(crate) spec: &'a AgentSpec,
@@ -228,9 +227,9 @@ pub struct TurnReport {
     pub output: TurnOutput,
     pub ended: Ended,
     pub containment: Containment,
-    /// Number of its processes that were still alive after the program itself had exited: a moment
-    /// later if it exited by itself, after `grace` if it was asked to. All were killed. 0 if the
-    /// program itself had to be killed.
+    /// Number of its processes that were still alive after the program itself had exited. They are counted a moment
+    /// later if the program exited by itself, and after `grace` if it was asked to exit. All of them were killed. The
+    /// number is 0 if the program itself had to be killed.
     pub orphans_killed: usize,
 }
 
@@ -250,7 +249,7 @@ pub enum Ended {
     TimedOut(Timeout),
     OverLimit,
     OverResources(Overuse),
-    /// It asked for a permission, and nobody could answer: ended with the class `refused`.
+    /// The agent asked for a permission, and nobody could answer. The turn ended with the class `refused`.
     NeedsPerson,
 }
 
@@ -263,17 +262,16 @@ pub enum Timeout {
     AfterFinal,
 }
 
-/// The mechanism that contains the processes of a turn; the strongest one that this machine allows
-/// is used.
+/// The mechanism that contains the processes of a turn. A turn uses the strongest one that this machine allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Containment {
-    /// A control group per turn: nothing escapes.
+    /// A control group for each turn. No process escapes.
     ControlGroup,
-    /// All orphans of the turn are adopted by a supervisor: nothing escapes, unless it kills the
-    /// supervisor and us at once.
+    /// A supervisor adopts all orphans of the turn. No process escapes, unless it kills the supervisor and us at the
+    /// same time.
     Supervisor,
-    /// Descendants are found by scanning, we adopt orphans, and a variable marks them. A process
-    /// that clears its environment and leaves its parents at once may escape.
+    /// Descendants are found by scanning, we adopt orphans, and a variable marks them. A process may escape if it
+    /// clears its environment and leaves its parents at once.
     Descendants,
     None,
 }
@@ -285,8 +283,7 @@ pub trait Listener {
 
     fn event(&mut self, event: StreamEvent);
 
-    /// Called when the agent asks for a permission and waits; the clocks of the turn are paused
-    /// meanwhile.
+    /// Called when the agent asks for a permission and waits. Until this returns, the clocks of the turn are paused.
     fn permit(&mut self, request: &PermissionRequest) -> PermissionAnswer;
 }
 
@@ -302,7 +299,7 @@ pub enum PermissionAnswer {
     Choose(Box<str>),
     /// Denied; the agent may continue without it.
     Deny,
-    /// Denied, and the turn ends: nobody can be asked.
+    /// Denied, and the turn ends, because nobody can be asked.
     EndTurn,
 }
 

@@ -1,6 +1,6 @@
-//! Runs agents that speak the Agent Client Protocol on their pipes. `dialect` writes and parses the
-//! messages. The protocol has no system text, so it goes in front of the prompt. The turn ends with
-//! the response to the prompt; the agent exits when its stdin closes, and is killed if it does not.
+//! Runs agents that speak the Agent Client Protocol on their pipes. `dialect` writes and parses the messages. The
+//! protocol has no field for a system text, so the system text precedes the prompt. The turn ends with the response
+//! to the prompt. The agent has to exit when its stdin closes; otherwise it is killed.
 
 mod connection;
 
@@ -28,7 +28,7 @@ pub const ACP: &AgentDefinition = &AgentDefinition {
     title: "an agent",
     fields: &[PROMPT_FIELDS, PROGRAM_FIELDS, &["permissions"]],
     required: &[("command", "has no command; write command = [\"gemini\", \"--acp\"] or the like")],
-    // Settings of agents that are known to speak it and have no definition of their own.
+    // Settings of agents that support the protocol and have no definition of their own.
     settings: ProjectSettings {
         folders: &[".amp", ".cursor", ".goose", ".qwen"],
         files: &[".crush.json", "crush.json"],
@@ -110,8 +110,7 @@ impl Turn {
             Stop::Ended(_, error) => {
                 let mut output = client.finish(Exit::Code(0), "", &mut events);
                 if ended == Ended::NeedsPerson {
-                    // Output of an agent that was denied what it asked for does not answer the
-                    // prompt.
+                    // The agent was denied a request, so its output is not an answer to the prompt.
                     let said = output.final_text.take().map(|answer| answer.text);
                     output.partial_text = said.or(output.partial_text);
                     output.error = Some(error);
@@ -168,7 +167,7 @@ impl Turn {
             if cancel.is_cancelled() || self.connection.output_limit.is_over() {
                 return Ended::ByItself;
             }
-            // Output from here on is not part of the turn; it is reported as a violation.
+            // Later output is not part of the turn, and is reported as a violation of the protocol.
             let _ = self.connection.receive(clock::POLL, listener);
         }
     }

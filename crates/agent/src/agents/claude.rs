@@ -13,7 +13,7 @@ pub const CLAUDE: &AgentDefinition = &AgentDefinition {
     window_tokens: 200_000,
     settings: ProjectSettings {
         folders: &[".agents", ".claude"],
-        // The runtime inside its binary reads the last five.
+        // The runtime inside the program's binary reads the last five files.
         files: &[
             ".mcp.json",
             ".env",

@@ -1,7 +1,6 @@
-//! Codex. Team members get their system text in the prompt, under `[SYSTEM]`. A separate `system`
-//! becomes developer instructions: as an argument if it is short, otherwise in a profile in Codex's
-//! own folder. `features.unbounded_connection_retries` is off, because with it Codex retries an
-//! unreachable service forever.
+//! Codex. Team members get their system text in the prompt, under `[SYSTEM]`. A separate `system` becomes developer
+//! instructions: a short one as an argument, a longer one in a profile in Codex's own folder.
+//! `features.unbounded_connection_retries` is off, because with it Codex retries an unreachable service forever.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -73,8 +72,8 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     Ok(turn)
 }
 
-/// Writes the setting as a profile for this turn only. Returns `None` if the folder is not ours or
-/// a profile was chosen.
+/// Writes the setting as a profile for this turn only. Returns `None` if the folder is not ours, or if the user has
+/// chosen a profile.
 fn write_profile(
     spec: &AgentSpec,
     command: &CommandLine,
@@ -98,8 +97,8 @@ fn write_profile(
     Some((name, file))
 }
 
-/// A JSON string is also a TOML string, except for one character that only TOML requires to be
-/// escaped.
+/// Returns a text as a TOML string. A JSON string is also a TOML string, except that TOML requires one more character
+/// to be escaped.
 fn toml_string(text: &str) -> String {
     Json::text(text).as_str().replace('\u{7f}', "\\u007F")
 }

@@ -1,4 +1,4 @@
-//! Any program that reads a prompt and writes an answer. It gets only its own arguments.
+//! Any program that reads a prompt and writes an answer. It gets only the arguments of the team file.
 
 use super::{AgentDefinition, GENERIC, PROGRAM_FIELDS, PROMPT_FIELDS, SystemText};
 
@@ -8,7 +8,7 @@ pub const COMMAND: &AgentDefinition = &AgentDefinition {
     title: "a program",
     fields: &[PROMPT_FIELDS, PROGRAM_FIELDS, &["output"]],
     required: &[("command", "has no command; write command = [\"program\", \"argument\"]")],
-    // Only programs that write our JSON lines may report it.
+    // Only programs that write our JSON lines may report their cost.
     reports_cost: false,
     system_text: SystemText::InFront,
     ..GENERIC

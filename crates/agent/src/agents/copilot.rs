@@ -1,6 +1,5 @@
-//! Copilot CLI. It accepts no second system text, so ours goes in front of the prompt. A tool
-//! without permission is denied without a question. Project settings apply only if the person
-//! trusts the folder in Copilot itself.
+//! Copilot CLI. It accepts no system text besides its own, so ours precedes the prompt. A tool without permission is
+//! denied without a question. Project settings apply only if the person trusts the folder in Copilot itself.
 
 use super::*;
 

@@ -1,7 +1,6 @@
-//! Gemini CLI. It accepts no second system text besides the person's own: `GEMINI_SYSTEM_MD`
-//! replaces its prompt, and `GEMINI.md` belongs to the person or the project. So ours goes in front
-//! of the prompt. After a failure it writes the whole conversation into `TMPDIR`, so it gets its
-//! own temporary folder, which is deleted with the turn.
+//! Gemini CLI. It accepts no system text besides the person's own: `GEMINI_SYSTEM_MD` replaces its prompt, and
+//! `GEMINI.md` belongs to the person or the project. Therefore ours precedes the prompt. After a failure the program
+//! writes the whole conversation into `TMPDIR`, so it gets its own temporary folder, which is deleted with the turn.
 
 use std::fs::read_dir;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use super::*;
 use crate::process::{private_folder, read_prefix};
 
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Limit on the projects' folders, and on the sessions in each, that are searched.
+/// Maximum number of project folders, and of sessions in each, that are searched.
 const FOLDERS_MAX: usize = 10_000;
 
 /// Gemini CLI.
@@ -55,7 +54,7 @@ pub const GEMINI: &AgentDefinition = &AgentDefinition {
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
     let mut turn = Prepared::new(spec, request)?;
     let folder = private_folder()?;
-    // Its second process would not get a signal that is sent to the first.
+    // The program would otherwise start a second process, which does not get a signal that is sent to the first.
     turn.set_default(spec, "GEMINI_CLI_NO_RELAUNCH", "true");
     turn.set_default(spec, "TMPDIR", folder.path());
     turn.folder = Some(folder);
@@ -69,9 +68,9 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     Ok(turn)
 }
 
-/// Replaces the text of an answer by the exact one. The stream repeats a text after a retry without
-/// marking it; the program's transcript contains only the good text. A text that the transcript
-/// does not contain stays: the transcript may be of another turn or session.
+/// Replaces the text of an answer by the exact one. After a retry the stream repeats text without marking it; the
+/// program's transcript contains only the valid text. If the transcript does not contain the text, it may belong to
+/// another turn or session, so nothing is replaced.
 fn correct(output: &mut TurnOutput, command: &CommandLine) {
     let Some(final_text) = &mut output.final_text else { return };
     let Some(session) = output.native_session_id.as_deref() else { return };
@@ -86,8 +85,8 @@ fn correct(output: &mut TurnOutput, command: &CommandLine) {
     final_text.origin = TextOrigin::Stated;
 }
 
-/// Returns the offset of the exact text in the assembled one. The session's file may be in any
-/// project's folder.
+/// Returns the offset of the exact text in the assembled one. The file of the session may be in the folder of any
+/// project.
 fn find(command: &CommandLine, session: &str, pieced: &str) -> Option<usize> {
     let home = ["GEMINI_CLI_HOME", "HOME"].iter().find_map(|name| command.environment.get(name))?;
     let beginning = session.get(..session.floor_char_boundary(8))?;

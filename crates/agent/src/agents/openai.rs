@@ -1,8 +1,7 @@
-//! Endpoints that speak Chat Completions: one request, whose answer is read as it is streamed. ureq
-//! blocks, so a separate thread talks to the endpoint. The turn never waits for that thread: at its
-//! end it shuts the connections down. A thread that still resolves a name or connects ends with the
-//! timeout of that step. No request is retried and no redirect is followed, so the key is sent only
-//! to the configured address.
+//! Endpoints that support Chat Completions. A turn makes one request, and reads the answer while it is streamed. ureq
+//! blocks, so a separate thread talks to the endpoint. The turn never waits for that thread: at its end it shuts the
+//! connections down. A thread that is still resolving a name or connecting ends with the timeout of that step. No
+//! request is retried and no redirect is followed, so the key is sent only to the configured address.
 
 mod http;
 mod redact_key;
@@ -74,7 +73,7 @@ struct RefusalBody {
 }
 
 enum Stop {
-    /// The endpoint has finished, or the connection broke; then with the error text.
+    /// The stream has ended. The text is the error if the connection broke.
     End(String),
     Failed(TurnError),
     Ended(Ended),

@@ -1,6 +1,5 @@
-//! opencode. It accepts no second system text, so ours goes in front of the prompt.
-//! `OPENCODE_PERMISSION` sets its permissions and overrides its settings. With a title from us it
-//! does not ask a model for one.
+//! opencode. It accepts no system text besides its own, so ours precedes the prompt. `OPENCODE_PERMISSION` sets its
+//! permissions and overrides its settings. We set a title, so that it does not ask a model for one.
 
 use super::*;
 
@@ -69,7 +68,7 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     Ok(turn)
 }
 
-/// A denied tool is not offered to the model.
+/// Returns the permission rules. opencode does not offer a denied tool to the model.
 fn permission_rules(permissions: Permissions) -> &'static str {
     match permissions {
         Permissions::Read => {

@@ -1,6 +1,5 @@
-//! pi. The system text is passed as a file, so it may have any length. The tools that it gets
-//! define its permissions: it never asks. A prompt that begins with `/` may be one of the project's
-//! templates.
+//! pi. The system text is passed as a file, so it may have any length. The list of its tools defines its permissions,
+//! because pi never asks. It may read a prompt that begins with `/` as a template of the project.
 
 use super::*;
 
@@ -22,7 +21,7 @@ pub const PI: &AgentDefinition = &AgentDefinition {
             "PI_REASONING_LEVEL",
             "PI_SESSION_*",
         ],
-        // Two letters are part of many names.
+        // `pi` has only two letters, which many names contain.
         adapter: None,
         sign_in: SignInSources {
             variables: &[

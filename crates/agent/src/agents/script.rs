@@ -44,7 +44,7 @@ fn failed(class: ErrorClass, message: &str, listener: &mut dyn Listener) -> Turn
     clock::not_started(error, Ended::ByItself)
 }
 
-/// Waits. Returns whether the turn was cancelled meanwhile.
+/// Waits for this time. Returns whether the turn was cancelled meanwhile.
 fn wait(time: Duration, cancel: &CancelToken) -> bool {
     let started = Instant::now();
     while !cancel.is_cancelled() {

@@ -1,7 +1,7 @@
-//! A control group (version 2) for one turn. A process inside cannot leave it by forking, by
-//! starting a session or by clearing its environment, and one write kills all of them. The group is
-//! created below our own, so it needs no more rights than a service manager or a container gives
-//! with a delegated group. [`probe`] checks whether that works.
+//! A control group (version 2) for one turn. A process inside cannot leave it by forking, by starting a session or by
+//! clearing its environment, and one write kills all of them. The group is created below our own group. It needs no
+//! more rights than a service manager or a container grants by delegating a group. [`probe`] checks whether that
+//! works.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,11 +11,11 @@ use super::proc_table::{self, Identity, Row};
 use super::read_prefix;
 use crate::ResourceLimits;
 
-/// Enters the group whose folder is `$1`, before the shell becomes a program.
+/// Shell code that enters the group whose folder is `$1`, and then replaces the shell by the program.
 pub(super) const ENTER: &str = r#"echo $$ >"$1/cgroup.procs" && shift && exec "$@""#;
 
 const PREFIX: &str = "tertulia-";
-/// Of a larger group this many are reported.
+/// Maximum number of members that are reported.
 const MEMBERS_MAX: usize = 65_536;
 const DEPTH_MAX: usize = 8;
 
@@ -25,14 +25,13 @@ pub(super) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Creates a group; returns `None` if that is not allowed. First removes what an earlier run
-    /// left.
+    /// Creates a group, after removing what an earlier run left. Returns `None` if creating it is not allowed.
     pub(super) fn create(name: &str) -> Option<Self> {
         let parent = own_folder()?;
         sweep(&parent);
         let group = Self { path: parent.join(format!("{PREFIX}{name}")) };
         std::fs::create_dir(&group.path).ok()?;
-        // Without it (kernels before 5.14) the group cannot be killed at once.
+        // Without this file (kernels before 5.14) the group cannot be killed by one write.
         if !group.path.join("cgroup.kill").is_file() {
             group.remove();
             return None;
@@ -48,13 +47,13 @@ impl ControlGroup {
         &self.path
     }
 
-    /// Limits the resources of the group, if possible: the files exist only if the parent group
-    /// delegates the controllers.
+    /// Limits the resources of the group if possible. The files exist only if the parent group delegates the
+    /// controllers.
     pub(super) fn limit(&self, limits: &ResourceLimits) {
         let files = [
             ("pids.max", limits.processes.to_string()),
             ("memory.max", limits.memory_bytes.to_string()),
-            // Kills all of them, not only the one that allocated last.
+            // The kernel then kills all processes of the group, not only the one that allocated last.
             ("memory.oom.group", "1".to_owned()),
         ];
         for (name, value) in files {
@@ -94,7 +93,7 @@ impl ControlGroup {
         seen
     }
 
-    /// Removes the group. The kernel refuses for a moment after the last member's death.
+    /// Removes the group. Retries, because the kernel refuses for a moment after the death of the last member.
     pub(super) fn remove(&self) {
         let until = Instant::now() + Duration::from_secs(1);
         while let Err(error) = remove_tree(&self.path, DEPTH_MAX) {
@@ -111,7 +110,7 @@ pub(super) struct Ability {
     pub(super) has_limits: bool,
 }
 
-/// Returns what groups can do here; `None` if none can be created and entered. Tries it.
+/// Creates and enters a group as a trial. Returns what groups can do here, or `None` if that fails.
 pub(super) fn probe() -> Option<Ability> {
     let name = format!("{}-probe", proc_table::own_name());
     let group = ControlGroup::create(&name)?;
@@ -139,8 +138,8 @@ fn folder_of(mounts: &str, groups: &str) -> Option<PathBuf> {
         }
         let mut fields = fields.split(' ').skip(3);
         let (root, point) = (fields.next()?, fields.next()?);
-        // Only a part of the hierarchy may be mounted, as in a container. Names with spaces are
-        // escaped; such a mount is not supported.
+        // Only a part of the hierarchy may be mounted, as in a container. A mount whose name contains escaped spaces
+        // is not supported.
         let below = Path::new(own).strip_prefix(root).ok()?;
         let folder = Path::new(point).join(below);
         Some(folder).filter(|folder| !folder.to_string_lossy().contains('\\'))
@@ -154,7 +153,7 @@ pub(super) fn sweep_own() {
     }
 }
 
-/// Kills and removes groups whose owner has exited. The name identifies the owner.
+/// Kills and removes groups whose owner has exited. The name of a group identifies its owner.
 fn sweep(parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else { return };
     for entry in entries.flatten() {

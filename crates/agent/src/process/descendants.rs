@@ -14,8 +14,8 @@ use super::registry;
 use super::scope::MARK;
 use super::supervisor;
 
-/// Time between two scans while the program runs. A scan reads one line per process on the machine;
-/// the marks need another read each, so they are checked only at the end of the turn.
+/// Time between two scans while the program runs. A scan reads one line for each process on the machine. A mark needs
+/// another read for each process, so marks are checked only at the end of the turn.
 const REFRESH_INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Descendants {
     }
 
     pub(super) fn track(&mut self, pid: u32) {
-        // Our child was not waited for yet, so its id is still its own, even if it is dead.
+        // We have not waited for our child yet, so its id cannot be reused, even if it is dead.
         self.main = proc_table::row(pid).map(|row| row.identity);
         self.known.extend(self.main);
     }
@@ -53,7 +53,7 @@ impl Descendants {
     }
 
     pub(super) fn refresh(&mut self) {
-        // Processes below a supervisor need not be remembered, unless it is killed and its orphans
+        // Below a supervisor, no process need be remembered. The exception is a killed supervisor whose orphans
         // cannot be distinguished from our other children.
         if self.is_supervised && supervisor::owns_children() {
             return;
@@ -95,12 +95,12 @@ impl Descendants {
         let is_main = |row: &Row| Some(row.identity) == self.main && !row.is_zombie;
         let is_supervised = self.is_supervised && rows.iter().any(is_main);
         if self.is_supervised && !is_supervised {
-            // Short-lived orphans may be missing in the table.
+            // The process table may lack short-lived orphans.
             let known: BTreeSet<_> = rows.iter().map(|row| row.identity).collect();
             let children = proc_table::own_children().into_iter();
             rows.extend(children.filter(|row| !known.contains(&row.identity)));
-            // The supervisor was killed, so its children are ours now. If this program has other
-            // children of its own, only processes that were seen before or have the mark count.
+            // The supervisor was killed, so its children are ours now. If this program has other children of its own,
+            // only processes that were seen before or have the mark belong to the turn.
             if supervisor::owns_children() {
                 let adopted = rows.iter().filter(|row| is_adopted(row, own_session));
                 self.known.extend(adopted.map(|row| row.identity));
@@ -151,7 +151,7 @@ fn belonging(
         }
     }
     while let Some(member) = open.pop() {
-        // Each list is used once: later processes find their parents among those already found.
+        // Each list is used once, because the parents of later processes are among those already found.
         let born = children.remove(&member.identity.pid).unwrap_or_default();
         let beside = sessions.remove(&member.session).unwrap_or_default();
         open.extend(born.into_iter().chain(beside).filter(|row| found.insert(row.identity)));

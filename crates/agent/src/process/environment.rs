@@ -1,7 +1,6 @@
-//! The environment of an agent, built from a list of allowed variables: those that every program
-//! needs, those that the agent documents for its keys and folders, and those that the team file
-//! adds. Nothing else of our environment reaches it: no password of a store and no key of another
-//! service.
+//! The environment of an agent, built from a list of allowed variables: those that every program needs, those that
+//! the agent documents for its keys and folders, and those that the team file adds. The agent gets no other variable
+//! of our environment, such as the password of a store or the key of another service.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -35,7 +34,7 @@ impl Environment {
         ours: impl IntoIterator<Item = (OsString, OsString)>,
         agent: Option<&AgentDefinition>,
     ) -> Self {
-        // With these, another agent would consider itself part of the first one and wait for it.
+        // With one of these variables, an agent would consider itself part of another agent and wait for it.
         let is_nested = |name: &str| {
             let clis = AGENTS.iter().filter_map(|agent| agent.cli.as_ref());
             clis.flat_map(|cli| cli.nested_variables).any(|pattern| fits(name, pattern))
@@ -54,8 +53,7 @@ impl Environment {
         Self(ours.into_iter().filter(|(name, _)| is_allowed(name)).collect())
     }
 
-    /// Sets a variable. Skips an invalid name, which would make the system refuse the whole
-    /// environment.
+    /// Sets a variable. Skips an invalid name, because the system would refuse the whole environment.
     pub(crate) fn set(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
         let (name, value) = (name.as_ref(), value.as_ref());
         let bytes = name.as_encoded_bytes();

@@ -1,9 +1,8 @@
-//! Escapes a prompt so that the agent's program does not interpret it. Claude Code and Gemini CLI
-//! replace `@path` by the content of the file, and run a prompt that begins with `/` as a command;
-//! so do agents of the Agent Client Protocol. Messages between members must do neither. A backslash
-//! in front prevents both: `\@notes.md`, `\/compact`. The programs differ in how a path may begin,
-//! so nothing is guessed: an `@` stays only where none of them can read a path, or where
-//! [`Mentions`] allows it. The tests contain the rules of the programs.
+//! Escapes a prompt so that the agent's program does not interpret it. Claude Code and Gemini CLI replace `@path` by
+//! the content of the file, and run a prompt that begins with `/` as a command. Agents of the Agent Client Protocol
+//! run commands too. Messages between members must cause neither. A backslash before the character prevents both:
+//! `\@notes.md`, `\/compact`. The programs differ in how a path may begin. So an `@` stays unescaped only where none
+//! of them can read a path, or where [`Mentions`] allows it. The tests contain the rules of the programs.
 
 use std::borrow::Cow;
 
@@ -14,9 +13,9 @@ use crate::{AgentSpec, TurnRequest};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PromptSyntax {
-    /// Expands `@` at the start of a word, so `ann@example.org` stays as it is.
+    /// Expands `@` at the start of a word, so `ann@example.org` does not change.
     Claude,
-    /// Expands `@` anywhere, even in an address, and looks for files with similar names.
+    /// Expands `@` anywhere, even in an address, and searches for files with similar names.
     Gemini,
     /// An agent of the Agent Client Protocol: files are separate parts there, so `@` is text. A
     /// prompt that begins with `/` or, for Gemini CLI, with `$` is a command.
@@ -52,7 +51,7 @@ pub(crate) fn edits(text: &str, syntax: PromptSyntax, mentions: &Mentions) -> Ve
         true => Edit::DropSign(at),
         false => Edit::Escape(at),
     });
-    // The command is before every mention: only spaces precede it.
+    // The command comes first, because only spaces can precede it.
     command.into_iter().chain(signs).collect()
 }
 
@@ -77,8 +76,8 @@ pub fn apply<'t>(text: &'t str, edits: &[Edit]) -> Cow<'t, str> {
     Cow::Owned(safe)
 }
 
-/// Returns the offset of a command. The programs trim the text first, and each treats other
-/// characters as spaces than we do, so all invisible characters are skipped.
+/// Returns the offset of a command. The programs trim the text first, and each has its own definition of a space.
+/// Therefore all invisible characters are skipped.
 fn command_at(text: &str, syntax: PromptSyntax) -> Option<usize> {
     let is_space =
         |letter: char| letter.is_whitespace() || letter.is_control() || letter == '\u{feff}';
@@ -97,7 +96,7 @@ pub(super) fn is_mention(text: &str, at: usize, syntax: PromptSyntax) -> bool {
     let (before, after) = text.split_at(at);
     let previous = before.chars().next_back();
     let Some(next) = after.chars().nth(1) else { return false };
-    // Other spaces, brackets and commas can begin a path in one of the programs.
+    // In one of the programs, other spaces, brackets and commas can begin a path.
     let goes_on = !matches!(next, ' ' | '\t' | '\r' | '\n');
     let is_free = match (syntax, previous) {
         (PromptSyntax::Acp | PromptSyntax::Commands | PromptSyntax::Plain, _) | (_, Some('\\')) => {
@@ -133,9 +132,8 @@ pub fn prompt_edits(spec: &AgentSpec, prompt: &str, mentions: &Mentions) -> Vec<
     edits(prompt, prompt_syntax(spec), mentions)
 }
 
-/// Returns the syntax that applies to the prompt. An adapter for the Agent Client Protocol may pass
-/// it to a program that interprets it, and may itself be started by another program (`npx
-/// …/claude-agent-acp`).
+/// Returns the syntax that applies to the prompt. An adapter for the Agent Client Protocol may pass the prompt to a
+/// program that interprets it. The adapter itself may be started by another program (`npx …/claude-agent-acp`).
 pub(crate) fn prompt_syntax(spec: &AgentSpec) -> PromptSyntax {
     let syntax = spec.kind.definition().prompt_syntax;
     if syntax != PromptSyntax::Acp {

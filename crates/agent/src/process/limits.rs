@@ -1,5 +1,5 @@
-//! The resource limits of a turn. The kernel enforces them if the turn's control group has the
-//! files for that; otherwise the supervisor measures a few times per second.
+//! The resource limits of a turn. The kernel enforces them if the turn's control group has the files for that.
+//! Otherwise the supervisor measures the use several times a second.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ pub(crate) fn default_limits() -> ResourceLimits {
     static MEMORY: OnceLock<u64> = OnceLock::new();
     let memory_bytes = *MEMORY.get_or_init(|| {
         let table = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        // If it is unknown, it cannot be measured either.
+        // If the total is unknown, the use cannot be measured either.
         kilobytes(&table, "MemTotal:").map_or(u64::MAX, |kb| (kb * 768).max(MEMORY_BYTES_MIN))
     });
     ResourceLimits { processes: PROCESSES, memory_bytes }
@@ -47,7 +47,7 @@ impl Meter {
         Self { limits, refused, killed }
     }
 
-    /// Checks the limits. The processes are read only if the kernel does not count.
+    /// Checks the limits. Reads the processes only if the kernel does not count.
     pub(super) fn check(&self, below: impl FnOnce() -> Vec<Row>) -> Option<Overuse> {
         let ResourceLimits { processes, memory_bytes } = self.limits;
         let limit = u64::from(processes);
@@ -69,7 +69,7 @@ impl Meter {
         if self.killed.is_some() || resident(&rows) <= memory_bytes {
             return None;
         }
-        // Shared pages were counted once per process; this is slower and exact.
+        // The sum above counts shared pages once per process. This one is slower and exact.
         let used = rows.iter().map(proportional).sum();
         let limit = memory_bytes;
         (used > limit).then_some(Overuse { resource: Resource::Memory, used, limit })
@@ -86,7 +86,7 @@ fn resident(rows: &[Row]) -> u64 {
     rows.iter().map(|row| row.resident_pages.saturating_mul(page)).sum()
 }
 
-/// Returns the memory of one process with its share of shared pages, or with all of them if that
+/// Returns the memory of one process with its share of shared pages. Counts shared pages completely if the share
 /// cannot be read.
 fn proportional(row: &Row) -> u64 {
     let table = proc_table::memory_table(row.identity.pid);

@@ -1,20 +1,20 @@
-//! Decides which `@` of a prompt may stay although the agent's program expands them, and which are
-//! removed: files that a person attached, and words that name no file. Checks the agent's folder;
-//! the result is data, so that the same prompt can be built again.
+//! Decides which `@` of a prompt stay although the agent's program expands them, and which are removed. `@path` stays
+//! for a file that a person attached; words that name no file are treated as described below. This module reads the
+//! agent's folder. Its result is data, so that the same prompt can be built again.
 
 use std::path::{Component, Path};
 
 use super::escape::{PromptSyntax, is_mention, prompt_syntax};
 use crate::AgentSpec;
 
-/// The treatment of the `@` signs of one prompt, by their byte offsets.
+/// How to treat the `@` signs of one prompt, by their byte offsets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mentions {
     kept: Vec<usize>,
     dropped: Vec<usize>,
 }
 
-/// A prompt, as far as its `@` signs are concerned.
+/// A prompt, with the data that is needed to treat its `@` signs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PromptText<'a> {
     pub text: &'a str,
@@ -25,7 +25,7 @@ pub struct PromptText<'a> {
 }
 
 impl Mentions {
-    /// No exceptions: every `@` that a program could expand is escaped.
+    /// No exceptions: every `@` that a program can expand is escaped.
     pub const NONE: Self = Self { kept: Vec::new(), dropped: Vec::new() };
 
     /// Returns a reference to [`Self::NONE`].
@@ -59,7 +59,7 @@ impl Mentions {
             let after = text.get(at + 1..).unwrap_or_default();
             let is_start = starts_word(text.get(..at).unwrap_or_default());
             let is_member = |word: &str| is_start && is_name(word, prompt.names);
-            // The program reads up to the next space.
+            // The program reads the path up to the next space.
             let names_file = |word: &str| {
                 let first = word.split(' ').next().unwrap_or_default();
                 exists(path_part(word)) || exists(path_part(first))
@@ -118,7 +118,7 @@ fn name_at<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
 }
 
 fn is_punctuation(text: &str) -> bool {
-    // Stops at the first other character, so that a megabyte without spaces is not read again for
+    // Stops at the first character that is no punctuation, so that a megabyte without spaces is not read again for
     // every `@`.
     let mut rest = text.chars().take_while(|letter| !matches!(letter, ' ' | '\t' | '\n' | '\r'));
     rest.all(|letter| ".,:;!?)]}'\"*_>".contains(letter))
@@ -146,7 +146,7 @@ fn is_name(word: &str, names: &[&str]) -> bool {
     names.iter().any(|name| name.to_lowercase() == word.to_lowercase())
 }
 
-/// Returns whether the path names something below the folder and does not leave it on the way.
+/// Returns whether the path names something below the folder and never leads out of it.
 fn is_inside(folder: &Path, path: &str) -> bool {
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     let whole = folder.join(path);
@@ -164,8 +164,8 @@ mod tests {
 
     const NAMES: &[&str] = &["ann", "eva", "codex", "gpt-5.5", "安", "Max the Great"];
 
-    /// Returns the text as sent, in which a person's message begins at `|`. The files `notes.md`,
-    /// `src/a.rs` and `eva` exist.
+    /// Returns the text as it is sent. A `|` in the input marks the beginning of a person's message. The files
+    /// `notes.md`, `src/a.rs` and `eva` exist.
     fn sent(marked: &str, syntax: PromptSyntax) -> String {
         let text = marked.replace('|', "");
         let prompt = PromptText { text: &text, person_from: marked.find('|'), names: NAMES };
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_members_name_is_never_escaped() {
         assert_eq!(sent("@codex, agree? (@ann)", PromptSyntax::Claude), "@codex, agree? (@ann)");
-        // A file has this name, or the program looks for similar ones.
+        // A file has this name, or the program searches for similar names.
         assert_eq!(sent("@eva, agree?", PromptSyntax::Claude), "eva, agree?");
         assert_eq!(
             sent("@codex, agree? (@Ann) **@eva**", PromptSyntax::Gemini),

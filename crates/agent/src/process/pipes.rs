@@ -1,6 +1,6 @@
-//! The three pipes of a program, each on its own thread so that none blocks another: the prompt is
-//! written at once, output arrives in chunks with back-pressure, and only the end of stderr is
-//! kept. Used by [`super::run`], `acp` and `probe`. Knows no protocol.
+//! The three pipes of a program, each on its own thread so that none blocks another. The prompt is written at once,
+//! output arrives in chunks with back-pressure, and only the end of stderr is kept. Used by [`super::run`], `acp` and
+//! `probe`. This module interprets no data.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -9,17 +9,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 const CHUNK_BYTES: usize = 64 * 1024;
-/// The maximum number of waiting chunks; after that the program has to wait.
+/// Maximum number of waiting chunks. Beyond that the program has to wait.
 const CHUNKS_MAX: usize = 8;
 /// Poll interval after the output has ended, while the program has not exited.
 const POLL_AT_END: Duration = Duration::from_millis(4);
 const TAIL_BYTES: usize = 64 * 1024;
-/// Time to wait for the end of stderr. Only a process that escaped the weaker containment takes
-/// this long.
+/// Time to wait for the end of stderr. Only a process that escaped the weaker containment can keep it open this long.
 const TAIL_WAIT: Duration = Duration::from_millis(500);
 
-/// Writes bytes and closes the pipe. A program that does not read, or closes its end, is not an
-/// error here: its exit decides.
+/// Writes bytes and closes the pipe. It is no error if the program does not read them or closes its end: the
+/// program's exit decides.
 pub(crate) fn feed(pipe: impl Write + Send + 'static, bytes: Vec<u8>) {
     spawn("agent stdin", move || {
         let mut pipe = pipe;
@@ -37,8 +36,8 @@ pub(crate) fn read(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Returns the next chunk, if one arrives in time. After the end of the pipe it waits a moment: the
-/// exit of the process decides.
+/// Returns the next chunk if one arrives in time. After the end of the pipe, waits a moment, because then the exit of
+/// the process decides.
 pub(crate) fn next(chunks: Option<&Receiver<Vec<u8>>>, wait: Duration) -> Option<Vec<u8>> {
     match chunks.map_or(Err(RecvTimeoutError::Disconnected), |it| it.recv_timeout(wait)) {
         Ok(chunk) => Some(chunk),
@@ -74,7 +73,7 @@ pub(crate) struct Tail(Arc<(Mutex<Kept>, Condvar)>);
 #[derive(Debug, Default)]
 struct Kept {
     bytes: VecDeque<u8>,
-    /// The pipe is being read and has not ended.
+    /// Whether the pipe is still being read.
     is_open: bool,
 }
 
@@ -113,8 +112,8 @@ impl Tail {
         kept.drain(..excess);
     }
 
-    /// Returns the kept bytes as text. To be called after the program has exited; waits a moment
-    /// for the end of the pipe, because the last output may not be read yet.
+    /// Returns the kept bytes as text. Call it after the program has exited. Waits a moment for the end of the pipe,
+    /// because the last output may not have been read yet.
     pub(crate) fn text(&self) -> String {
         let waiting = self.0.1.wait_timeout_while(self.kept(), TAIL_WAIT, |kept| kept.is_open);
         let (kept, _) = waiting.unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +122,7 @@ impl Tail {
     }
 }
 
-/// If no thread can be created, the pipe is closed, and the program notices.
+/// Runs this work in a thread. If no thread can be created, the pipe is closed, and the program notices that.
 pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
     if let Err(error) = std::thread::Builder::new().name(name.to_owned()).spawn(work) {
         tracing::warn!(%error, name, "no thread for a pipe");

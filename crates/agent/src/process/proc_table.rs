@@ -1,5 +1,5 @@
-//! The process table, as `/proc` shows it, and signals that reach the intended process. A process
-//! is identified by its id and its start time, because ids are reused.
+//! The process table, as `/proc` shows it, and signals to processes. A process is identified by its id and its start
+//! time, because ids are reused. So a signal always reaches the intended process.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal};
 
 use super::read_prefix;
 
-/// Much more than any line of `/proc/<pid>/stat`.
+/// Maximum number of bytes that are read; any line of `/proc/<pid>/stat` is much shorter.
 const STAT_BYTES_MAX: u64 = 8 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,15 +37,15 @@ fn read(pid: u32, name: &str, bytes_max: u64) -> Option<Vec<u8>> {
     read_prefix(Path::new(&format!("/proc/{pid}/{name}")), bytes_max)
 }
 
-/// The name is in parentheses and may contain anything, including parentheses and spaces: the last
-/// one ends it.
+/// Parses a line of `/proc/<pid>/stat`. The name is in parentheses and may contain any character, so it ends at the
+/// last `)`.
 fn parse_row(pid: u32, stat: &str) -> Option<Row> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let session = fields.nth(1)?.parse().ok()?;
-    // Field 22 of the line; the session is field 6.
+    // Start time is field 22 of the line; the session is field 6.
     let started = fields.nth(15)?.parse().ok()?;
     let (is_zombie, is_stopped) = (matches!(state, "Z" | "X" | "x"), state == "T");
     let resident_pages = fields.nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
@@ -68,8 +68,7 @@ pub(super) fn rows_below(pid: u32) -> Vec<Row> {
     let mut open = vec![pid];
     let mut below = Vec::new();
     while let Some(parent) = open.pop() {
-        // Each list is used once, so that a table that changed while it was read causes no endless
-        // loop.
+        // Each list is used once. Otherwise a table that changed while it was read could cause an endless loop.
         let born = children.remove(&parent).unwrap_or_default();
         open.extend(born.iter().map(|row| row.identity.pid));
         below.extend(born);
@@ -78,8 +77,8 @@ pub(super) fn rows_below(pid: u32) -> Vec<Row> {
     below
 }
 
-/// Returns the children of our own process from the kernel's list: much faster than the whole
-/// table, for short-lived orphans. Empty if the kernel has no such list.
+/// Returns the children of our own process from the kernel's list. This is much faster than reading the whole table,
+/// so it also finds short-lived orphans. Empty if the kernel has no such list.
 pub(super) fn own_children() -> Vec<Row> {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return Vec::new() };
     let lists = threads
@@ -100,7 +99,8 @@ pub(super) fn identify(pid: u32) -> Option<Identity> {
     row(pid).filter(|row| !row.is_zombie).map(|row| row.identity)
 }
 
-/// Returns the namespace of process ids, the id and the start time: unique while this machine runs.
+/// Returns a name made of the namespace of process ids, the id and the start time. It is unique until this machine
+/// restarts.
 pub(super) fn own_name() -> String {
     let started = row(std::process::id()).map_or(0, |row| row.identity.started);
     format!("{}-{}-{started}", own_namespace(), std::process::id())
@@ -111,8 +111,8 @@ pub(super) fn own_namespace() -> u64 {
     std::fs::metadata("/proc/self/ns/pid").map_or(0, |metadata| metadata.ino())
 }
 
-/// Returns whether a name begins with an [`own_name`] of a process that has exited. Nothing is
-/// known about other namespaces.
+/// Returns whether a name begins with the [`own_name`] of a process that has exited. Returns `false` for names of
+/// other namespaces, because their processes are not visible.
 pub(super) fn is_orphaned(name: &str) -> bool {
     let mut fields = name.split(['-', '/']).map(str::parse::<u64>);
     let (Some(Ok(namespace)), Some(Ok(pid)), Some(Ok(started))) =
@@ -125,7 +125,7 @@ pub(super) fn is_orphaned(name: &str) -> bool {
 }
 
 pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
-    /// An environment may have megabytes; this much is searched.
+    /// Maximum number of bytes that are searched, because an environment may have megabytes.
     const BYTES_MAX: u64 = 4 * 1024 * 1024;
     let bytes = read(pid, "environ", BYTES_MAX)?;
     let mut entries = bytes.split(|byte| *byte == 0);
@@ -135,17 +135,16 @@ pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
     value.map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
-/// Sends a signal to a process if it is still the same one.
+/// Sends a signal to a process, unless another process has got its id.
 pub(super) fn signal(identity: Identity, signal: Signal) {
     let Some(pid) = i32::try_from(identity.pid).ok().and_then(Pid::from_raw) else { return };
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
-        // The handle is opened before the identity is checked, so the process cannot be exchanged
-        // in between.
+        // The handle is opened before the identity is checked, so another process cannot take the id in between.
         if let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) {
             if identify(identity.pid) == Some(identity) {
-                // Fails only if the process has exited or belongs to somebody else.
+                // This fails only if the process has exited or belongs to another user.
                 let _ = pidfd_send_signal(handle, signal);
             }
             return;
@@ -162,7 +161,7 @@ pub(super) fn resume_if_stopped(pid: u32) {
     }
 }
 
-/// Reaps a child of ours that nobody waits for.
+/// Reaps a dead child of ours that nobody waits for.
 pub(super) fn reap(identity: Identity) {
     let own = std::process::id();
     let is_ours = |row: &Row| row.identity == identity && row.is_zombie && row.parent == own;

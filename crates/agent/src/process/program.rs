@@ -1,7 +1,6 @@
-//! Finds the program of an agent: a path as given, a name in `PATH`; and checks that the
-//! interpreter of its `#!` line exists. Used wherever an agent is started or located. Folders of
-//! `PATH` that are relative, or inside the project where the agent works, are not searched: a
-//! project must not provide its own `claude`.
+//! Finds the program of an agent, by a path or by a name in `PATH`, and checks that the interpreter of its `#!` line
+//! exists. Used wherever an agent is started or located. Folders of `PATH` that are relative, or inside the project
+//! where the agent works, are not searched, because a project must not provide its own `claude`.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +13,7 @@ use crate::agents::{AGENTS, AgentDefinition};
 
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// The kernel reads no more of the line.
+/// Maximum number of bytes of the `#!` line; the kernel reads no more.
 const LINE_BYTES_MAX: usize = 256;
 
 /// Finds a program. A name with a `/` is a path, relative to the agent's folder.
@@ -67,8 +66,7 @@ fn search(name: &str, path: &OsStr, not_in: Option<&Path>) -> (Option<PathBuf>, 
         let is_own = own.as_ref().is_some_and(|own| {
             folder.starts_with(own) || folder.canonicalize().is_ok_and(|real| real.starts_with(own))
         });
-        // Everything is below the root folder, so for an agent that works there nothing is
-        // excluded.
+        // Every folder is below the root folder, so nothing is excluded for an agent that works there.
         let is_root = own.as_ref().is_some_and(|own| own.parent().is_none());
         if !folder.is_absolute() || (is_own && !is_root) {
             continue;
@@ -115,9 +113,9 @@ fn is_executable(path: &Path) -> bool {
         && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// Rejects a script whose `#!` line names a program that does not exist, for which the system would
-/// report "No such file or directory". Files that cannot be read or are not scripts are left to the
-/// system.
+/// Rejects a script whose `#!` line names a program that does not exist. For such a script the system would only
+/// report "No such file or directory". Accepts files that cannot be read or are not scripts; the system reports their
+/// errors.
 fn check_interpreter(path: &Path, environment: &Environment) -> Result<(), StartError> {
     let Some(line) = first_line(path) else { return Ok(()) };
     let missing = |interpreter: &str, hint: &'static str| StartError::NoInterpreter {

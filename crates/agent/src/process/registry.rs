@@ -1,6 +1,6 @@
-//! All running turns of this process, so that they can be killed at once when the process has to
-//! exit and nobody will end the turns; and cleanup after turns whose program was killed. A static,
-//! because the thread that receives a signal has no access to the turns.
+//! All running turns of this process. They can be killed at once when the process has to exit and nobody else will
+//! end the turns. Also cleans up after turns whose program was killed. The registry is a static, because the thread
+//! that receives a signal has no access to the turns.
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;
@@ -16,15 +16,15 @@ use super::control_group;
 use super::proc_table::{self, Identity};
 use super::scope::{MARK, Mechanism};
 
-/// Time to wait for killed processes to disappear. This takes a few milliseconds; only processes
-/// that hang in the kernel take longer, and nothing can be done about them.
+/// Time to wait for killed processes to disappear. This normally takes a few milliseconds. Only processes that hang
+/// in the kernel take longer, and nothing can be done about them.
 const TIME_MAX: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(2);
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry { is_over: false, held: BTreeMap::new() });
 
 struct Registry {
-    /// Everything was ended: nothing may start any more.
+    /// Whether everything was ended, so that nothing may start any more.
     is_over: bool,
     held: BTreeMap<u64, Entry>,
 }
@@ -37,13 +37,13 @@ struct Entry {
 
 pub(super) type SharedMechanism = Arc<Mutex<Mechanism>>;
 
-/// Locks. A thread that panicked left nothing inconsistent.
+/// Locks a mutex. Ignores that a thread has panicked, because it left nothing inconsistent.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a program in this scope; returns `None` if everything is being ended. Both happen in one
-/// step, so that [`end_all_now`] either knows a program or the program does not start.
+/// Starts a program in this scope. Returns `None` if everything is being ended. [`end_all_now`] cannot run between
+/// the check and the start, so it misses no program.
 pub(super) fn spawn(
     number: u64,
     held: &SharedMechanism,
@@ -71,19 +71,18 @@ pub(super) fn forget(number: u64) {
     lock(&REGISTRY).held.remove(&number);
 }
 
-/// Kills every process of every running turn at once, when this process is about to exit;
-/// afterwards nothing can be started. Can be called from any thread. Takes milliseconds with
-/// control groups, a tenth of a second with scans for descendants, and at most half a second if the
-/// system does not let a process die.
+/// Kills every process of every running turn at once. For a process that is about to exit: afterwards nothing can be
+/// started. Can be called from any thread. Takes milliseconds with control groups and a tenth of a second with scans
+/// for descendants. Takes at most half a second if the system does not let a process die.
 pub fn end_all_now() {
     let (done, is_done) = mpsc::channel();
     let end = move || {
         end_all();
-        // The waiting caller has continued.
+        // Sending fails only if the waiting caller has continued.
         let _ = done.send(());
     };
-    // On its own thread, so that the caller never waits longer than this for a lock, or for a file
-    // of a process that hangs.
+    // This work has its own thread, so that the caller never waits longer than this for a lock, or for a file of a
+    // process that hangs.
     match thread::Builder::new().name("tertulia-end".to_owned()).spawn(end) {
         Ok(_) => drop(is_done.recv_timeout(TIME_MAX)),
         Err(_) => end_all(),
@@ -104,11 +103,11 @@ fn end_all() {
         return;
     }
     let until = Instant::now() + TIME_MAX;
-    // Repeated, because a process that is being killed may start another one.
+    // Repeated, because a process may start another one while it is being killed.
     while kill(&held) > 0 && Instant::now() < until {
         thread::sleep(PAUSE);
     }
-    // If this takes too long, the next turn of any program sweeps.
+    // If this takes too long, the next turn of any program cleans up.
     for mechanism in &held {
         if let Ok(mut mechanism) = mechanism.try_lock() {
             mechanism.release();
@@ -118,7 +117,7 @@ fn end_all() {
 
 /// Runs one round. Returns how many processes were still alive.
 fn kill(held: &[SharedMechanism]) -> usize {
-    // A mechanism that its turn is using is not waited for; the next round tries again.
+    // A mechanism that its turn is using is skipped; the next round tries again.
     let found: usize = held
         .iter()
         .map(|mechanism| match mechanism.try_lock() {
@@ -127,7 +126,7 @@ fn kill(held: &[SharedMechanism]) -> usize {
             Err(TryLockError::WouldBlock) => 1,
         })
         .sum();
-    // A shell that has not entered its control group yet is in none, but has the mark.
+    // A shell that has not entered its control group yet is in no group, but it has the mark.
     let owner = format!("{}-", proc_table::own_name());
     found + kill_marked(|mark| mark.starts_with(&owner))
 }
@@ -135,7 +134,7 @@ fn kill(held: &[SharedMechanism]) -> usize {
 const ROUNDS: u32 = 40;
 const ORPHANS_PAUSE: Duration = Duration::from_millis(25);
 
-/// Kills what is left of turns whose program was killed, and waits until it has exited.
+/// Kills the remaining processes of turns whose program was killed. Waits until they have exited.
 pub fn kill_orphans() {
     control_group::sweep_own();
     for _ in 0..ROUNDS {

@@ -1,6 +1,5 @@
-//! Keeps the processes of one turn together: in a control group if one can be created, otherwise
-//! below a supervisor if our program can be one, otherwise by scanning for descendants. Called by
-//! [`super::start()`].
+//! Keeps the processes of one turn together. Uses a control group if one can be created, otherwise a supervisor if
+//! our program can be one, otherwise scans for descendants. Called by [`super::start()`].
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::net::UnixStream;
@@ -18,10 +17,10 @@ use crate::{Containment, LimitEnforcer, ResourceLimits};
 
 pub(crate) const MARK: &str = "TERTULIA_TURN";
 
-/// Closes files that we inherited without knowing them. We open none without close-on-exec; a shell
-/// cannot name more of them than these.
+/// Closes files that we inherited unknowingly. Files that we open ourselves close on exec. A shell can name only
+/// these numbers.
 const CLOSE: &str = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
-/// Paths of util-linux and busybox.
+/// Paths of the program from util-linux and from busybox.
 const SETSID: [&str; 2] = ["/usr/bin/setsid", "/bin/setsid"];
 
 #[derive(Debug)]
@@ -82,7 +81,7 @@ impl Mechanism {
     }
 }
 
-/// Returns the containment of turns on this machine. The first call tries it.
+/// Returns the containment of turns on this machine. The first call tests it.
 pub fn containment() -> Containment {
     strongest(groups().is_some(), supervisor::program().is_some())
 }
@@ -104,7 +103,7 @@ pub fn limit_enforcer() -> LimitEnforcer {
     }
 }
 
-/// Returns what control groups can do here. The first call tries it.
+/// Returns what control groups can do here. The first call tests it.
 fn groups() -> Option<Ability> {
     static FOUND: OnceLock<Option<Ability>> = OnceLock::new();
     *FOUND.get_or_init(control_group::probe)
@@ -160,9 +159,8 @@ impl ProcessScope {
         Some(command)
     }
 
-    /// Returns the command that starts the program inside the scope. It runs in its own session
-    /// without a terminal, so that it neither reads what a person types nor is stopped for trying
-    /// to.
+    /// Returns the command that starts the program inside the scope. It runs in its own session without a terminal.
+    /// So it cannot read what a person types, and is not stopped for trying to.
     pub(super) fn wrap(&self, program: &Path, args: &[OsString]) -> Command {
         let setsid = SETSID.iter().map(Path::new).find(|path| path.is_file());
         let mut command = Command::new("/bin/sh");

@@ -19,17 +19,17 @@ use super::supervisor::{Link, Pipes};
 use super::{proc_table, program};
 use crate::{AgentSpec, Containment, Overuse, ResourceLimits, TurnRequest};
 
-/// The largest pipe that Linux allows every user.
+/// The largest pipe size that Linux allows for every user.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
 const POLL_FIRST: Duration = Duration::from_millis(2);
 const POLL_LAST: Duration = Duration::from_millis(50);
-/// Time the helpers of an agent that exited may take to exit too, before they count as orphans.
+/// Time that helper processes of an agent that exited may take to exit too. Afterwards they count as orphans.
 const SETTLE: Duration = Duration::from_millis(150);
 const KILL_WAIT: Duration = Duration::from_secs(2);
 
-/// A command to start: an absolute program, its arguments, its complete environment and its folder.
+/// A command to start: an absolute program path, its arguments, its complete environment and its folder.
 #[derive(Clone, Debug)]
 pub(crate) struct CommandLine {
     pub(crate) program: PathBuf,
@@ -69,7 +69,7 @@ pub(crate) enum StartError {
 }
 
 impl StartError {
-    /// Returns whether the program does not exist; otherwise it exists and cannot be used.
+    /// Returns whether the program does not exist. Otherwise it exists but cannot be used.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::Missing { .. } | Self::NoFile { .. })
     }
@@ -77,7 +77,7 @@ impl StartError {
 
 impl From<StartError> for TurnError {
     fn from(error: StartError) -> Self {
-        // A lack of memory or processes is not caused by a setting.
+        // No setting causes a lack of memory or processes.
         let class = match &error {
             StartError::Spawn { source, .. } if source.kind() == std::io::ErrorKind::WouldBlock => {
                 ErrorClass::Crash
@@ -91,7 +91,7 @@ impl From<StartError> for TurnError {
 
 impl CommandLine {
     pub(crate) fn new(program: PathBuf, environment: Environment, spec: &AgentSpec) -> Self {
-        // The program is located from our folder and started in its own.
+        // The program is located from our folder, but it starts in its own.
         let cwd = std::path::absolute(&spec.cwd).unwrap_or_else(|_| spec.cwd.clone());
         let args = spec.args.iter().map(|arg| OsString::from(&**arg)).collect();
         Self { program, args, environment, cwd, limits: spec.resources }
@@ -115,9 +115,8 @@ impl CommandLine {
     }
 }
 
-/// A prepared turn of an agent that is a program, with what all agents have in common. The agent's
-/// own file in `agents` adds the rest of the command line; docs/agents.md has the observations
-/// about the programs.
+/// A prepared turn of an agent that is a program, with the data that all such agents need. The agent's own file in
+/// `agents` adds the rest of the command line. docs/agents.md describes the observed behaviour of the programs.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) command: CommandLine,
@@ -268,8 +267,8 @@ fn set_surroundings(line: &mut Command, command: &CommandLine) {
     line.current_dir(&command.cwd);
 }
 
-/// Makes the pipe as large as possible. Gemini exits without waiting until its last lines are read,
-/// after echoing the prompt; whatever does not fit into the pipe is lost.
+/// Makes the pipe as large as possible. Gemini echoes the prompt and exits without waiting until its last lines are
+/// read, so output that does not fit into the pipe is lost.
 fn widen(stdout: &ChildStdout) {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::pipe::fcntl_setpipe_size(stdout, PIPE_BYTES) {
@@ -284,8 +283,8 @@ impl Running {
         self.scope.containment()
     }
 
-    /// Returns how the program exited, if it has. To be called several times a second: this also
-    /// scans for descendants.
+    /// Returns how the program exited, if it has exited. Also scans for descendants, so call it several times a
+    /// second.
     pub(crate) fn poll(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
             self.scope.mechanism().refresh();
@@ -294,10 +293,10 @@ impl Running {
         self.exit
     }
 
-    /// Returns the exit as its supervisor reports it, or as we see it without a supervisor.
+    /// Returns the exit that its supervisor reports, or the one that we see without a supervisor.
     fn reported_exit(&mut self) -> Option<Exit> {
         if let Some(link) = &mut self.link {
-            // An agent may stop its supervisor, which then could not end it.
+            // An agent may stop its supervisor. A stopped supervisor could not end the agent.
             proc_table::resume_if_stopped(self.child.id());
             let known = link.agent;
             link.receive();
@@ -309,11 +308,10 @@ impl Running {
             }
         }
         match self.child.try_wait() {
-            // A supervisor that was asked to end everything and reported no exit has killed the
-            // program.
+            // A supervisor that reported no exit before it ended everything has killed the program.
             Ok(Some(status)) if self.link.is_some() && status.success() => Some(Exit::Signal(9)),
             Ok(status) => status.map(exit_of),
-            // Somebody else waited for it: it has exited, and its status is unknown.
+            // Other code has waited for it: it has exited, and its status is unknown.
             Err(_) => Some(Exit::Signal(0)),
         }
     }
@@ -322,8 +320,8 @@ impl Running {
         self.link.as_ref().and_then(|link| link.overuse)
     }
 
-    /// Ends everything that is left: SIGTERM, and after `grace` SIGKILL. Returns how many processes
-    /// the program left behind. Further calls return the same.
+    /// Ends all remaining processes with SIGTERM, and after `grace` with SIGKILL. Returns how many processes the
+    /// program left behind. Further calls return the same number.
     pub(crate) fn end(&mut self, grace: Duration) -> usize {
         if let Some(count) = self.orphans_killed {
             return count;
@@ -336,7 +334,7 @@ impl Running {
         }
         if (!is_gone || orphans_killed > 0) && !grace.is_zero() {
             let program = match &self.link {
-                // Not to the supervisor; the processes below it are known without its id.
+                // The supervisor gets no signal. The processes below it are known without its id.
                 Some(link) => link.agent,
                 None => Some(self.child.id()),
             };
@@ -380,10 +378,10 @@ impl Running {
         }
         let until = Instant::now() + KILL_WAIT;
         loop {
-            // Repeated, because a process that is being killed may start another one.
+            // Repeated, because a process may start another one while it is being killed.
             self.scope.mechanism().kill();
             if self.exit.is_none() || self.link.is_some() {
-                // Fails only if the process has already exited.
+                // This fails only if the process has already exited.
                 let _ = self.child.kill();
             }
             if self.wait_until_empty(2 * POLL_LAST) {

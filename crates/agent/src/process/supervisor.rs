@@ -1,9 +1,8 @@
-//! The supervisor of a turn: a small process between us and the agent. It adopts all orphans of the
-//! turn, so every process below it belongs to the turn. It kills everything below it when we ask
-//! for that, and also when we are killed, because then the socket between us closes. The program is
-//! our own executable with a hidden first argument, so a program has to offer it with
-//! [`supervisor_main`] or name another one with [`set_supervisor`]. Linux only: elsewhere orphans
-//! cannot be adopted.
+//! The supervisor of a turn: a small process between us and the agent. It adopts all orphans of the turn, so every
+//! process below it belongs to the turn. It kills everything below it when we ask for that. It does the same when we
+//! are killed, because then the socket between us closes. The supervisor is our own executable with a hidden first
+//! argument. A program therefore has to call [`supervisor_main`], or name another executable with [`set_supervisor`].
+//! Works only on Linux, because other systems have no way to adopt orphans.
 
 mod link;
 mod run;
@@ -29,10 +28,9 @@ struct Program {
     owns_children: bool,
 }
 
-/// Must be called first in `main`, before anything else runs or is opened. If this process was
-/// started to supervise a turn, does that and returns the exit code. Otherwise returns `None`, and
-/// from then on turns of this process are supervised by its own program. Descriptors that this
-/// process inherited are closed when it starts another program.
+/// Runs this process as a supervisor if it was started as one, and returns the exit code. Otherwise returns `None`;
+/// from then on turns of this process are supervised by its own executable. Call it first in `main`, before anything
+/// else runs or is opened. Descriptors that this process inherited are closed when it starts another program.
 ///
 /// A program that calls this must not start processes in other sessions by other means: if the
 /// supervisor of a turn is killed, all children in other sessions count as orphans of that turn and
@@ -45,17 +43,17 @@ pub fn supervisor_main() -> Option<ExitCode> {
         return Some(run::run(&arguments));
     }
     if let Some(path) = own_program() {
-        // A program that was named before stays.
+        // A program that was set earlier stays set.
         let _ = PROGRAM.set(Program { path, owns_children: true });
     }
     None
 }
 
-/// Sets the program that supervises turns, for a process that cannot call [`supervisor_main`] in
-/// its own `main`, such as a host that loads this crate as a library. The program has to call it;
-/// this crate has one that does nothing else, `tertulia-supervisor`. The first call counts.
+/// Sets the program that supervises turns, for a process that cannot call [`supervisor_main`] in its own `main`, such
+/// as a host that loads this crate as a library. The program has to call that function; `tertulia-supervisor` in this
+/// crate does nothing else. Only the first call has an effect.
 pub fn set_supervisor(path: &Path) {
-    // It is started from the agents' folders.
+    // The supervisor starts in the folders of the agents, so its path must be absolute.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let _ = PROGRAM.set(Program { path, owns_children: false });
 }
@@ -69,8 +67,7 @@ pub(super) fn owns_children() -> bool {
     PROGRAM.get().is_some_and(|program| program.owns_children)
 }
 
-/// Returns our own executable. The link in `/proc` works even after an update has replaced the
-/// file.
+/// Returns the path of our own executable. The link in `/proc` works even after an update has replaced the file.
 fn own_program() -> Option<PathBuf> {
     let link = Path::new("/proc/self/exe");
     if cfg!(target_os = "linux") && link.exists() {
@@ -79,7 +76,7 @@ fn own_program() -> Option<PathBuf> {
     std::env::current_exe().ok()
 }
 
-/// Marks every descriptor except the three standard streams. Must be called before anything is
+/// Marks every descriptor except the three standard streams to be closed on exec. Must be called before anything is
 /// opened.
 fn close_inherited_on_exec() {
     use nix::fcntl::{FcntlArg, FdFlag, fcntl};
@@ -89,13 +86,12 @@ fn close_inherited_on_exec() {
     // The list is complete before it is used, because reading it needs a descriptor too.
     let numbers: Vec<i32> = numbers.filter(|number| *number > 2).collect();
     for number in numbers {
-        // Fails only for the descriptor of the list itself, which is closed.
+        // This fails only for the descriptor of the list itself, which is already closed.
         let _ = fcntl(number, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC));
     }
 }
 
-/// The command line of a supervisor. Its environment and folder are those of the agent, except for
-/// the mark, which only the agent has.
+/// The command line of a supervisor. Its environment and folder are those of the agent. Only the agent has the mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SupervisorArgs {
     pub(super) mark: OsString,

@@ -1,6 +1,5 @@
-//! One turn of a program, from its start until none of its processes is left. `dialect` parses the
-//! output and judges it by the exit; this file adds what only this crate knows: that we ended the
-//! program, and why.
+//! One turn of a program, from its start until none of its processes is left. `dialect` parses the output and derives
+//! the result from it and the exit. This file adds whether we ended the program, and why.
 
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -18,11 +17,10 @@ use crate::{
     TurnRequest,
 };
 
-/// Time to read remaining output after all processes are dead. Only a process that escaped the
-/// weaker containment can keep the pipe open this long.
+/// Time to read the remaining output after all processes are dead. Only a process that escaped the weaker containment
+/// can keep the pipe open this long.
 const DRAIN: Duration = Duration::from_secs(1);
-/// The largest number of unreadable or forbidden lines that are reported as events. All are
-/// counted.
+/// Maximum number of unreadable or forbidden lines that are reported as events. All are counted.
 const NOISE_MAX: usize = 1000;
 
 pub(crate) fn run(job: Job<'_>, listener: &mut dyn Listener) -> TurnReport {
@@ -68,7 +66,7 @@ fn start_and_run(job: Job<'_>, listener: &mut dyn Listener) -> Result<TurnReport
     let mut reader = OutputReader::new(spec, listener);
 
     let ended = run_until_exit(&mut running, chunks.as_ref(), clock, job.cancel, &mut reader);
-    // Evaluated before we end it: what it does afterwards is its reaction to us. For example, an
+    // The exit is read before we end the program, because its later behaviour is a reaction to us. For example, an
     // agent whose tool we killed may take that as a result and continue to an answer.
     let exit = running.poll();
     let has_succeeded = reader.has_succeeded == Some(true);
@@ -107,7 +105,7 @@ fn run_until_exit(
     }
 }
 
-/// Reads the remaining output of the dead processes. Output over the limit is not read.
+/// Reads the remaining output of the dead processes, up to the output limit.
 fn drain(chunks: &Receiver<Vec<u8>>, reader: &mut OutputReader<'_>) {
     let until = Instant::now() + DRAIN;
     while !reader.output_limit.is_over()
@@ -117,9 +115,9 @@ fn drain(chunks: &Receiver<Vec<u8>>, reader: &mut OutputReader<'_>) {
     }
 }
 
-/// Returns the exit by which the turn is judged. A program that we ended did not exit on its own
-/// terms: if it had reported success before, that counts; otherwise it was ended by a signal, even
-/// if it reacts to that with success and exit code 0.
+/// Returns the exit from which the result of the turn follows. For a program that we ended, its own exit does not
+/// count. If it had reported success before, that counts. Otherwise it was ended by a signal, even if it reacts to
+/// that with success and exit code 0.
 fn verdict_exit(ended: Ended, exit: Option<Exit>, has_succeeded: bool) -> Exit {
     const TERMINATED: Exit = Exit::Signal(15);
     match ended {
@@ -129,7 +127,7 @@ fn verdict_exit(ended: Ended, exit: Option<Exit>, has_succeeded: bool) -> Exit {
     }
 }
 
-/// Adds to a failure what was done to the program, and what it means.
+/// Adds to a failure what we did to the program, and what that means.
 fn explain(
     mut output: TurnOutput,
     ended: Ended,
@@ -140,9 +138,9 @@ fn explain(
     let Some(error) = output.error.take() else { return output };
     let said = match ended {
         Ended::ByItself => by_itself(error, exit, &output),
-        // It reported why it failed, and only its exit was late.
+        // The agent reported why it failed; only its exit was late.
         Ended::TimedOut(Timeout::AfterFinal) => error,
-        // Only the Agent Client Protocol asks.
+        // Only agents of the Agent Client Protocol ask for permissions.
         Ended::NeedsPerson => error,
         Ended::TimedOut(_) => timed_out(&error, clock::failure(ended, timeouts), kind),
         Ended::Cancelled | Ended::OverLimit | Ended::OverResources(_) => {
@@ -175,9 +173,9 @@ fn by_itself(mut error: TurnError, exit: Exit, output: &TurnOutput) -> TurnError
     error
 }
 
-/// Returns the error of a timeout. A turn that was retrying failed for the reason of its last
-/// warning. Silence of an agent that uses a service is the service's failure; a user's own program
-/// ran into a limit that was set for it.
+/// Returns the error of a timeout. A turn that was retrying failed for the reason of its last warning. For an agent
+/// that uses a service, silence is a failure of the service. For a user's own program, it is a limit that somebody
+/// set.
 fn timed_out(error: &TurnError, mut time_up: TurnError, kind: &AgentKind) -> TurnError {
     if error.class != ErrorClass::Crash {
         let message = format!("{}; before that: {}", time_up.message, error.message);
@@ -194,7 +192,7 @@ struct OutputReader<'a> {
     parser: StreamParser,
     listener: &'a mut dyn Listener,
     output_limit: OutputLimit,
-    /// Corrects the final text, which is then held back until the end.
+    /// Corrects the final text. The text is then held back until the end of the turn.
     correct: Option<fn(&mut TurnOutput, &CommandLine)>,
     is_held_back: bool,
     events: Vec<StreamEvent>,

@@ -40,7 +40,7 @@ impl Connection {
         self.client.push(&bytes, &mut self.events, &mut asks);
         self.output_limit.note(bytes.len(), &self.events);
         deliver(&mut self.events, listener);
-        // Messages before the prompt are not output of the turn yet.
+        // Messages that arrive before the prompt is sent are not output of the turn.
         if self.client.is_prompted() {
             self.clock.note_output();
         }
@@ -131,8 +131,8 @@ impl Writer {
         Self(Some(sender))
     }
 
-    /// Queues a line. Returns `false` if the queue is full. An agent that closed its stdin gets
-    /// nothing; its exit decides.
+    /// Queues a line. Returns `false` if the queue is full. Drops the line if the agent has closed its stdin; then
+    /// the agent's exit decides.
     pub(super) fn send(&self, line: String) -> bool {
         match self.0.as_ref().map(|sender| sender.try_send(line)) {
             Some(Err(TrySendError::Full(_))) => false,

@@ -1,5 +1,5 @@
-//! The thread that talks to an endpoint. It blocks on the socket, so it forwards what arrives and
-//! nobody waits for it. Called by [`super::run`]; knows HTTP and does not parse bodies.
+//! The thread that talks to an endpoint. It blocks on the socket and forwards the data that arrives, so that the turn
+//! itself never blocks. Called by [`super::run`]. Handles HTTP and does not parse bodies.
 
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -22,15 +22,15 @@ pub(super) struct HttpRequest {
     url: String,
     pub(super) key: Option<String>,
     body: String,
-    /// Destination for messages, without path, user or password.
+    /// Name of the destination for error messages, without path, user or password.
     host: String,
 }
 
-/// Bytes per read, and how many chunks may wait; after that the endpoint has to wait.
+/// Number of bytes per read, and maximum number of waiting chunks. Beyond that the endpoint has to wait.
 const CHUNK_BYTES: usize = 16 * 1024;
 const CHUNKS_MAX: usize = 8;
 
-/// Something that arrived from an endpoint; the bytes after a refusal explain it.
+/// Something that arrived from an endpoint. After a refusal, the following bytes explain it.
 pub(super) enum HttpEvent {
     Refused { status: u16 },
     Bytes(Vec<u8>),
@@ -45,7 +45,7 @@ pub(super) struct HttpExchange {
 }
 
 impl HttpRequest {
-    /// Prepares the request: checks everything that can be wrong before a byte is sent.
+    /// Prepares the request. Checks everything that can be wrong before a byte is sent.
     pub(super) fn new(
         Job { spec, request, .. }: Job<'_>,
         endpoint: &Endpoint,
@@ -75,7 +75,7 @@ impl HttpRequest {
         let agent = self.agent.clone();
         let work = move || {
             let last = self.exchange(&sender);
-            // Nobody receives any more: the turn is over.
+            // Sending fails only if the turn is over and nobody receives.
             let _ = sender.send(last);
         };
         pipes::spawn("endpoint", work);
@@ -130,7 +130,7 @@ impl HttpRequest {
         TurnError::new(class, message)
     }
 
-    /// A compressed stream arrives late; none was requested, so none is read.
+    /// Returns the error for a compressed stream. It would arrive late, and none was requested.
     fn encoded(&self, status: StatusCode, encoding: &str) -> TurnError {
         let message = format!(
             "HTTP {status}: {} compresses its answer ({encoding}), though it was asked not to; \
@@ -168,7 +168,7 @@ fn read_key(variable: &str) -> Result<String, TurnError> {
 }
 
 fn agent(spec: &AgentSpec, is_loopback: bool) -> ureq::Agent {
-    // The timeouts of the turn should expire first, so that the reason is known.
+    // The timeouts of the turn should expire first, because then the report names the reason.
     let total = spec.timeouts.total.min(YEAR) + Duration::from_secs(1);
     let connect_time = CONNECT_TIME_MAX.min(total);
     let mut config = ureq::Agent::config_builder()

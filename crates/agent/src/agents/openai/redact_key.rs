@@ -1,13 +1,13 @@
-//! Removes the API key from everything that an endpoint sends, because some repeat it in error
-//! messages. Called by [`super::Exchange`] before anything is parsed, so that no event, error or
-//! log can contain it.
+//! Removes the API key from everything that an endpoint sends, because some endpoints repeat it in error messages.
+//! Called by [`super::Exchange`] before anything is parsed, so that no event, error or log can contain the key.
 
-/// A shorter key is a placeholder, as used with local servers; such a word may occur in any answer.
+/// Minimum length of a key that is removed. A shorter one is a placeholder for a local server, and such a word may
+/// occur in any answer.
 const KEY_BYTES_MIN: usize = 16;
 const INSTEAD: &[u8] = b"[key]";
 
 pub(super) struct KeyRedactor {
-    /// Empty if there is nothing to look for.
+    /// The key; empty if nothing is removed.
     key: Vec<u8>,
     /// End of the input so far that may be the start of the key.
     open: Vec<u8>,
@@ -19,7 +19,7 @@ impl KeyRedactor {
         Self { key: key.as_bytes().to_vec(), open: Vec::new() }
     }
 
-    /// Returns the bytes without the key; a possible start of the key is kept for the next call.
+    /// Returns the bytes without the key. Keeps a possible start of the key for the next call.
     pub(super) fn push(&mut self, bytes: Vec<u8>) -> Vec<u8> {
         if self.key.is_empty() {
             return bytes;

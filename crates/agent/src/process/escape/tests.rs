@@ -1,10 +1,10 @@
-//! Examples, and the programs' own rules as the reference.
+//! Examples, compared with the rules of the agents' programs.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Returns the text as sent when no members and files are known.
+/// Returns the text as it is sent if no members and no files are known.
 fn neutralise(text: &str, syntax: PromptSyntax) -> Cow<'_, str> {
     apply(text, &edits(text, syntax, &Mentions::NONE))
 }
@@ -25,7 +25,7 @@ mod programs {
         letter.is_some_and(|letter| letter.is_ascii_alphanumeric() || *letter == '_')
     }
 
-    /// A word also begins after these.
+    /// A word also begins after one of these characters.
     const STOPS: &str = "。、？！";
 
     /// `/(^|[\s。、？！])@"([^"]+)"/`, and in each `/[^\s]+/` the first `@` at its start or after a
@@ -58,7 +58,7 @@ mod programs {
         Some(word[at + 1..end].iter().collect())
     }
 
-    /// `/(?<!\\)@(?:"[^"]*"|\\.|[^ \t\n\r,;!?()\[\]{}.]|\.(?!$|[ \t\n\r]))+/`: the first piece decides.
+    /// `/(?<!\\)@(?:"[^"]*"|\\.|[^ \t\n\r,;!?()\[\]{}.]|\.(?!$|[ \t\n\r]))+/`. Its first piece decides.
     pub(super) fn gemini_reads_a_file(text: &str) -> bool {
         text.match_indices('@').any(|(at, _)| {
             let mut rest = text[at + 1..].chars();
@@ -71,7 +71,7 @@ mod programs {
         })
     }
 
-    /// `trim().startsWith("/")`, as in both; `signs` also has `$` for Gemini's ACP mode.
+    /// `trim().startsWith("/")`, as in both programs. `signs` also contains `$` for Gemini's ACP mode.
     pub(super) fn is_command(text: &str, signs: &str) -> bool {
         text.trim_start_matches(is_space).starts_with(|first| signs.contains(first))
     }

@@ -1,5 +1,5 @@
-//! The socket between us and a supervisor. We send it the agent's three pipes; it reports events of
-//! the agent, one line each. Closing our end makes it kill everything.
+//! The socket between us and a supervisor. We send it the agent's three pipes. It reports events of the agent, one
+//! per line. When we close our end, it kills everything.
 
 use std::io::{IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Write};
 use std::mem::MaybeUninit;
@@ -17,7 +17,7 @@ use tertulia_dialect::stream::Exit;
 
 use crate::{Overuse, Resource};
 
-/// A supervisor writes a few lines; longer output is ignored.
+/// Maximum size of the unread output of a supervisor. It writes only a few lines; longer output is ignored.
 const PENDING_BYTES_MAX: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl SupervisorMessage {
         }
     }
 
-    /// Sends it. If nobody receives any more, the next read detects that.
+    /// Sends the message. Ignores an error, because the next read detects that nobody receives.
     pub(super) fn send(self, mut link: &UnixStream) {
         let _ = link.write_all(self.to_line().as_bytes());
     }
@@ -120,7 +120,7 @@ impl Link {
         }
     }
 
-    /// Tells the supervisor to end everything. Returns whether it exited in time.
+    /// Asks the supervisor to end everything. Returns whether it exited in time.
     pub(crate) fn close(&mut self, time: Duration) -> bool {
         let until = Instant::now() + time;
         let _ = self.stream.shutdown(Shutdown::Write);
@@ -159,7 +159,7 @@ fn send_pipes(link: &UnixStream, files: &[OwnedFd; 3]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Receives them. Returns `None` if something else arrived.
+/// Receives the three pipes. Returns `None` if something else arrived.
 pub(super) fn receive_pipes(link: &UnixStream) -> Option<[OwnedFd; 3]> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);

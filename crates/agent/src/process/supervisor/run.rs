@@ -19,14 +19,13 @@ use crate::process::limits::Meter;
 use crate::process::proc_table::{self, Row};
 
 const REFRESH_INTERVAL: Duration = Duration::from_millis(200);
-/// Time limit for ending everything. Only processes that hang in the kernel or run as another user
-/// take longer.
+/// Time limit for ending everything. It is reached only by processes that hang in the kernel or run as another user.
 const END_MAX: Duration = Duration::from_secs(10);
 const PAUSE_FIRST: Duration = Duration::from_millis(1);
 const PAUSE_LAST: Duration = Duration::from_millis(50);
 
 enum Event {
-    /// A child died: the agent, or an orphan.
+    /// A child died: the agent or an orphan.
     Dead(u32, WaitStatus),
     Closed,
 }
@@ -50,7 +49,7 @@ fn adopt_orphans() -> std::io::Result<()> {
         use rustix::process::{DumpableBehavior, set_child_subreaper, set_dumpable_behavior};
         let _ = std::fs::write("/proc/self/comm", "tertulia-turn");
         set_child_subreaper(Some(rustix::process::getpid()))?;
-        // The agent may not inspect this process.
+        // The agent must not inspect this process.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
     Ok(())
@@ -89,8 +88,8 @@ impl Supervisor {
         is_clean
     }
 
-    /// Starts the agent with the received pipes. If that fails, the error text and the exit code
-    /// are those of a shell.
+    /// Starts the agent with the received pipes. If that fails, prints the same error text and returns the same exit
+    /// code as a shell.
     fn start(&self) -> Option<u32> {
         let [stdin, stdout, stderr] = receive_pipes(&self.link)?;
         let error_output = stderr.try_clone();
@@ -118,7 +117,7 @@ impl Supervisor {
         loop {
             match events.recv_timeout(REFRESH_INTERVAL.saturating_sub(refreshed.elapsed())) {
                 Ok(Event::Dead(pid, status)) if pid == agent => {
-                    // A limit enforced by the kernel may have been the reason.
+                    // The kernel may have enforced a limit and so caused the exit.
                     is_over = is_over || self.check_limits();
                     SupervisorMessage::Ended(exit_of(status)).send(&self.link);
                 }
@@ -154,14 +153,13 @@ impl Supervisor {
         let until = Instant::now() + END_MAX;
         let mut pause = PAUSE_FIRST;
         loop {
-            // A process that is being killed may have started another one, so the table is read
-            // again.
+            // A process may have started another one while it was being killed, so the table is read again.
             let inside = self.group.as_ref().map_or(0, ControlGroup::kill);
             for row in proc_table::rows_below(std::process::id()) {
                 proc_table::signal(row.identity, Signal::KILL);
             }
-            // A process that keeps forking and exiting can be missing in every table, but its chain
-            // always ends at a child of ours, and the kernel knows whether we have one.
+            // The table can miss a process that keeps forking and exiting. But its ancestors always end at a child of
+            // ours, and the kernel tells whether we have one.
             if inside == 0 && has_no_child() {
                 return true;
             }
@@ -180,15 +178,15 @@ impl Supervisor {
     }
 }
 
-/// Returns whether this process has no child, including dead ones. Then it has no descendant
-/// either, because orphans are reparented to it before their parent is gone.
+/// Returns whether this process has no child, including dead ones. Then it has no descendant either, because orphans
+/// become its children before their parent disappears.
 fn has_no_child() -> bool {
     use rustix::process::{WaitId, WaitIdOptions};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(rustix::process::waitid(WaitId::All, options), Err(Errno::CHILD))
 }
 
-/// Waits for the agent and all orphans. Without a child there is no descendant either, so no orphan
+/// Waits for the agent and all orphans. Ends when there is no child: then there is no descendant either, so no orphan
 /// can follow.
 fn reap(events: &Sender<Event>) {
     loop {
