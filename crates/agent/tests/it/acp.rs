@@ -1,5 +1,5 @@
-//! Turns of an agent that speaks the Agent Client Protocol, played by a shell: what it is received, what is
-//! believed, who is asked, and how every kind of trouble ends.
+//! Turns of an agent of the Agent Client Protocol, played by a shell script: what the agent receives, what counts as
+//! its answer, who is asked for permissions, and how each failure ends.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn spec_of(fake_agent: &FakeAgent) -> AgentSpec {
     fake_agent.spec(AgentKind::Acp)
 }
 
-/// The same for an agent that ends by itself once it was received, and takes its time.
+/// Returns the spec of an agent that ends by itself after a cancellation, and may take time for it.
 fn patient_spec_of(fake_agent: &FakeAgent) -> AgentSpec {
     let mut spec = spec_of(fake_agent);
     spec.timeouts.grace = Duration::from_secs(10);
@@ -125,7 +125,8 @@ hear; chunk 'Then not.'; stop end_turn; hear"#,
     assert!(last.starts_with(r#"{"jsonrpc":"2.0","id":77,"error":{"code":-32601,"#), "{last}");
 }
 
-/// Lets an agent ask, and gives what it was answered.
+/// Runs an agent that asks for a permission. Returns the report, the recorded events and the reply that the agent
+/// received.
 fn asked(permissions: Permissions, answer: PermissionAnswer) -> (TurnReport, Recorder, String) {
     let fake_agent = agent("may; hear; chunk 'Done.'; stop end_turn; hear");
     let mut spec = spec_of(&fake_agent);
@@ -194,7 +195,7 @@ fn the_clocks_stand_still_while_a_person_is_asked() {
         spec.timeouts.total = time;
         spec.timeouts.silence = time;
         let answer = PermissionAnswer::Choose("once".into());
-        // The person takes longer than the whole turn may.
+        // The person takes longer than the time limit of the whole turn.
         let delay = time + Duration::from_millis(100);
         let mut recorder = Recorder { answer, delay, ..Recorder::default() };
         let report = recorder.run(&spec, &CancelToken::new());

@@ -1,5 +1,5 @@
-//! How each agent is started, to the letter: a script that plays it notes its arguments, its prompt and
-//! what it finds in its files.
+//! The exact command line of each agent. A script takes the place of the program and records its arguments, its
+//! prompt and the content of its files.
 
 use tertulia_agent::{
     AgentKind, AgentSpec, CancelToken, CommandOutput, Permissions, TurnRequest, agents, run,
@@ -7,7 +7,7 @@ use tertulia_agent::{
 
 use crate::fake_agent::{FakeAgent, RecordingListener, request};
 
-/// Notes what it was given.
+/// Records what the script received.
 const SCRIBE: &str = r#"
 for arg in "$@"; do printf '%s\n' "$arg"; done >"$OUT/args"
 cat >"$OUT/prompt"

@@ -1,4 +1,4 @@
-//! Nothing of an agent outlives its turn, however it tries.
+//! No process of an agent outlives its turn, whatever the agent does.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use tertulia_agent::{
 
 use crate::fake_agent::{self, CONTAINMENTS, FakeAgent, await_that, is_alive};
 
-/// Children in a session of their own, forked twice, unresponsive to politeness. They track the pipes open.
+/// Children in a session of their own, forked twice, or ignoring signals. They keep the pipes open.
 const ORPHANS: &str = r#"
 setsid sh -c 'trap "" TERM HUP; echo $$ >"$OUT/session"; while :; do sleep 1; done' &
 ( ( setsid nohup sh -c 'echo $$ >"$OUT/orphan"; exec sleep 300' & ) & )
@@ -28,7 +28,7 @@ fn assert_all_gone(fake_agent: &FakeAgent) {
     }
 }
 
-/// Cancels once the script wrote this note.
+/// Cancels the turn once the script has written this note.
 fn play_until(
     note: &str,
     fake_agent: &FakeAgent,
@@ -82,12 +82,13 @@ fn who_is_left_when_the_program_hears_the_polite_word_is_counted() {
             spec.timeouts.grace = Duration::from_secs(10);
         }
         let report = play_until("unresponsive", &fake_agent, &spec, containment);
-        // One that had to be killed itself has left nobody behind. The unresponsive one may have a child.
+        // An agent that had to be killed itself counts no orphans. The child that ignores signals may have a child of
+        // its own.
         let count = if is_deaf { 0..=0 } else { 1..=2 };
         assert!(count.contains(&report.orphans_killed), "{report:?}");
         assert!(!is_alive(&fake_agent.note("unresponsive")));
     };
-    // All at once: those that are polite wait for the unresponsive one as long as they may.
+    // The cases run in parallel, because agents that handle SIGTERM get a long grace period.
     std::thread::scope(|scope| {
         for containment in CONTAINMENTS {
             scope.spawn(move || check(containment, "exec sleep 300", false));
@@ -130,14 +131,14 @@ fn an_agent_that_hears_the_polite_word_may_tidy_up() {
         spec.timeouts.grace = Duration::from_secs(20);
         let report = play_until("ready", &fake_agent, &spec, containment);
         assert_eq!(fake_agent.note("tidy"), "tidy\n");
-        // It ended with 0, and yet it did not answer.
+        // The agent exited with 0 but did not answer.
         assert_eq!(fake_agent::failure(&report), ("cancelled", "it was cancelled"));
     }
 }
 
 #[test]
 fn what_an_agent_answers_to_a_cancel_is_no_answer() {
-    // Its tool ends before it does, so it goes on as if the tool had come to its end.
+    // Claude Code prints a result when it gets SIGTERM, because its tool ends first.
     let start = r#"{"type":"system","subtype":"init","session_id":"s-1","model":"m-1"}"#;
     let result = r#"{"type":"result","subtype":"success","is_error":false,"result":"Slept.","session_id":"s-1"}"#;
     for containment in CONTAINMENTS {
@@ -280,7 +281,7 @@ fn what_a_killed_run_of_ours_left_behind_is_ended_by_the_next() {
     }
 }
 
-/// Plays a part in a process of its own for each containment; it ends by [`tertulia_agent::end_all_now`].
+/// Runs `part` in a separate process for each containment. The process calls [`tertulia_agent::end_all_now`].
 fn leaving(test: &str, part: impl Fn(Containment)) {
     const FORCED: &str = "STAGE_CONTAINMENT";
     let path = ("PATH", "/usr/local/bin:/usr/bin:/bin");
@@ -294,7 +295,7 @@ fn leaving(test: &str, part: impl Fn(Containment)) {
 
 #[test]
 fn who_leaves_the_process_ends_all_turns_at_once() {
-    /// What agents have that are ended in good args.
+    /// The grace period that agents normally get.
     const GRACE: Duration = Duration::from_secs(60);
     let test = "containment::who_leaves_the_process_ends_all_turns_at_once";
     leaving(test, |containment| {
@@ -314,7 +315,7 @@ fn who_leaves_the_process_ends_all_turns_at_once() {
             let since = Instant::now();
             tertulia_agent::end_all_now();
             let time = since.elapsed();
-            // Those that were killed need a moment on a busy machine; the others would never go.
+            // Killed processes need a moment to disappear on a busy machine; others would never disappear.
             let pids = stages.iter().flat_map(|fake_agent| NAMES.map(|name| fake_agent.note(name)));
             for pid in pids.chain(mains) {
                 await_that(|| !is_alive(&pid));
@@ -327,7 +328,7 @@ fn who_leaves_the_process_ends_all_turns_at_once() {
         let report = fake_agent::run_contained(containment, &text(&stages[0]), &CancelToken::new());
         assert_eq!(fake_agent::failure(&report).0, "cancelled");
         assert_eq!(report.containment, Containment::None);
-        // A second time there is nothing to do.
+        // A second call does nothing.
         tertulia_agent::end_all_now();
     });
 }

@@ -1,4 +1,4 @@
-//! However an agent ends, its turn ends, with a class and a cure.
+//! However an agent ends, its turn ends too, with an error class and advice.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Of our environment an agent sees what is on the list, and nothing else.
+//! An agent sees only the listed variables of our environment.
 
 use tertulia_agent::{AgentKind, CancelToken, CommandOutput, agents, run};
 
@@ -32,7 +32,7 @@ fn check(kind: AgentKind, expected: &str) {
         &CancelToken::new(),
         &mut RecordingListener::default(),
     );
-    // What a shell sets for itself.
+    // A shell sets these variables itself.
     let own = ["_", "SHLVL", "OLDPWD"];
     let names = fake_agent.note("names");
     let names: Vec<_> = names.lines().filter(|name| !own.contains(name)).collect();

@@ -1,10 +1,10 @@
-//! An agent of the Agent Client Protocol, played by a shell. It answers the first two requests, notes all
-//! that it is received in `$OUT/received`, and then does what the test says.
+//! An agent of the Agent Client Protocol, played by a shell script. It answers the first two requests, records every
+//! line that it receives in `$OUT/received`, and then runs the script of the test.
 
 use crate::fake_agent::FakeAgent;
 
-/// What every script begins with. `hear` takes the next line, `say` a whole message, `update` an update of
-/// the session, `chunk` a piece of text, `stop` a stop reason.
+/// The beginning of every script. `hear` reads the next line, `say` prints a message, `update` an update of the
+/// session, `chunk` a piece of text, and `stop` a stop reason.
 const FIRST: &str = r#"
 hear() { IFS= read -r line || exit 0; printf '%s\n' "$line" >>"$OUT/received"; }
 say() { printf '%s\n' "$1"; }
@@ -18,12 +18,12 @@ greet() {
 }
 "#;
 
-/// Returns a fake agent with an agent that greets and takes the prompt before it does this.
+/// Returns an agent that completes the handshake, reads the prompt and then runs this script.
 pub(crate) fn agent(rest: &str) -> FakeAgent {
     FakeAgent::new(&format!("{FIRST}greet\nhear\n{rest}\n"))
 }
 
-/// Returns a fake agent with an agent that does only this.
+/// Returns an agent that runs only this script, without a handshake.
 pub(crate) fn rude_agent(all: &str) -> FakeAgent {
     FakeAgent::new(&format!("{FIRST}{all}\n"))
 }

@@ -1,4 +1,4 @@
-//! A fake_agent on which a shell script plays an agent: its folder, its spec, who listens, and what it wrote.
+//! A shell script that plays an agent: its folder, its spec, its listener, and the notes that it writes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,22 +11,22 @@ use tertulia_agent::{
 };
 use tertulia_dialect::stream::{Limits, StreamEvent};
 
-/// All, where this machine allows all.
+/// All containments; where this machine does not support one, a weaker one is used.
 pub(crate) const CONTAINMENTS: [Containment; 3] =
     [Containment::ControlGroup, Containment::Supervisor, Containment::Descendants];
 
-/// Lets turns of this process be supervised from now on.
+/// Turns on supervision for all later turns of this process.
 pub(crate) fn set_supervisor() {
     tertulia_agent::set_supervisor(Path::new(env!("CARGO_BIN_EXE_tertulia-supervisor")));
 }
 
-/// One script, its working folder and the folder it writes its notes to (`$OUT`).
+/// A script, its working folder, and the folder to which it writes its notes (`$OUT`).
 pub(crate) struct FakeAgent {
     folder: TempDir,
 }
 
 impl FakeAgent {
-    /// Writes the script.
+    /// Writes the script to a new folder.
     pub(crate) fn new(script: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["work", "out"] {
@@ -36,8 +36,8 @@ impl FakeAgent {
         Self { folder }
     }
 
-    /// Returns a spec that lets a shell play the script as an agent of this kind. Times are short where a test
-    /// does not wait for them, and long where it must not run into them.
+    /// Returns a spec that runs the script as an agent of this kind. Timeouts that no test waits for are short;
+    /// timeouts that must not expire are long.
     pub(crate) fn spec(&self, kind: AgentKind) -> AgentSpec {
         let long = Duration::from_secs(60);
         let path = |name: &str| self.folder.path().join(name).to_str().unwrap().into();
@@ -61,7 +61,7 @@ impl FakeAgent {
         }
     }
 
-    /// Returns whether a program exists on this machine.
+    /// Returns whether this machine has a program at this path.
     pub(crate) fn has(path: &str) -> bool {
         Path::new(path).is_file()
     }
@@ -70,12 +70,12 @@ impl FakeAgent {
         self.folder.path().join("out").join(name)
     }
 
-    /// Returns what the script wrote to one of its notes.
+    /// Returns the content of a note of the script.
     pub(crate) fn note(&self, name: &str) -> String {
         String::from_utf8(std::fs::read(self.out(name)).unwrap()).unwrap()
     }
 
-    /// Waits for a note, then for its line to be whole.
+    /// Waits for a note and for the end of its line.
     pub(crate) fn await_note(&self, name: &str) -> String {
         let path = self.out(name);
         await_that(|| std::fs::read_to_string(&path).is_ok_and(|note| note.ends_with('\n')));
@@ -83,7 +83,7 @@ impl FakeAgent {
     }
 }
 
-/// Waits until something is so, and fails if it is not in the end.
+/// Waits until a condition is true. Fails if it never is.
 pub(crate) fn await_that(mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
@@ -92,16 +92,17 @@ pub(crate) fn await_that(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Tries with longer and longer times until one is long enough for this machine, which may do much else; fails
-/// if none is. For tests in which a time must be up, but not before an agent came to a certain point.
+/// Tries longer and longer times until one is long enough for this machine, which may be busy. Fails if none is. For
+/// tests in which a timeout must expire, but only after an agent has reached a certain point.
 #[track_caller]
 pub(crate) fn with_growing_time(mut is_long_enough: impl FnMut(Duration) -> bool) {
     let times = [300, 1_200, 4_800, 19_200].map(Duration::from_millis);
     assert!(times.into_iter().any(&mut is_long_enough), "no time is long enough");
 }
 
-/// Writes a program file by another process. While this process has a file open for writing, each child that
-/// another test starts at that moment has it open too, and the system refuses to execute it ("text file busy").
+/// Writes an executable file from another process. If this process had the file open for writing, a child that
+/// another test starts at that moment would inherit the open file, and the system would refuse to execute it ("text
+/// file busy").
 pub(crate) fn executable(path: &Path, script: &str) {
     use std::io::Write;
     let mut install = std::process::Command::new("install");
@@ -111,7 +112,7 @@ pub(crate) fn executable(path: &Path, script: &str) {
     assert!(install.wait().unwrap().success(), "{}", path.display());
 }
 
-/// Hears a turn and keeps its events.
+/// Records the events of a turn.
 #[derive(Default)]
 pub(crate) struct RecordingListener {
     pub(crate) events: Vec<StreamEvent>,
@@ -133,7 +134,7 @@ impl Listener for RecordingListener {
 }
 
 impl RecordingListener {
-    /// The final text that was received.
+    /// Returns the final text of the recorded events.
     pub(crate) fn final_text(&self) -> Option<&str> {
         self.events.iter().find_map(|event| match event {
             StreamEvent::FinalText { text, .. } => Some(text.as_str()),
@@ -169,26 +170,26 @@ pub(crate) fn run_contained(
     run_in_containment(containment, spec, &request("go"), cancel, &mut RecordingListener::default())
 }
 
-/// Returns the answer of a turn that must have succeeded.
+/// Returns the answer of a turn. Fails if the turn has failed.
 pub(crate) fn answer(report: &TurnReport) -> &str {
     assert_eq!(report.output.error, None);
     &report.output.final_text.as_ref().unwrap().text
 }
 
-/// Returns the class and the message of a turn that must have failed.
+/// Returns the class and the message of a failed turn. Fails if the turn has succeeded.
 pub(crate) fn failure(report: &TurnReport) -> (&'static str, &str) {
     let error = report.output.error.as_ref().unwrap();
     (error.class.as_str(), &error.message)
 }
 
-/// Returns whether a process is there and not dead.
+/// Returns whether a process exists and is not a zombie.
 pub(crate) fn is_alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat"));
     stat.is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.trim_start().starts_with('Z'))
 }
 
-/// Runs a test once more in a process of its own, with nothing in its environment but this. Gives whether
-/// we are that process; the first one waits for it, and fails with it.
+/// Runs a test again in a separate process whose environment has only these variables. Returns whether we are that
+/// process. The first process waits for it and fails if it fails.
 pub(crate) fn is_in_own_process(test: &str, variables: &[(&str, &str)]) -> bool {
     const INNER: &str = "STAGE_INNER";
     if std::env::var_os(INNER).is_some() {

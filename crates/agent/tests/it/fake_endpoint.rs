@@ -1,5 +1,4 @@
-//! An endpoint on loopback that plays a script: bytes, pauses, resets. It takes one connection and stops by
-//! itself.
+//! An endpoint on loopback that plays a script: bytes, pauses, resets. It accepts one connection and then stops.
 
 use std::io::ErrorKind::{TimedOut, WouldBlock};
 use std::io::{Read, Write};
@@ -8,18 +7,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long it waits for a connection or a byte, whatever happens.
+/// Maximum time to wait for a connection or a byte.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What the endpoint does next.
 pub(crate) enum Step {
     Send(Vec<u8>),
-    /// The same bytes this often.
+    /// Sends the same bytes this many times.
     Repeat(Vec<u8>, usize),
     Pause(u64),
-    /// Waits until the other side hangs up.
+    /// Waits until the client closes the connection.
     Hang,
-    /// Hangs up without having read the request: the kernel resets the connection.
+    /// Closes the connection without reading the request, so the kernel resets it.
     Reset,
 }
 
@@ -30,12 +29,12 @@ pub(crate) struct FakeEndpoint {
     asked: Receiver<()>,
 }
 
-/// What it was sent.
+/// What the endpoint received.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) head: String,
     pub(crate) body: String,
-    /// When the other side hung up, counted from the first step.
+    /// The time from the first step until the client closed the connection.
     pub(crate) hung_up: Option<Duration>,
 }
 
@@ -53,13 +52,13 @@ impl FakeEndpoint {
         self.asked.recv_timeout(PATIENCE).unwrap();
     }
 
-    /// Returns what it was sent, when it is done.
+    /// Waits for the end of the script, and returns what the endpoint received.
     pub(crate) fn seen(self) -> Seen {
         self.thread.join().unwrap()
     }
 }
 
-/// Returns a reply of this status with this body.
+/// Returns a response with this status and this body.
 pub(crate) fn reply(status: &str, kind: &str, body: &str) -> Vec<Step> {
     let length = body.len();
     vec![Step::Send(
@@ -70,7 +69,7 @@ pub(crate) fn reply(status: &str, kind: &str, body: &str) -> Vec<Step> {
     )]
 }
 
-/// Returns the head of a stream; what follows is its body, up to the end of the connection.
+/// Returns the head of a stream, followed by these steps as its body.
 pub(crate) fn stream(steps: Vec<Step>) -> Vec<Step> {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     std::iter::once(Step::Send(head.into())).chain(steps).collect()
@@ -82,12 +81,12 @@ fn serve(listener: &TcpListener, steps: Vec<Step>, asked: &Sender<()>) -> Seen {
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let is_reset = steps.iter().any(|step| matches!(step, Step::Reset));
     read_request(&mut socket, &mut seen, is_reset);
-    // Most tests do not wait for it.
+    // Most tests do not receive this.
     let _ = asked.send(());
     let started = Instant::now();
     for step in steps {
         match step {
-            // Whoever hung up hears no more.
+            // A client that closed the connection receives nothing more.
             Step::Send(bytes) => drop(socket.write_all(&bytes)),
             Step::Repeat(bytes, times) => {
                 for _ in 0..times {
@@ -98,7 +97,7 @@ fn serve(listener: &TcpListener, steps: Vec<Step>, asked: &Sender<()>) -> Seen {
             }
             Step::Pause(millis) => std::thread::sleep(Duration::from_millis(millis)),
             Step::Hang => {
-                // A reset is a way to hang up; only a time that is up is none.
+                // A reset closes the connection too; an expired timeout does not.
                 let is_gone = match socket.read(&mut [0; 64]) {
                     Ok(length) => length == 0,
                     Err(error) => !matches!(error.kind(), WouldBlock | TimedOut),
@@ -124,7 +123,7 @@ fn accept(listener: &TcpListener) -> Option<TcpStream> {
     None
 }
 
-/// Reads the head, and the body unless it is to be left unread.
+/// Reads the head of a request, and its body unless only the head is wanted.
 fn read_request(socket: &mut TcpStream, seen: &mut Seen, only_head: bool) {
     let mut byte = [0];
     while !seen.head.ends_with("\r\n\r\n") && socket.read(&mut byte).is_ok_and(|length| length == 1)

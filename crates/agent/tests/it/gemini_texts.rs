@@ -1,11 +1,11 @@
-//! Gemini's answer is taken from its transcript where its stream may have repeated itself.
+//! Gemini's answer is replaced by the one in its transcript if the stream may contain repeated text.
 
 use tertulia_agent::{AgentKind, CancelToken, TurnReport, agents, run};
 use tertulia_dialect::stream::TextOrigin;
 
 use crate::fake_agent::{FakeAgent, RecordingListener, answer, request};
 
-/// Plays a run whose stream gives these pieces and whose transcript, if any, holds this text.
+/// Runs a turn whose stream has these pieces, and whose transcript, if any, contains this text.
 fn play(pieces: &[&str], transcript: Option<(&str, &str)>) -> (TurnReport, String) {
     let mut script = String::from(
         "cat >/dev/null\necho '{\"type\":\"init\",\"session_id\":\"12345678-abcd\",\"model\":\"m\"}'\n",

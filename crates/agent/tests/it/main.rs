@@ -1,6 +1,6 @@
-//! Agents that are programs, with real processes: shell scripts that play one. Each test writes its own.
+//! Tests of agents that are programs, with real processes. Each test writes a shell script that plays the agent.
 //!
-//! No time is asserted; a test that waits does so with a generous limit, to fail rather than to hang.
+//! No test asserts a duration. A test that waits has a generous limit, so that it fails instead of hanging.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,5 +1,4 @@
-//! Turns of an endpoint, against one that plays a script: what is sent, what is believed, and how every
-//! kind of trouble ends.
+//! Turns of an endpoint that plays a script: what is sent, what counts as an answer, and how each failure ends.
 
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use crate::fake_agent::is_in_own_process;
 use crate::fake_endpoint::{FakeEndpoint, Seen, Step, reply, stream};
 use crate::recorder::{Recorder, error_of, spec, text_of};
 
-/// A variable that cargo sets for every test, long enough for a key.
+/// A variable that cargo sets for every test. Its value is long enough for a key.
 const KEY_VARIABLE: &str = "CARGO_PKG_DESCRIPTION";
 
 fn key() -> String {
@@ -27,7 +26,7 @@ fn endpoint(base_url: &str) -> AgentKind {
     })
 }
 
-/// One turn against the script.
+/// Runs one turn with an endpoint that plays these steps.
 fn turn(steps: Vec<Step>) -> (TurnReport, Recorder, Seen) {
     let fake = FakeEndpoint::start(steps);
     let mut recorder = Recorder::default();
@@ -244,7 +243,7 @@ fn an_address_that_is_none_is_setup() {
 
 #[test]
 fn an_endpoint_that_nobody_serves_is_network() {
-    // The port of a client: it is taken, so that no other test gets it, and nobody listens there.
+    // This is the port of a client: no other test can get it, and nobody listens on it.
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let client = std::net::TcpStream::connect(other.local_addr().unwrap()).unwrap();
     let base_url = format!("http://{}", client.local_addr().unwrap());
@@ -363,7 +362,7 @@ fn a_line_without_end_is_drained_and_not_kept() {
     assert_eq!(lengths, [64 * 1024 * 1024 + 8]);
 }
 
-/// Runs against a script with one short time. The endpoint would wait much longer.
+/// Runs a turn with one short timeout. The endpoint would wait much longer.
 fn slow_turn(steps: Vec<Step>, set: impl Fn(&mut tertulia_agent::Timeouts)) -> TurnReport {
     let fake = FakeEndpoint::start(steps);
     let mut spec = spec(endpoint(&fake.base_url));
@@ -404,7 +403,7 @@ fn a_cancelled_turn_ends_at_once_though_the_endpoint_is_silent() {
         fake.await_request();
         cancel.cancel();
         assert_eq!(turn.join().unwrap().ended, Ended::Cancelled);
-        // The endpoint would have waited much longer.
+        // The endpoint itself would have waited much longer.
         assert!(fake.seen().hung_up.is_some(), "the connection is shut down");
     }
 }

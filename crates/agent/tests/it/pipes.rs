@@ -1,4 +1,5 @@
-//! Prompts arrive whole, output comes in any pieces, and neither a output_limit nor a unresponsive agent does harm.
+//! Prompts arrive completely, output may arrive in any pieces, and neither too much output nor an agent that ignores
+//! signals does harm.
 
 use std::time::Duration;
 
@@ -127,7 +128,7 @@ fn a_slow_listener_slows_the_agent_down_and_loses_nothing() {
     assert_eq!((answer(&report).len(), slow.0), (5_000_000, 5_000_000));
 }
 
-/// Keeps nothing.
+/// A listener that records nothing.
 struct EventsOnly;
 
 impl tertulia_agent::Listener for EventsOnly {

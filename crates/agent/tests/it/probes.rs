@@ -1,10 +1,10 @@
-//! What is found on a machine.
+//! Finding the installed agents of a machine.
 
 use tertulia_agent::{AuthState, agents, probe};
 
 use crate::fake_agent::{executable, is_in_own_process};
 
-/// Returns a folder with programs that play installed agents.
+/// Returns a folder with scripts that play installed agents.
 fn programs(scripts: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, script) in scripts {

@@ -1,4 +1,4 @@
-//! A listener that keeps what it hears, and a spec to begin with.
+//! A listener that records events, and a spec with default values.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use tertulia_agent::{
 };
 use tertulia_dialect::stream::{ErrorClass, Limits, StreamEvent};
 
-/// Keeps what it hears.
+/// A listener that records events.
 pub(crate) struct Recorder {
     pub(crate) is_fed: bool,
     pub(crate) events: Vec<StreamEvent>,
     pub(crate) asked: Vec<PermissionRequest>,
-    /// What a person would say, and how long they take.
+    /// The person's answer to a permission request, and the time that the person needs.
     pub(crate) answer: PermissionAnswer,
     pub(crate) delay: Duration,
-    /// Says the word as soon as a text comes.
+    /// Token to cancel as soon as a piece of text arrives.
     pub(crate) cancel_on_text: Option<CancelToken>,
 }
 
@@ -54,7 +54,7 @@ impl Listener for Recorder {
 }
 
 impl Recorder {
-    /// Runs a turn with this prompt.
+    /// Runs a turn with a fixed prompt.
     pub(crate) fn run(&mut self, spec: &AgentSpec, cancel: &CancelToken) -> TurnReport {
         let request = TurnRequest {
             turn: "turn-1",
@@ -77,7 +77,7 @@ impl Recorder {
     }
 }
 
-/// A spec with times that are long where a test must not run into them.
+/// Returns a spec with long timeouts, which must not expire in tests.
 pub(crate) fn spec(kind: AgentKind) -> AgentSpec {
     AgentSpec {
         kind,
@@ -99,14 +99,14 @@ pub(crate) fn spec(kind: AgentKind) -> AgentSpec {
     }
 }
 
-/// Returns the text of a turn that must have succeeded.
+/// Returns the text of a turn. Fails if the turn has failed.
 #[track_caller]
 pub(crate) fn text_of(report: &TurnReport) -> &str {
     assert_eq!(report.output.error, None);
     &report.output.final_text.as_ref().unwrap().text
 }
 
-/// Returns the class and message of a turn that must have failed.
+/// Returns the class and the message of a failed turn. Fails if the turn has succeeded.
 #[track_caller]
 pub(crate) fn error_of(report: &TurnReport) -> (ErrorClass, &str) {
     let error = report.output.error.as_ref().expect("a turn that failed");

@@ -1,4 +1,4 @@
-//! Written answers.
+//! Prewritten answers.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn each_turn_has_its_answer_and_the_last_one_stays() {
     }
 }
 
-/// Cancels a turn that has started.
+/// A listener that cancels a turn as soon as it has started.
 struct CancelsAtStart(CancelToken);
 
 impl Listener for CancelsAtStart {

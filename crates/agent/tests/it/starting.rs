@@ -1,4 +1,4 @@
-//! What cannot be started says why, and what to do.
+//! An agent that cannot be started causes an error with its reason and advice.
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,4 +1,4 @@
-//! A supervised turn leaves nothing behind, whatever its processes do and whoever is killed.
+//! A supervised turn leaves no process behind, whatever its processes do and whichever process is killed.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use tertulia_agent::{
 
 use crate::fake_agent::{self, FakeAgent, await_that, is_alive};
 
-/// Both that have a supervisor.
+/// Both containments that use a supervisor.
 const SUPERVISED: [Containment; 2] = [Containment::ControlGroup, Containment::Supervisor];
 
 /// A process that clears its environment, starts sessions and loses its parents at once.
@@ -63,7 +63,7 @@ fn nothing_of_a_turn_works_after_our_process_was_killed() {
         let pids = ["hidden", "main"].map(|name| fake_agent.await_note(name));
         inner.kill().unwrap();
         inner.wait().unwrap();
-        // Nobody starts another turn or opens a session: it goes by itself.
+        // No other turn starts and no session is opened: the processes end without help.
         await_that(|| !pids.iter().any(|pid| is_alive(pid)));
     }
 }
@@ -154,7 +154,8 @@ fn a_turn_within_its_limits_is_left_alone() {
 
 #[test]
 fn a_supervised_agent_has_its_three_pipes_and_no_other_file() {
-    // The test's process, not the agent, hands on files 15 and 200; a shell of two digits is needed for that.
+    // The test's process, not the agent, passes on files 15 and 200. Only some shells support file numbers with two
+    // or more digits.
     let Some(shell) = ["/bin/bash", "/usr/bin/bash"].iter().find(|path| FakeAgent::has(path))
     else {
         return;
@@ -185,6 +186,6 @@ fn a_supervised_agent_has_its_three_pipes_and_no_other_file() {
     assert!(status.success());
     let files = fake_agent.note("files");
     assert!(files.contains("pipe:"), "{files}");
-    // Not the file that was handed on, and not the socket to its supervisor.
+    // The agent has neither the passed file nor the socket to its supervisor.
     assert!(!files.contains("secret-file") && !files.contains("socket:"), "{files}");
 }

@@ -1,4 +1,4 @@
-//! What is asked and what is answered arrives byte for byte.
+//! Prompts and answers arrive byte for byte.
 
 use std::fs;
 use std::time::Duration;
@@ -51,7 +51,7 @@ fn the_system_text_arrives_in_the_request(program: Program) {
     assert_eq!(outcome.text(), "Yes.");
     let asked = outcome.only_request();
     match program {
-        // They take none beside their own; it stands in front of the prompt.
+        // These programs accept no system text besides their own, so ours precedes the prompt.
         Program::Gemini | Program::OpenCode | Program::Copilot => {
             assert_eq!(asked.user, format!("{system}\n\nAre you there?"))
         }
@@ -67,7 +67,7 @@ fn a_long_prompt_arrives_byte_for_byte(program: Program) {
     let mut prompt = line.repeat(700 * 1024 / line.len());
     prompt.push_str("the end, with whitespace   \n");
     match program {
-        // They drop what is blank at its end, pi also at its start.
+        // Copilot removes whitespace at the end of the prompt; pi also at its start.
         Program::Copilot => prompt.truncate(prompt.trim_end().len()),
         Program::Pi => prompt = prompt.trim().to_owned(),
         _ => {}
@@ -79,7 +79,7 @@ fn a_long_prompt_arrives_byte_for_byte(program: Program) {
 }
 
 fn a_path_after_an_at_sign_is_not_replaced_by_the_file(program: Program) {
-    // Each is resolved from the folder, by its letters alone: what is before `/../` need not be there.
+    // Each of these is resolved from the folder as text, so the part before `/../` need not exist.
     let prompt = "Have you read @secret.txt and x@secret.txt, @(/../secret.txt, @{x}/../secret.txt, \
                   @\u{85}/../secret.txt, @\u{a0}/../secret.txt, @\u{3000}/../secret.txt, \
                   @\"secret.txt\", 。@secret.txt or \u{feff}@secret.txt?";
@@ -93,7 +93,7 @@ fn a_path_after_an_at_sign_is_not_replaced_by_the_file(program: Program) {
 }
 
 fn a_prompt_that_looks_like_a_command_is_none(program: Program) {
-    // The programs trim more than whitespace.
+    // The programs trim more characters than whitespace.
     for prompt in ["/context of what?", "\u{feff} /context of what?"] {
         let outcome = Trial::new(program, [Step::text("It is a path.")]).run(prompt);
         assert_eq!(outcome.text(), "It is a path.");

@@ -1,4 +1,4 @@
-//! A turn that is cancelled leaves no process, wherever it was.
+//! A cancelled turn leaves no process behind, at whatever point it was cancelled.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,7 +16,7 @@ crate::for_each_program![
     what_a_tool_put_into_the_background_ends_with_the_turn,
 ];
 
-/// The mechanism by which processes are held here: the strongest one, and the one that works everywhere.
+/// Runs a check with the strongest containment of this machine, and with the one that works everywhere.
 fn each_containment(check: impl Fn(Containment)) {
     check(Containment::Descendants);
     let strongest = tertulia_agent::containment();
@@ -25,7 +25,7 @@ fn each_containment(check: impl Fn(Containment)) {
     }
 }
 
-/// Seconds that no other sleep on the machine was given.
+/// A number of seconds for each `sleep`. No other process on the machine has the same number.
 static SECONDS: AtomicU32 = AtomicU32::new(71_001);
 
 #[track_caller]
@@ -49,7 +49,7 @@ fn a_turn_that_is_cancelled_while_it_speaks_leaves_nothing(program: Program) {
 fn a_turn_that_is_cancelled_while_a_tool_runs_leaves_nothing(program: Program) {
     each_containment(|containment| {
         let sleep = format!("sleep {}", SECONDS.fetch_add(1, Ordering::Relaxed));
-        // One that stays in the tool's session, and one that leaves it.
+        // One process stays in the session of the tool, and one leaves it.
         let command = format!("setsid {sleep} & touch started; {sleep}");
         let mut trial = Trial::new(program, [Step::Shell(command), Step::text("Slept.")]);
         trial.spec.permissions = Permissions::Full;

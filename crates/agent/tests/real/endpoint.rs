@@ -1,4 +1,4 @@
-//! The member that is an endpoint and no program, against the same server as the programs.
+//! The member that is an endpoint, against the same model server as the programs.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A service that fails is named by the right class, whatever program asked it.
+//! A failure of the service gets the right error class, whichever program made the request.
 
 use tertulia_dialect::stream::ErrorClass;
 use tertulia_fake_models::Step;

@@ -1,5 +1,5 @@
-//! One turn of each real agent program, and of an endpoint, against a model server on loopback. `cargo xtask agents` installs
-//! the programs and runs this in a network of its own; it is no part of `cargo test`.
+//! One turn of each real agent program, and of an endpoint, against a model server on loopback. `cargo xtask agents`
+//! installs the programs and runs these tests in an isolated network. `cargo test` does not run them.
 
 #![expect(
     clippy::disallowed_methods,
@@ -18,7 +18,7 @@ mod program;
 mod traces;
 mod trial;
 
-/// Makes a test of each claim for each program.
+/// Defines a test of each claim for each program.
 macro_rules! for_each_program {
     ($($claim:ident),* $(,)?) => {
         crate::for_first_programs![$($claim),*];
@@ -35,7 +35,7 @@ macro_rules! for_each_program {
 }
 pub(crate) use for_each_program;
 
-/// The same for those whose retries can be switched off: the others ask again for longer than a test may take.
+/// Same for the programs whose retries can be switched off. The other programs retry for longer than a test may take.
 macro_rules! for_first_programs {
     ($($claim:ident),* $(,)?) => {
         mod claude {

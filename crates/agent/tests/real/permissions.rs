@@ -1,4 +1,4 @@
-//! What an agent may not do is not done, and the turn says so.
+//! An agent cannot do what it may not do, and the turn reports the attempt.
 
 use tertulia_agent::Permissions;
 use tertulia_dialect::stream::StreamEvent;
@@ -12,7 +12,7 @@ crate::for_each_program![
     who_may_do_everything_writes,
 ];
 
-/// Codex is silent about a command that its sandbox stops at once; this one takes a moment.
+/// Takes a moment, because Codex does not report a command that its sandbox stops at once.
 const COMMAND: &str = "sleep 1; echo data > written.txt";
 
 fn write(program: Program, permissions: Permissions) -> (Trial, Outcome) {
@@ -34,7 +34,7 @@ fn who_may_only_read_cannot_write_and_it_is_reported(program: Program) {
             let denied = &outcome.report.output.denied_tools;
             assert_eq!(denied.len(), 1, "{:#?}", outcome.events);
         }
-        // The sandbox of the one lets the command run, and fail; the other takes it for no tool at all.
+        // opencode does not treat the call as a tool call. Codex runs the command in its sandbox, where it fails.
         Program::OpenCode => {}
         Program::Codex => assert!(outcome.events.iter().any(failed), "{:#?}", outcome.events),
     }

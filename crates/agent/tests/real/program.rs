@@ -1,5 +1,5 @@
-//! The programs, and how each is pointed at a model server: by variables, arguments or settings of
-//! its own, as its user would. Keys are invented.
+//! The programs, and how each is configured to use a model server: by variables, arguments or settings of its own, as
+//! its user would do it. The keys are invented.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ pub(crate) enum Program {
     Pi,
 }
 
-/// Gemini's settings: so many attempts at each request, no statistics, no updates.
+/// Returns Gemini's settings: this number of attempts for each request, no statistics, no updates.
 fn gemini_settings(attempts: u32) -> String {
     format!(
         r#"{{
@@ -38,7 +38,7 @@ fn write_gemini_settings(home: &Path, attempts: u32) {
 }
 
 impl Program {
-    /// Returns how it is started, with this home and this folder to work in.
+    /// Returns the spec of the program with this home and this working folder.
     pub(crate) fn spec(self, url: &str, home: &Path, cwd: &Path) -> AgentSpec {
         let home_text = home.to_str().expect("a path in UTF-8");
         let mut env = BTreeMap::new();
@@ -50,7 +50,7 @@ impl Program {
                 set("ANTHROPIC_BASE_URL", url);
                 set("ANTHROPIC_API_KEY", "sk-ant-invented");
                 set("CLAUDE_CODE_MAX_RETRIES", "0");
-                // In a network of its own it may run as root.
+                // Allows Claude Code to run as root, as it may in the isolated network.
                 set("IS_SANDBOX", "1");
                 AgentKind::Cli(agents::CLAUDE)
             }
@@ -76,7 +76,7 @@ impl Program {
                 set("COPILOT_PROVIDER_BASE_URL", &format!("{url}/v1"));
                 set("COPILOT_PROVIDER_API_KEY", "invented");
                 set("COPILOT_OFFLINE", "true");
-                // It unpacks itself there, which takes seconds; all trials share it.
+                // Copilot unpacks itself into this folder, which takes seconds, so all trials share it.
                 let cache = home.ancestors().nth(2).expect("a home of all trials").join("cache");
                 set("XDG_CACHE_HOME", cache.to_str().expect("a path in UTF-8"));
                 model = Some("gpt-5.5".into());
@@ -103,7 +103,7 @@ impl Program {
         }
     }
 
-    /// Lets it ask a second time after a failure; by itself it may not.
+    /// Allows one retry after a failure, if the program has none by default.
     pub(crate) fn allow_retry(self, spec: &mut AgentSpec) {
         match self {
             Self::Claude => {
@@ -115,12 +115,12 @@ impl Program {
                 }
             }
             Self::Gemini => write_gemini_settings(Path::new(&*spec.env["HOME"]), 3),
-            // They do by themselves.
+            // These programs retry by default.
             Self::OpenCode | Self::Copilot | Self::Pi => {}
         }
     }
 
-    /// Returns whether it shows an answer piece by piece.
+    /// Returns whether the program streams its answer in pieces.
     pub(crate) fn streams(self) -> bool {
         !matches!(self, Self::Codex | Self::OpenCode)
     }

@@ -1,10 +1,10 @@
-//! What a turn leaves on the machine: processes, by what stands in their environment or on their command
-//! line.
+//! Finds the processes that a turn leaves on the machine, by a text in their environment or in their command line.
 
 use std::fs;
 use std::path::Path;
 
-/// Returns the processes that know this home or were given this word, each as its id and command line.
+/// Returns the processes with this home in their environment or this word in their command line, each as its id and
+/// command line.
 pub(crate) fn processes_of(home: &Path, word: &str) -> Vec<String> {
     let home = home.to_str().expect("a path in UTF-8");
     let own = std::process::id().to_string();
@@ -14,7 +14,7 @@ pub(crate) fn processes_of(home: &Path, word: &str) -> Vec<String> {
         if name == own || !name.bytes().all(|byte| byte.is_ascii_digit()) {
             continue;
         }
-        // A process may be gone between two looks; one that is a zombie has neither.
+        // A process may exit between two reads, and a zombie has neither file.
         let read = |file: &str| fs::read(entry.path().join(file)).unwrap_or_default();
         let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
         let environment = String::from_utf8_lossy(&read("environ")).into_owned();

@@ -1,5 +1,4 @@
-//! One turn of one program: a model server with a script, a home and a folder of its own, and all that
-//! was heard.
+//! One turn of one program: a model server with a script, a home and a working folder, and all recorded events.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,24 +15,24 @@ use tertulia_fake_models::{Asked, FakeModels, Script, Step};
 
 use crate::program::Program;
 
-/// Numbers the trials, so that each has a turn id of its own.
+/// Number of the next trial, so that each has its own turn id.
 static TRIALS: AtomicU32 = AtomicU32::new(1);
 
-/// How often something is refreshed for.
+/// Time between two checks of a condition.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A program that is about to take a turn.
+/// A program that is ready for a turn.
 pub(crate) struct Trial {
     pub(crate) models: FakeModels,
     pub(crate) spec: AgentSpec,
     pub(crate) system: Option<&'static str>,
-    /// The strongest, unless one is chosen.
+    /// The containment to use instead of the strongest one.
     pub(crate) containment: Option<Containment>,
-    /// Holds `home` and `work`.
+    /// Contains `home` and `work`.
     folder: TempDir,
 }
 
-/// What came of it.
+/// The result of a trial.
 pub(crate) struct Outcome {
     pub(crate) report: TurnReport,
     pub(crate) events: Vec<StreamEvent>,
@@ -41,10 +40,10 @@ pub(crate) struct Outcome {
 }
 
 impl Trial {
-    /// A program whose model does this.
+    /// Creates a trial of a program whose model plays these steps.
     pub(crate) fn new(program: Program, steps: impl IntoIterator<Item = Step>) -> Self {
         let models = FakeModels::start(Script::new(steps)).expect("a server on loopback");
-        // Not among the temporary files: Codex would not take its home for its own.
+        // The folder is not among the temporary files, because Codex would not accept it as its home.
         let home = std::env::var_os("HOME").expect("run by `cargo xtask agents`");
         let folder = tempfile::Builder::new().prefix("trial-").tempdir_in(home).expect("a folder");
         for name in ["home", "work"] {
@@ -55,22 +54,22 @@ impl Trial {
         Self { models, spec, system: None, containment: None, folder }
     }
 
-    /// Returns the folder that the program works in.
+    /// Returns the working folder of the program.
     pub(crate) fn work(&self) -> &Path {
         &self.spec.cwd
     }
 
-    /// A path that stands in the environment of every process of this trial and of no other.
+    /// Returns a path that is in the environment of every process of this trial and of no other.
     pub(crate) fn home(&self) -> std::path::PathBuf {
         self.folder.path().join("home")
     }
 
-    /// Takes the turn.
+    /// Runs the turn.
     pub(crate) fn run(&self, prompt: &str) -> Outcome {
         self.run_until(prompt, || false)
     }
 
-    /// Takes the turn, and cancels it as soon as this is so.
+    /// Runs the turn, and cancels it as soon as this condition is true.
     pub(crate) fn run_until(&self, prompt: &str, is_time: impl Fn() -> bool + Sync) -> Outcome {
         let turn = format!("real-{}", TRIALS.fetch_add(1, Ordering::Relaxed));
         let request = TurnRequest {
@@ -108,7 +107,7 @@ impl Trial {
 }
 
 impl Outcome {
-    /// Returns the answer, of a turn that must have succeeded.
+    /// Returns the answer. Fails if the turn has failed.
     #[track_caller]
     pub(crate) fn text(&self) -> &str {
         let output = &self.report.output;
@@ -116,7 +115,7 @@ impl Outcome {
         &output.final_text.as_ref().expect("a final text").text
     }
 
-    /// Returns the only main request.
+    /// Returns the only main request. Fails if there are more or none.
     #[track_caller]
     pub(crate) fn only_request(&self) -> &Asked {
         let [asked] = &*self.asked else {
@@ -125,14 +124,14 @@ impl Outcome {
         asked
     }
 
-    /// Returns why it failed.
+    /// Returns the error class. Fails if the turn has succeeded.
     #[track_caller]
     pub(crate) fn class(&self) -> ErrorClass {
         let error = self.report.output.error.as_ref();
         error.unwrap_or_else(|| panic!("it succeeded: {:#?}", self.report)).class
     }
 
-    /// Returns the pieces of the text that stand, in their args.
+    /// Returns the pieces of text that were not withdrawn, in order.
     pub(crate) fn pieces(&self) -> Vec<&str> {
         let mut pieces = Vec::new();
         let mut first_of_this = 0;
@@ -148,7 +147,7 @@ impl Outcome {
     }
 }
 
-/// Keeps what it hears.
+/// A listener that records events.
 #[derive(Default)]
 pub(crate) struct Heard(Vec<StreamEvent>);
 
