@@ -1,5 +1,5 @@
-//! Anthropic Messages: `{system?, messages, tools?}`. Two roles alternate, the user first; the
-//! results of an answer's calls are the first blocks of the next user turn.
+//! Anthropic Messages: `{system?, messages, tools?}`. Two roles alternate, and the user is first. The results of an
+//! answer's calls are the first blocks of the next user turn.
 
 mod blocks;
 mod cache;
@@ -18,7 +18,7 @@ use blocks::{content_block, kept, result_blocks, text_node, use_node};
 pub(crate) use blocks::image_node;
 pub(crate) use read::{read, read_block};
 
-/// Ids are checked against `^[a-zA-Z0-9_-]+$`; 64 characters are safe for ids and names alike.
+/// Ids must match `^[a-zA-Z0-9_-]+$`. 64 characters are safe for ids and for names.
 const RULES: IdentifierRules =
     IdentifierRules { ids: IdentifierRule::word(64), names: IdentifierRule::word(64) };
 
@@ -27,8 +27,8 @@ const WRITER: Writer =
 
 /// Renders the messages as a fragment of an Anthropic Messages request.
 ///
-/// A cache breakpoint goes on the last block of its message, at most four in total: the tools and
-/// the system text come first, then the last of the others.
+/// A cache breakpoint marks the last block of its message. At most four marks are set in total: first on the tools
+/// and the system text, then on the last of the other messages.
 pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
     let conversation = Conversation::new(context, RULES, &mut notes);
@@ -54,7 +54,7 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     Rendering::new(fields, tools, notes)
 }
 
-/// Ensures that a turn does not end with thinking and, if it has any, begins with it.
+/// Ensures that a turn does not end with thinking, and that it begins with thinking if it has any.
 fn reorder_thinking(blocks: &mut Vec<Block<'_>>, notes: &mut Vec<Note>) {
     let is_thinking = |block: &Block<'_>| block.kind == BlockKind::Thinking;
     while let Some(last) = blocks.pop_if(|last| is_thinking(last)) {
@@ -70,7 +70,8 @@ fn reorder_thinking(blocks: &mut Vec<Block<'_>>, notes: &mut Vec<Note>) {
     }
 }
 
-/// The last text of a request that ends with the assistant may not end with whitespace.
+/// Removes whitespace at the end of the last text, if the request ends with the assistant. Anthropic does not allow
+/// it there.
 fn trim_end(turns: &mut Turns<'_>, notes: &mut Vec<Note>) {
     let Some(Block { index, kind: BlockKind::Text, node: Node::Map(fields), .. }) =
         turns.blocks_mut().next_back()

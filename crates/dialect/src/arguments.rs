@@ -9,8 +9,7 @@ use crate::fragment::Node;
 use crate::surrogates::{mended, mended_text};
 use crate::{Note, NoteKind};
 
-/// Returns the arguments as an object. Missing arguments are `{}`; anything but an object is
-/// wrapped as `_raw`.
+/// Returns the arguments as an object. Missing arguments become `{}`. A value that is no object is wrapped as `_raw`.
 pub(crate) fn as_object<'a>(index: usize, call: &'a ToolCall, notes: &mut Vec<Note>) -> Node<'a> {
     match (call.arguments.kind(), &call.raw_args_text) {
         (Kind::Object, _) => return Node::Raw(mended(&call.arguments)),
@@ -22,7 +21,7 @@ pub(crate) fn as_object<'a>(index: usize, call: &'a ToolCall, notes: &mut Vec<No
         None if call.arguments.kind() == Kind::String => json::words(call.arguments.raw()),
         None => mended_text(&call.arguments),
     };
-    // A model that wrote a string of JSON meant the JSON.
+    // If the model wrote a string that contains a JSON object, the object is meant.
     if let Some(object) = parse_object(&raw) {
         return Node::Raw(Cow::Owned(object));
     }
@@ -38,7 +37,7 @@ pub(crate) fn as_text(call: &ToolCall) -> Cow<'_, str> {
     }
 }
 
-/// Returns the arguments of a text: the JSON if it is valid, and the text if the JSON does not
+/// Returns the arguments as JSON if the text is valid JSON. Also returns the text itself if the JSON does not
 /// preserve it.
 pub(crate) fn of_text(text: &str) -> (Json, Option<Box<str>>) {
     if text.trim().is_empty() {

@@ -1,5 +1,5 @@
-//! OpenAI Chat Completions: `{messages, tools?}`. Each message is one message; an assistant message
-//! with calls is followed by one tool message for each call.
+//! OpenAI Chat Completions: `{messages, tools?}`. Each message becomes one message. One tool message for each call
+//! follows an assistant message with calls.
 
 mod read;
 
@@ -17,15 +17,15 @@ use crate::{Dialect, ModelContext, Note, NoteKind, Placeholder};
 
 pub(crate) use read::read;
 
-/// Longer call ids are rejected.
+/// Limits of ids and names. OpenAI rejects longer call ids.
 const RULES: IdentifierRules =
     IdentifierRules { ids: IdentifierRule::visible(40), names: IdentifierRule::word(64) };
 
 /// Field that gives a system message another role name, such as `developer`.
 pub(crate) const ROLE_FIELD: &str = "openaiRole";
 
-/// Renders the messages as a fragment of a Chat Completions request. Volatile messages become
-/// system messages at the end. Thinking is left out; a failed result says so in its text.
+/// Renders the messages as a fragment of a Chat Completions request. Volatile messages become system messages at the
+/// end. Thinking is left out. A failed result is marked in its text.
 pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
     let conversation = Conversation::new(context, RULES, &mut notes);
@@ -77,8 +77,8 @@ fn push<'a>(
     }
 }
 
-/// Writes the messages of an answer up to the first with a call; from there on they are merged into
-/// one message, because nothing may come between a call and its result.
+/// Writes the messages of an answer up to the first message with a call. Merges the later ones into that message,
+/// because nothing may come between a call and its result.
 fn push_answer<'a>(messages: &mut Vec<Node<'a>>, answer: &Answer<'a>, notes: &mut Vec<Note>) {
     let has_call = |said: &Said<'_>| said.parts.iter().any(is_call);
     let first = answer.said.iter().position(has_call).unwrap_or(answer.said.len());
@@ -103,7 +103,7 @@ fn named<'a>(mut message: Map<'a>, source: &Message) -> Map<'a> {
     message
 }
 
-/// Returns a single text as a string and several parts as a list; `None` if nothing is left.
+/// Returns a single text as a string, and several parts as a list. `None` if nothing is left.
 fn content<'a>(role: &str, said: &[Said<'a>], notes: &mut Vec<Note>) -> Option<Node<'a>> {
     let parts = said.iter().flat_map(|said| said.parts.iter().map(|part| (said.index, part)));
     let mut nodes = parts.filter_map(|(index, part)| content_part(role, index, part, notes));
@@ -123,7 +123,7 @@ fn text_node(text: Node<'_>) -> Node<'_> {
     Node::typed("text", [("text", text)])
 }
 
-/// Returns the part as an element of a list; a text as it would be on its own.
+/// Returns the part as an element of a list. A text keeps the form that it has outside a list.
 fn content_part<'a>(
     role: &str,
     index: usize,
@@ -165,7 +165,7 @@ fn result_message<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     ])
 }
 
-/// A list of texts stays a list; anything else becomes one text.
+/// Returns the content of a result. A list of texts stays a list; all other content becomes one text.
 fn result_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     let Some((index, result)) = call.result else {
         return Node::text(format!("{ERROR_MARK}{}", ToolResult::NOT_RECORDED));

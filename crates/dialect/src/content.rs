@@ -1,6 +1,5 @@
-//! The parts of a message that are neither calls nor results, as far as all vendors treat them
-//! alike. Called by the renderers, each of which writes them in its own format. Pictures are
-//! checked here: base64, or a URL.
+//! The parts of a message that are neither calls nor results, if all vendors treat them alike. The renderers call
+//! this module and write each part in their own format. Pictures are checked here: they are base64 data or a URL.
 
 use std::borrow::Cow;
 
@@ -24,8 +23,8 @@ pub(crate) const NOT_THOUGHT: NoteKind =
 /// Note for a picture where only text is allowed.
 pub(crate) const NO_IMAGE: NoteKind = NoteKind::ImageLeftOut { reason: TEXT_ONLY };
 
-/// Writes a part; if it cannot be written, adds a note with the reason. Calls and results are
-/// written elsewhere.
+/// Writes a part. If the part cannot be written, adds a note with the reason. Calls and results are written
+/// elsewhere.
 pub(crate) fn write_part<'a, T>(
     index: usize,
     part: &'a Part,
@@ -50,8 +49,8 @@ pub(crate) fn no_other(other: &OtherPart) -> NoteKind {
     NoteKind::PartLeftOut { kind: other.kind.clone(), reason: TEXT_ONLY }
 }
 
-/// Returns the payload of a part that only this vendor knows, if it can be sent back: an object
-/// whose `type`, if present, is its kind.
+/// Returns the payload of a part that only this vendor defines, if it can be sent back. It must be an object. Its
+/// `type`, if present, must be its kind.
 pub(crate) fn own_payload(dialect: Dialect, other: &OtherPart) -> Result<&Json, NoteKind> {
     find_own_payload(dialect, other).ok_or_else(|| {
         let reason = match dialect {
@@ -75,8 +74,8 @@ fn find_own_payload(dialect: Dialect, other: &OtherPart) -> Option<&Json> {
     names_it.then_some(payload)
 }
 
-/// Kinds that the renderers write themselves because rules depend on them: never taken from a kept
-/// part.
+/// Kinds that the renderers write themselves because the vendors' rules depend on them. They are never copied from a
+/// kept part.
 #[rustfmt::skip]
 const WRITTEN_KINDS: [&str; 14] = [
     "", "text", "thinking", "tool_use", "tool_result", "input_text", "output_text", "message",

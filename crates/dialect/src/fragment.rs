@@ -1,5 +1,5 @@
-//! Input and output of a renderer: messages in, a JSON tree with borrowed texts and notes out.
-//! serde_json writes the tree; it is a few levels deep, and deeper JSON inside it stays text.
+//! Input and output of a renderer: messages in; notes and a JSON tree with borrowed texts out. serde_json writes the
+//! tree. The tree has only a few levels; deeper JSON inside it stays text.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use tertulia_session::json::{Json, RawValue, Unescaped};
 use crate::Note;
 use crate::result_content::ERROR_MARK;
 
-/// The messages for a model. The caller owns them; a rendering borrows their texts.
+/// The messages for a model. The caller owns them, and a rendering borrows their texts.
 #[derive(Clone, Debug)]
 pub struct ModelContext<'a> {
     pub messages: Vec<&'a Message>,
@@ -34,8 +34,7 @@ pub struct Rendering<'a> {
 }
 
 impl<'a> Rendering<'a> {
-    /// Creates a rendering from the fields and the tools, if any. Notes about the whole request
-    /// come last.
+    /// Creates a rendering from the fields and the tools, if any. Notes about the whole request come last.
     pub(crate) fn new(mut fields: Map<'a>, tools: Vec<Node<'a>>, mut notes: Vec<Note>) -> Self {
         if !tools.is_empty() {
             fields.push(("tools", Node::List(tools)));
@@ -45,7 +44,7 @@ impl<'a> Rendering<'a> {
     }
 }
 
-/// The fields of a request that carry messages and tools. The caller adds model and parameters.
+/// The fields of a request that contain messages and tools. The caller adds model and parameters.
 #[derive(Clone, Debug)]
 pub struct Fragment<'a>(Node<'a>);
 
@@ -114,7 +113,7 @@ impl<'a> Node<'a> {
     }
 
     pub(crate) fn to_text(&self) -> String {
-        // Writing into a string fails only if a map key is not a string; here all are.
+        // Writing into a string fails only if a map key is not a string. Here all keys are strings.
         serde_json::to_string(self).unwrap_or_default()
     }
 

@@ -1,5 +1,5 @@
-//! Gemini `generateContent`: `{systemInstruction?, contents, tools?}`. Two roles, `user` and
-//! `model`; as many function responses as calls, under the same names, in the turn after them.
+//! Gemini `generateContent`: `{systemInstruction?, contents, tools?}`. There are two roles, `user` and `model`. The
+//! turn after calls contains as many function responses as there are calls, with the same names.
 
 mod read;
 
@@ -21,8 +21,7 @@ use crate::{Dialect, ModelContext, Note, NoteKind};
 
 pub(crate) use read::{PartReader, read};
 
-/// A name begins with a letter or `_`. A declaration may also have dots and colons, but a call may
-/// not.
+/// A name begins with a letter or `_`. Only a declaration may also contain dots and colons; a call may not.
 pub(crate) const RULES: IdentifierRules = IdentifierRules {
     ids: IdentifierRule::visible(64),
     names: IdentifierRule {
@@ -63,7 +62,7 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     Rendering::new(fields, own, notes)
 }
 
-/// Field of a part, here and in Gemini's API, that lets Gemini read its thoughts again.
+/// Field of a part, here and in Gemini's API. It lets Gemini read its thoughts again.
 const SIGNATURE: &str = "thoughtSignature";
 
 fn text_node(text: Node<'_>) -> Node<'_> {
@@ -135,7 +134,7 @@ fn function_node<'a>(call: &Call<'a>, name: &'static str, value: Node<'a>) -> No
 /// Returns the responses to calls, or errors for missing ones. Pictures come after all of them, so
 /// that the responses are consecutive.
 fn response_blocks<'a>(calls: &[Call<'a>], notes: &mut Vec<Note>) -> Vec<Block<'a>> {
-    // The next request merges them.
+    // The responses follow in the next request, which merges them.
     let mut responses = Vec::with_capacity(calls.len() + 1);
     let mut pictures = Vec::new();
     for call in calls {
@@ -166,8 +165,8 @@ fn response_blocks<'a>(calls: &[Call<'a>], notes: &mut Vec<Note>) -> Vec<Block<'
     responses
 }
 
-/// `output` or `error`, as Gemini suggests; an object that cannot be confused with these stays
-/// unchanged.
+/// Returns the response as a field `output` or `error`, as Gemini suggests. An object that cannot be confused with
+/// these stays unchanged.
 fn response_node<'a>(
     json: &'a Json,
     content: result_content::Content<'a>,

@@ -1,5 +1,5 @@
-//! Rewrites ids and names to what a vendor allows. The result depends on the text alone: the same
-//! id becomes the same id in every request, so a cached prefix stays valid.
+//! Rewrites ids and names to a form that a vendor allows. The result depends only on the text. So an id is rewritten
+//! in the same way in every request, and a cached prefix stays valid.
 
 use std::borrow::Cow;
 
@@ -10,18 +10,18 @@ pub(crate) struct IdentifierRule {
 }
 
 impl IdentifierRule {
-    /// ASCII letters, digits, `_` and `-`.
+    /// Allows ASCII letters, digits, `_` and `-`.
     pub(crate) const fn word(chars_max: usize) -> Self {
         Self { allows: |_, c| is_word(c), chars_max }
     }
 
-    /// Returns all visible ASCII characters.
+    /// Allows all visible ASCII characters.
     pub(crate) const fn visible(chars_max: usize) -> Self {
         Self { allows: |_, c| c.is_ascii_graphic(), chars_max }
     }
 
-    /// Returns the text itself if it is allowed; otherwise a readable part of it and a hash of all
-    /// of it.
+    /// Returns the text itself if it is allowed. Otherwise returns a readable part of it with a hash of the whole
+    /// text.
     pub(crate) fn rewrite<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.is_allowed(text) {
             return Cow::Borrowed(text);
@@ -52,7 +52,7 @@ pub(crate) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// FNV-1a folded to 32 bits: fixed forever, and enough to distinguish a few ids.
+/// FNV-1a folded to 32 bits. It never changes, and it suffices to distinguish a few ids.
 fn fnv(text: &str) -> u64 {
     let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);

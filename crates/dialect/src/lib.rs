@@ -1,10 +1,9 @@
-//! The formats of others: renders model messages as requests of four vendors' APIs, reads such
-//! requests as messages, and in [`stream`] parses what agents print while they answer.
+//! The formats of vendors. Renders model messages as requests of four vendors' APIs, reads such requests as messages,
+//! and in [`stream`] parses the output that agents print while they answer.
 //!
-//! Synchronous and pure. The only crate that knows a vendor's JSON; it depends on `session` only. A
-//! renderer accepts any list of messages, repairs what the vendor would reject, and reports in
-//! [`Note`]s what it changed or left out. docs/dialects.md lists the vendors' rules with their
-//! sources.
+//! Synchronous and pure. Only this crate contains a vendor's JSON; it depends on `session` only. A renderer accepts
+//! any list of messages, repairs what the vendor would reject, and reports in [`Note`]s what it changed or left out.
+//! docs/dialects.md lists the vendors' rules with their sources.
 //!
 //!
 //! ```
@@ -46,7 +45,7 @@ pub use note::{Note, NoteKind, Placeholder};
 pub use reading::Reading;
 
 tertulia_session::word_enum! {
-    /// A vendor's API. The words are those for `--format` and for JSON.
+    /// The API of a vendor. The words are those for `--format` and for JSON.
     pub enum Dialect: "openai, responses, anthropic or gemini" {
         /// OpenAI Chat Completions, and the many APIs that copy it.
         OpenAiChat = "openai",

@@ -1,9 +1,8 @@
-//! The conversation in the form that every vendor requires: each call with its result, consecutive
-//! assistant messages as one answer, the system text first and the volatile messages last.
+//! The conversation in the form that every vendor requires: each call has a result, consecutive assistant messages
+//! form one answer, the system text comes first and the volatile messages last.
 //!
-//! A single forward pass. Only earlier messages influence how a message is rendered, so a longer
-//! list is rendered like the shorter one, except for results that arrive later. Called by the four
-//! renderers.
+//! This is a single forward pass. Only earlier messages influence how a message is rendered. So the beginning of a
+//! longer list is rendered like a shorter list, except for results that arrive later. The four renderers call it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,17 +25,17 @@ pub(crate) struct Conversation<'a> {
 #[derive(Debug)]
 pub(crate) enum Turn<'a> {
     System(Said<'a>),
-    /// A user's message, or the other content of a tool message.
+    /// The message of a user, or the parts of a tool message that are no results.
     User(Said<'a>),
     Assistant(Answer<'a>),
 }
 
-/// A message, or its remaining parts without results.
+/// A message, or the rest of one without its results.
 #[derive(Debug)]
 pub(crate) struct Said<'a> {
     pub(crate) index: usize,
     pub(crate) message: &'a Message,
-    /// The parts. Only an assistant's calls count; results are stored in the answers.
+    /// The parts. Only calls in assistant messages are rendered; results are stored in the answers.
     pub(crate) parts: &'a [Part],
 }
 
@@ -90,7 +89,7 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Returns whether a message is volatile, that is, always last and never cached.
+/// Returns whether a message is volatile: it always comes last and is never cached.
 pub(crate) fn is_volatile(message: &Message) -> bool {
     let meta = message.meta.as_ref().and_then(|meta| Object::try_from(meta.raw()).ok());
     let kind = meta.and_then(|mut meta| meta.take("kind")).map(json::words);
@@ -115,10 +114,10 @@ struct Pass<'a, 'n> {
     in_answer: bool,
     /// Ids already used in the request, and how often each was requested.
     taken: HashMap<Cow<'a, str>, usize>,
-    /// Calls without a result, by their original id: turn and index in the turn.
+    /// Calls without a result, by their original id. The value is the turn and the index in the turn.
     waiting: OpenCalls<&'a str, (usize, usize)>,
     answered: (usize, usize),
-    /// The number of volatile messages that were followed by others.
+    /// The number of volatile messages that other messages followed.
     volatile_moved: usize,
 }
 
@@ -152,7 +151,7 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Takes the results out of a message that is not the assistant's.
+    /// Removes the results from a message that is not the assistant's. Returns whether a part stays.
     fn keeps(&mut self, index: usize, part: &'a Part) -> bool {
         match &part.kind {
             PartKind::ToolResult(result) => {
@@ -169,7 +168,7 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Notes that earlier volatile messages will follow this one.
+    /// Adds notes that earlier volatile messages will come after this message.
     fn note_moved_volatile(&mut self) {
         for said in &self.conversation.volatile[self.volatile_moved..] {
             self.notes.push(Note::on(said.index, NoteKind::VolatileMoved));
@@ -183,7 +182,7 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// A result among the parts, as some programs write it, ends the answer before it.
+    /// Adds an assistant message. Some programs write results among its parts; a result ends the answer before it.
     fn assistant(&mut self, index: usize, message: &'a Message) {
         let is_result = |part: &Part| matches!(part.kind, PartKind::ToolResult(_));
         let parts = message.parts.as_slice();
@@ -204,7 +203,7 @@ impl<'a> Pass<'a, '_> {
 
     fn say(&mut self, said: Said<'a>) {
         if !self.in_answer {
-            // Most answers are one message, so allocate for one.
+            // Most answers are one message, so memory is allocated for one.
             let calls = said.parts.iter().filter(|part| is_call(part)).count();
             let calls = Vec::with_capacity(calls);
             let answer = Answer { said: Vec::with_capacity(1), calls };

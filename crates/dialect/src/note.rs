@@ -11,8 +11,8 @@ pub struct Note {
     pub kind: NoteKind,
 }
 
-/// The change. Ids and names are those in the list of messages, except where something is
-/// rewritten.
+/// The kind of a change. Ids and names are those in the list of messages, except where the note is about rewriting
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoteKind {

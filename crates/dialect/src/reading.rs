@@ -1,5 +1,5 @@
-//! The result of a reader, and what the four readers share. A known field of the wrong kind is an
-//! error that names it; a block of an unknown kind is kept as a part of that kind.
+//! The result of a reader, and code that all four readers share. A known field of the wrong type causes an error that
+//! names the field. A block of an unknown kind becomes a part of that kind.
 
 use tertulia_session::json::{FieldError, Json, Kind, Object, Problem, RawValue, elements, text};
 use tertulia_session::{Fields, Message, OtherPart, Part, PartKind, Parts, Role, ToolResult};
@@ -9,7 +9,7 @@ use crate::{Dialect, Note, NoteKind};
 /// The content of a vendor's JSON.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// The messages in order: system messages first, one tool message for every result.
+    /// The messages in order. System messages come first, and every result is a tool message of its own.
     pub messages: Vec<Message>,
     /// The tools, each `{name, description?, parameterSchema, strict?}`.
     pub tool_specs: Vec<Json>,
@@ -19,7 +19,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Adds a message; one without parts is left out and noted.
+    /// Adds a message. A message without parts is left out, with a note.
     pub(crate) fn push(&mut self, role: Role, parts: Parts, unknown: Fields) {
         if parts.is_empty() {
             self.notes.push(Note::on(self.messages.len(), NoteKind::EmptyLeftOut));
@@ -33,14 +33,14 @@ impl Reading {
         Ok(())
     }
 
-    /// Adds blocks, each with whether a breakpoint follows it. The blocks up to the next result
+    /// Adds blocks, each with a flag that tells whether a breakpoint follows it. The blocks up to the next result
     /// form one message.
     pub(crate) fn push_blocks(&mut self, role: Role, blocks: Vec<(Part, bool)>) {
         let mut parts = Parts::new();
         let mut pending_mark = None;
         let is_empty = blocks.is_empty();
         for (block, is_marked) in blocks {
-            // A mark inside a message: breakpoints are possible only after messages.
+            // The mark is inside a message, but breakpoints are possible only after messages.
             if let Some(at) = pending_mark.take() {
                 let reason = "it is in the middle of a message";
                 self.notes.push(Note::on(at, NoteKind::BreakpointLeftOut { reason }));
@@ -72,13 +72,13 @@ impl Reading {
     }
 }
 
-/// Creates a part of a kind that only this vendor knows, kept whole.
+/// Creates a part of a kind that only this vendor defines. The part keeps the whole JSON.
 pub(crate) fn own_part(dialect: Dialect, kind: &str, payload: Json) -> Part {
     let kind = format!("{}/{kind}", dialect.as_str()).into();
     Part::new(PartKind::Other(Box::new(OtherPart { kind, payload: Some(payload) })))
 }
 
-/// Creates a part with the other fields of its JSON.
+/// Creates a part that also keeps the other fields of its JSON.
 pub(crate) fn part(kind: PartKind, payload: Fields) -> Part {
     Part::new(kind).with_unknown(Fields::NONE, payload)
 }

@@ -24,13 +24,12 @@ use crate::{Dialect, ModelContext, Note, NoteKind, Placeholder};
 
 pub(crate) use read::read;
 
-/// Longer call ids are rejected.
+/// Limits of ids and names. OpenAI rejects longer call ids.
 const RULES: IdentifierRules =
     IdentifierRules { ids: IdentifierRule::visible(64), names: IdentifierRule::word(64) };
 
-/// Renders the messages as a fragment of a Responses request. The system text becomes the
-/// instructions; later system messages and the volatile messages are items in order. Thinking is
-/// sent back if its encrypted content is known.
+/// Renders the messages as a fragment of a Responses request. The system text becomes the instructions. Later system
+/// messages and the volatile messages become items in order. Thinking is included if its encrypted content is known.
 pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
     let conversation = Conversation::new(context, RULES, &mut notes);
@@ -94,21 +93,21 @@ fn push_answer<'a>(items: &mut Items<'a>, answer: &Answer<'a>, notes: &mut Vec<N
     items.add_all(answer.calls.iter().map(|call| output_item(call, notes)));
 }
 
-/// Field of a thinking part that lets OpenAI read it again.
+/// Field of a thinking part. It lets OpenAI read its reasoning again.
 pub(crate) const ENCRYPTED: &str = "encryptedContent";
 
-/// The items so far, and the content of the current message item: consecutive texts and pictures
-/// form one message item; reasoning, calls and outputs are separate items.
+/// The items so far, and the content of the current message item. Consecutive texts and pictures form one message
+/// item. Reasoning, calls and outputs are separate items.
 #[derive(Debug, Default)]
 struct Items<'a> {
     items: Vec<Node<'a>>,
     content: Vec<Node<'a>>,
-    /// Messages of the reasoning items at the end, which nothing follows yet.
+    /// Indexes of the messages of the reasoning items at the end, which no item follows yet.
     open_reasoning: Vec<usize>,
 }
 
 impl<'a> Items<'a> {
-    /// Adds to the content, which is usually a single text.
+    /// Adds a node to the content, which is usually a single text.
     fn add_content(&mut self, node: Node<'a>) {
         if self.content.is_empty() {
             self.content.reserve_exact(1);
@@ -154,7 +153,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Removes reasoning that nothing follows in its answer: it would be rejected.
+    /// Removes reasoning that no item of its answer follows, because OpenAI would reject it.
     fn drop_open_reasoning(&mut self, notes: &mut Vec<Note>) {
         for index in self.open_reasoning.drain(..) {
             self.items.pop();
@@ -230,8 +229,8 @@ fn image_node(url: Node<'_>) -> Node<'_> {
     Node::typed("input_image", [("image_url", url)])
 }
 
-/// Omits the id of the reasoning: with the encrypted content it needs none, and an id would have to
-/// be followed by the item that OpenAI stored after it.
+/// Returns the item for reasoning, without an id. With the encrypted content it needs none, and after an item with an
+/// id OpenAI requires the item that it stored next.
 fn reasoning_item<'a>(part: &Part, text: &'a str) -> Option<Node<'a>> {
     let encrypted = text_field(part.unknown_payload(), ENCRYPTED)?;
     let summary = match text {
@@ -256,7 +255,8 @@ fn output_item<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     Node::typed("function_call_output", fields)
 }
 
-/// A list of blocks stays a list, including pictures; anything else becomes one text.
+/// Returns the output of a call. A list of blocks stays a list, including pictures; all other content becomes one
+/// text.
 fn output_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     let Some((index, result)) = call.result else {
         return Node::text(format!("{ERROR_MARK}{}", ToolResult::NOT_RECORDED));

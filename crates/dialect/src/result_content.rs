@@ -1,5 +1,5 @@
-//! The content of a tool result as a request can carry it: texts and pictures. One block of another
-//! kind turns the whole content into its JSON text, so that nothing is lost.
+//! The content of a tool result in the form that a request allows: texts and pictures. If it contains a block of
+//! another kind, the whole content becomes its JSON text, so that nothing is lost.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::surrogates::mended_text;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Piece<'a> {
-    /// [`Node::Text`], or [`Node::Words`] of a JSON string, which is decoded while it is written.
+    /// A [`Node::Text`], or [`Node::Words`] of a JSON string, which is decoded while it is written.
     Text(Node<'a>),
     Image(Image),
 }
@@ -77,7 +77,7 @@ pub(crate) fn said(text: Node<'_>) -> Cow<'_, str> {
     }
 }
 
-/// Creates a result whose text may say that the tool failed.
+/// Creates a result. A prefix of its text tells whether the tool failed.
 pub(crate) fn marked_result(tool_call_id: Box<str>, content: Json) -> ToolResult {
     let words = json::words(content.raw());
     match words.strip_prefix(ERROR_MARK) {

@@ -1,10 +1,9 @@
-//! Parses the output of an agent's process: stdout bytes in any chunking in, events out, and a
-//! verdict at the end.
+//! Parses the output of an agent's process. Takes bytes of stdout in any chunks, and returns events and, at the end,
+//! a verdict.
 //!
-//! Pure. The `agent` crate reads the pipes and calls [`StreamParser`]; nothing here knows
-//! processes. Only stdout is protocol: the end of stderr is searched for words that indicate the
-//! class of a failure, and never becomes an event. docs/agent-streams.md describes what was
-//! recorded of each agent.
+//! Pure. The `agent` crate reads the pipes and calls [`StreamParser`]; this module handles no processes. Only stdout
+//! contains events. The end of stderr is only searched for words that indicate the class of a failure.
+//! docs/agent-streams.md describes the recorded output of each agent.
 //!
 //!
 //! ```
@@ -91,12 +90,12 @@ impl AgentStream {
     ];
 }
 
-/// Limits on what is kept of an agent's output.
+/// Limits on how much of an agent's output is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// A longer line is skipped.
+    /// Longer lines are skipped.
     pub line_bytes_max: usize,
-    /// Of a longer answer, only the start is kept, and the turn fails.
+    /// Only the start of a longer answer is kept, and the turn fails.
     pub text_bytes_max: usize,
 }
 
@@ -106,7 +105,7 @@ impl Default for Limits {
     }
 }
 
-/// Parses the stream of one turn. Memory is bounded by the [`Limits`]; time is linear in the bytes.
+/// Parses the stream of one turn. The [`Limits`] bound its memory. Its time is linear in the number of bytes.
 #[derive(Debug)]
 pub struct StreamParser {
     lines: Lines,
@@ -171,7 +170,7 @@ impl StreamParser {
         }
     }
 
-    /// Accepts only this session as the agent's own, as after a resume: Codex answers an unknown id
+    /// Accepts no other session of the agent than this one, for a turn that resumes it. Codex answers an unknown id
     /// with a new session.
     #[must_use]
     pub fn expecting_session(mut self, id: &str) -> Self {
@@ -199,9 +198,8 @@ impl StreamParser {
         self.is_ended() || matches!(&self.reader, Reader::Chat(chat) if chat.is_finished())
     }
 
-    /// Parses the rest of the last line and judges the turn. `stderr_tail` is the end of the
-    /// agent's stderr; it only helps to classify a failure. For an endpoint it is the error of the
-    /// connection.
+    /// Parses the rest of the last line and judges the turn. `stderr_tail` is the end of the agent's stderr. It only
+    /// helps to classify a failure. For an endpoint it is the error of the connection.
     pub fn finish(
         mut self,
         exit: Exit,
@@ -235,8 +233,8 @@ impl StreamParser {
         self.judge(Exit::Code(0), "")
     }
 
-    /// Judges a turn that was ended from outside, for this reason. The agent did not report it, so
-    /// it is not an event.
+    /// Judges a turn that the caller ended for this reason. The reason becomes no event, because the agent did not
+    /// report it.
     pub fn failed(mut self, error: TurnError) -> TurnOutput {
         self.turn.give_up(error);
         self.judge(Exit::Code(0), "")

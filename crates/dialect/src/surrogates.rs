@@ -1,5 +1,5 @@
-//! Lone surrogates in kept JSON. `session` keeps `"\ud800"` unchanged; a vendor's parser may reject
-//! it, so a renderer replaces it.
+//! Replaces lone surrogates in kept JSON. `session` keeps `"\ud800"` unchanged, but the parser of a vendor may reject
+//! it.
 
 use std::borrow::Cow;
 

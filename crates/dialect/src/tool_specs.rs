@@ -1,5 +1,5 @@
-//! Tool specs: `{name, description?, parameterSchema, strict?}` here, another shape for every
-//! vendor. A tool that only one vendor knows is kept whole, as `{name, vendor, tool}`.
+//! Tool specs: `{name, description?, parameterSchema, strict?}` in our format, and a different shape for every
+//! vendor. A tool that only one vendor defines is kept whole, as `{name, vendor, tool}`.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use crate::identifier_rules::IdentifierRule;
 use crate::surrogates::mended;
 use crate::{Dialect, Note, NoteKind};
 
-/// Returns the tools that this vendor accepts, in order; its own ones unchanged.
+/// Returns the tools that this vendor accepts, in order. The vendor's own tools stay unchanged.
 pub(crate) fn write_tools<'a>(
     dialect: Dialect,
     names: IdentifierRule,
@@ -91,7 +91,7 @@ fn left_out(name: &str, reason: &'static str) -> Note {
     Note::whole(NoteKind::ToolLeftOut { name: name.into(), reason })
 }
 
-/// Returns whether a schema is that of an object, as all vendors require at the top level.
+/// Returns whether a schema describes an object. All vendors require that at the top level.
 fn says_object(raw: &RawValue) -> bool {
     let kind = Object::try_from(raw).and_then(|mut schema| schema.take_text("type"));
     matches!(kind.ok().flatten().as_deref(), Some("object"))
@@ -101,7 +101,7 @@ fn no_parameters() -> Json {
     Node::typed("object", [("properties", Node::Map(Vec::new()))]).to_json()
 }
 
-/// Reads a function whose schema is under one of these names; other fields are kept.
+/// Reads a function whose schema has one of these field names. Other fields are kept.
 pub(crate) fn read_function(
     mut object: Object<'_>,
     schema_names: &[&'static str],

@@ -1,6 +1,5 @@
-//! Turns that alternate between the user and the model, as Anthropic and Gemini require:
-//! consecutive messages of one side form one turn, and results are in the user's turn after their
-//! calls.
+//! Turns that alternate between the user and the model, as Anthropic and Gemini require. Consecutive messages of one
+//! side form one turn. Results are in the user turn after their calls.
 
 use std::slice::Iter;
 
@@ -101,7 +100,7 @@ impl<'a> Turns<'a> {
                         let blocks = writer.blocks(said, Role::Assistant, &mut calls, notes);
                         turns.push(Role::Assistant, blocks, notes);
                     }
-                    // The next request merges the results.
+                    // The results follow in the next request, which merges them.
                     turns.append(Role::User, (writer.results)(&answer.calls, notes));
                 }
             }
@@ -127,14 +126,14 @@ impl<'a> Turns<'a> {
         self.0.insert(0, (Role::User, placeholder(missing, writer, notes)));
     }
 
-    /// Adds a user turn if the model's turn would be last.
+    /// Adds a user turn if the model's turn would otherwise be last.
     pub(crate) fn close(&mut self, writer: &Writer, notes: &mut Vec<Note>) {
         if self.last_is_assistant() {
             self.append(Role::User, placeholder(Placeholder::Closing, writer, notes));
         }
     }
 
-    /// Adds a message; notes if it is merged with another one and not only with results.
+    /// Adds a message. Adds a note if it is merged with another message and not only with results.
     fn push(&mut self, role: Role, blocks: Vec<Block<'a>>, notes: &mut Vec<Note>) {
         let is_said = |block: &Block<'_>| block.kind != BlockKind::ToolResult;
         if let Some(first) = blocks.first()
@@ -173,7 +172,7 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Returns the list of turns, with this name for the model and that one for the blocks.
+    /// Returns the list of turns. `model` is the role of the model, and `list` the field of the blocks.
     pub(crate) fn into_node(self, model: &'static str, list: &'static str) -> Node<'a> {
         let turn = |(role, blocks): (Role, Vec<Block<'a>>)| {
             let role = if role == Role::Assistant { model } else { "user" };

@@ -1,5 +1,5 @@
-//! Parts, calls and results as content blocks. What Anthropic would reject gives no block, but a
-//! note.
+//! Writes parts, calls and results as content blocks. A part that Anthropic would reject causes a note instead of a
+//! block.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use crate::surrogates::mended;
 use crate::turns::{Block, BlockKind};
 use crate::{Dialect, Note, NoteKind};
 
-/// Removes the cache mark of a kept block or tool, because marks are counted.
+/// Removes the cache mark of a kept block or tool, because the number of marks is limited.
 pub(super) fn kept(node: Node<'_>) -> Node<'_> {
     match node {
         Node::Raw(json) => Node::Raw(without_mark(&json).map_or(json, Cow::Owned)),
@@ -98,7 +98,7 @@ pub(super) fn use_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
 }
 
 pub(super) fn result_blocks<'a>(calls: &[Call<'a>], notes: &mut Vec<Note>) -> Vec<Block<'a>> {
-    // The next request merges them.
+    // The results follow in the next request, which merges them.
     let mut blocks = Vec::with_capacity(calls.len() + 1);
     blocks.extend(calls.iter().map(|call| result_block(call, notes)));
     blocks
@@ -121,7 +121,8 @@ fn result_block<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Block<'a> {
     Block::new(index, BlockKind::ToolResult, Node::Map(fields))
 }
 
-/// A text stays a text, and blocks that Anthropic accepts stay unchanged; the rest is rewritten.
+/// Returns the content of a result. A text stays a text, and blocks that Anthropic accepts stay unchanged. Other
+/// content is rewritten.
 fn result_node<'a>(
     index: usize,
     result: &'a ToolResult,

@@ -1,4 +1,4 @@
-//! Cache breakpoints: at most four marks in a request, each on a block that may carry one.
+//! Cache breakpoints: at most four marks in a request, each on a block that may have one.
 
 use crate::fragment::Node;
 use crate::normalize::is_volatile;
@@ -43,7 +43,7 @@ pub(super) fn mark<'a>(
             leave_out(at, "a request may have four", notes);
             continue;
         }
-        // A thinking block may not have the mark; the block before it gets it.
+        // A thinking block may not have the mark, so the block before it gets the mark.
         let can_be_marked =
             |block: &&mut Block<'_>| block.index <= at && block.kind != BlockKind::Thinking;
         match turns.blocks_mut().rev().find(can_be_marked) {

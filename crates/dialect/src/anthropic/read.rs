@@ -1,4 +1,4 @@
-//! Reads Anthropic's JSON as messages: a request, a bare list of messages, or a response's message.
+//! Reads Anthropic's JSON as messages: a request, a bare list of messages, or the message of a response.
 
 use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, each, text};
 use tertulia_session::{Image, Part, PartKind, Role, ToolCall, ToolResult};
@@ -9,8 +9,8 @@ use crate::reading::{is_list, is_text, own_part, part, unknown_role};
 use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Reading};
 
-/// Reads a request `{system?, messages, tools?}`, a list of messages, or one message, such as a
-/// response. A result becomes a separate tool message; a block of another kind is kept whole.
+/// Reads a request `{system?, messages, tools?}`, a list of messages, or one message, such as a response. A result
+/// becomes a separate tool message. A block of another kind is kept whole.
 pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
     let mut reading = Reading::default();
     if is_list(raw) {
@@ -48,7 +48,7 @@ fn read_content(raw: &RawValue, role: Role, reading: &mut Reading) -> Result<(),
     Ok(())
 }
 
-/// Returns a block, and whether it has a cache mark. `text` reads its texts.
+/// Returns a block and whether it has a cache mark. `text` reads the texts of the block.
 pub(crate) fn read_block(
     raw: &RawValue,
     text: fn(&RawValue) -> Result<String, FieldError>,

@@ -10,8 +10,8 @@ use crate::result_content::marked_result;
 use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Reading, arguments};
 
-/// Reads a request `{messages, tools?}`, a list of messages, one message, or a response, of whose
-/// `choices` only the first counts.
+/// Reads a request `{messages, tools?}`, a list of messages, one message, or a response. Only the first of the
+/// `choices` of a response is used.
 pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
     let mut reading = Reading::default();
     let read_list = |raw, reading: &mut Reading| each(raw, |raw| read_message(raw, reading));
@@ -52,7 +52,7 @@ fn read_message(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError>
     };
     let mut parts = Parts::new();
     if role == Role::Assistant {
-        // Not part of OpenAI's API, but used by many that copy it.
+        // These fields are not part of OpenAI's API, but many APIs that copy it use them.
         for name in ["reasoning_content", "reasoning"] {
             let thought = message.take_some(name).and_then(|raw| text(raw).ok());
             parts.extend(thought.map(|text| Part::new(PartKind::Thinking(text))));
@@ -77,7 +77,7 @@ fn read_content(raw: &RawValue) -> Result<Parts, FieldError> {
     if !is_text(raw) {
         return each(raw, read_part);
     }
-    // An answer that only calls tools often has an empty text too.
+    // An answer with only tool calls often has an empty text too.
     let text = Some(text(raw)?).filter(|text| !text.is_empty());
     Ok(text.map(Part::text).into_iter().collect())
 }
@@ -99,7 +99,7 @@ fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
 fn read_call(raw: &RawValue) -> Result<Part, FieldError> {
     let mut object = Object::try_from(raw)?;
     let tool_call_id = object.need_text("id")?.into();
-    // A call of a custom tool has free text where a function has its arguments.
+    // A call of a custom tool contains free text instead of the arguments of a function.
     let (field, input) = match object.take_text("type")?.as_deref() {
         Some("custom") => ("custom", "input"),
         _ => ("function", "arguments"),

@@ -1,5 +1,5 @@
-//! Reads Gemini's JSON as messages: a request, a bare list of contents, one content, or a response.
-//! Reads both spellings of its fields, because the SDKs use both.
+//! Reads Gemini's JSON as messages: a request, a bare list of contents, one content, or a response. Accepts both
+//! spellings of the fields, because the SDKs use both.
 
 use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, each, text};
 use tertulia_session::{Fields, Image, ImageSource, Part, PartKind, Role, ToolCall, ToolResult};
@@ -10,9 +10,9 @@ use crate::reading::{is_list, is_text, own_part, part, read_first, unknown_role}
 use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Reading};
 
-/// Reads a request `{systemInstruction?, contents, tools?}`, a list of contents, one content, or a
-/// response, of whose `candidates` only the first counts. Calls without an id are numbered; a
-/// response without one belongs to the first open call of its name.
+/// Reads a request `{systemInstruction?, contents, tools?}`, a list of contents, one content, or a response. Only the
+/// first of the `candidates` of a response is used. Calls without an id are numbered. A response without an id
+/// belongs to the first open call of its name.
 pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
     let mut reader = PartReader::default();
     if is_list(raw) {
@@ -129,8 +129,7 @@ impl PartReader {
             None => *called == name,
         });
         let open = open.map(|at| self.open.remove(at).1);
-        // A response without a call keeps its name, so that a renderer can report what it leaves
-        // out.
+        // A response without a call keeps its name as the id, so that a renderer can name it when leaving it out.
         let tool_call_id = id.or(open).unwrap_or(name);
         let (is_error, content) = match response.take_some("response") {
             Some(raw) => read_response(raw),
@@ -141,7 +140,7 @@ impl PartReader {
     }
 }
 
-/// An object with only `output` or `error` is replaced by its content.
+/// Reads a response. An object with only `output` or `error` is replaced by the content of that field.
 fn read_response(raw: &RawValue) -> (bool, Json) {
     let fields: Vec<_> =
         Object::try_from(raw).map(|object| object.into_fields().collect()).unwrap_or_default();
@@ -152,7 +151,7 @@ fn read_response(raw: &RawValue) -> (bool, Json) {
     }
 }
 
-/// Reads a picture; other files are kept as Gemini's own parts.
+/// Reads a picture. Files of other types become parts that only Gemini defines.
 fn read_image(object: &mut Object<'_>) -> Result<Option<Image>, FieldError> {
     if let Some(raw) = either(object, "inlineData", "inline_data") {
         let mut blob = Object::try_from(raw).map_err(|error| error.within("inlineData"))?;

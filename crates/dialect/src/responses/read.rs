@@ -142,8 +142,8 @@ fn read_call(mut item: Object<'_>) -> Result<Part, FieldError> {
     Ok(part(PartKind::ToolCall(Box::new(call)), item.rest()))
 }
 
-/// Reasoning with encrypted content and at most one summary becomes thinking; other reasoning is
-/// kept.
+/// Reads reasoning. It becomes thinking if it has encrypted content and at most one summary. Other reasoning is kept
+/// unchanged.
 fn read_reasoning(raw: &RawValue, mut item: Object<'_>) -> Result<Part, FieldError> {
     let encrypted = item.take_text("encrypted_content")?;
     let summaries = item.take_with("summary", elements)?.unwrap_or_default();

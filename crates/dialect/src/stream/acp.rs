@@ -1,10 +1,9 @@
-//! The Agent Client Protocol, as far as one turn needs it: JSON-RPC, one message per line. Called
-//! by [`super::StreamParser`] line by line. It reads the agent's messages and collects in `asks`
-//! what has to be sent back; [`AcpClient`] passes that to the `agent` crate, which owns the pipes.
+//! The Agent Client Protocol, as far as one turn needs it: JSON-RPC, one message per line. [`super::StreamParser`]
+//! calls it line by line. It reads the agent's messages and collects in `asks` what has to be sent back.
+//! [`AcpClient`] passes that to the `agent` crate, which owns the pipes.
 //!
-//! Each of our requests is sent after the one before it was answered: `initialize`, `session/new`,
-//! the model if one is requested, `session/prompt`. Output before the last of them is not part of
-//! the answer.
+//! Each of our requests is sent after the previous one was answered: `initialize`, `session/new`, the model if one is
+//! requested, `session/prompt`. Output before `session/prompt` is not part of the answer.
 
 mod client;
 mod tool;
@@ -29,25 +28,25 @@ use tool::Tools;
 #[derive(Debug, Default)]
 pub(super) struct Acp {
     phase: Phase,
-    /// Somebody answers the agent; a recorded stream needs no answers.
+    /// Whether the caller sends replies to the agent. A recorded stream needs none.
     is_live: bool,
     asks: Vec<AcpAsk>,
     cwd: String,
     prompt: String,
     model: Option<String>,
-    /// Gemini repeats a text after a retry without marking it.
+    /// Whether the agent may repeat text. Gemini does so after a retry, without marking it.
     may_repeat: bool,
-    /// Codex reports this, and then puts the error text into the answer.
+    /// Whether Codex has reported a system error. It then puts the error text into the answer.
     is_system_error: bool,
-    /// A line was too long to be read: the text may have a gap.
+    /// Whether a line was too long to be read, so that the text may have a gap.
     pub(super) has_gap: bool,
     message_id: Option<Box<str>>,
     tools: Tools,
-    /// Agents report running totals; only the last one is passed on.
+    /// The last reported cost. Agents report running totals, and only the last one is passed on.
     cost: Option<Cost>,
 }
 
-/// Our request that is waiting for an answer. The number is its id.
+/// Our request that is waiting for a response. The number is its id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     #[default]
@@ -85,7 +84,7 @@ impl Acp {
         }
     }
 
-    /// Returns whether the agent was still being set up.
+    /// Returns whether the prompt has not been sent yet.
     pub(super) fn is_before_prompt(&self) -> bool {
         self.phase < Phase::Prompt
     }
@@ -190,7 +189,7 @@ impl Acp {
             "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update"
         );
         if self.is_before_prompt() {
-            // The first id counts, and the agent may not name one here.
+            // The first session id is valid, and the agent may not send an id at this point.
             return if is_answer {
                 Err(ViolationKind::BeforeStart.into())
             } else {
@@ -225,14 +224,14 @@ impl Acp {
         Ok(LineKind::Known)
     }
 
-    /// Reads a chunk of a message or of a thought. A new message begins a new text.
+    /// Reads a chunk of a message or of a thought. The first chunk of a new message begins a new text.
     fn read_chunk(&mut self, chunk: &Chunk<'_>, turn: &mut Turn) -> Reading {
         if self.is_before_prompt() {
-            // The first id counts, and the agent may not name one here.
+            // The first session id is valid, and the agent may not send an id at this point.
             return Err(ViolationKind::BeforeStart.into());
         }
         turn.admit(chunk.session.text().as_deref())?;
-        // Pictures and the like have no text.
+        // Chunks of other types, such as pictures, have no text.
         let piece = match chunk.content_type.is("text") {
             true => chunk.text.need_text()?,
             false => String::new(),
@@ -255,7 +254,7 @@ impl Acp {
         Ok(LineKind::Known)
     }
 
-    /// The prompt was answered.
+    /// Handles the response to the prompt.
     fn end(&mut self, result: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
         let [reason, usage, meta] = result.fields(&["stopReason", "usage", "_meta"])?;
         let reason = reason.need_plain()?;
@@ -278,7 +277,7 @@ impl Acp {
                 (ErrorClass::Limit, "a line of the agent was too long to be read")
             }
             "end_turn" => {
-                // Many agents describe what they have done and then finish without further text.
+                // Many agents describe their work before their last tool and then finish without further text.
                 turn.succeed_with_last_words(self.may_repeat);
                 return Ok(());
             }
@@ -315,7 +314,7 @@ impl Acp {
     }
 }
 
-/// A chunk of a message or of a thought, which most lines are.
+/// A chunk of a message or of a thought. Most lines contain one.
 struct Chunk<'a> {
     is_thought: bool,
     session: Value<'a>,
@@ -328,8 +327,8 @@ struct Chunk<'a> {
 static CHUNK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"_chunk\""));
 
 impl<'a> Chunk<'a> {
-    /// Parses a line in one pass, if it is a text chunk: most lines are, and they should not be
-    /// read again for every level.
+    /// Parses a line in one pass if it is a text chunk. Most lines are text chunks, and reading them level by level
+    /// would parse them several times.
     fn parse(line: &'a str) -> Option<Self> {
         const CONTENT: [Field<'_>; 2] = [Field::Value("type", 5), Field::Value("text", 6)];
         const UPDATE: [Field<'_>; 3] = [
@@ -350,13 +349,13 @@ impl<'a> Chunk<'a> {
             read_shape::<7>(line, &SHAPE)?;
         let is_thought = kind.is("agent_thought_chunk");
         let is_piece = is_thought || kind.is("agent_message_chunk");
-        // A line without content is unusual and left to the general parser.
+        // A line without content is unusual, so the general parser reads it.
         let has_content = content_type.is_some() || text.is_some();
         let fits = has_content && !id.is_some() && method.is("session/update") && is_piece;
         fits.then_some(Self { is_thought, session, message_id, content_type, text })
     }
 
-    /// Parses an update with any unusual content.
+    /// Parses an update whose content may be unusual.
     fn from_update(update: Value<'a>, kind: &str, session: Value<'a>) -> Result<Self, Refusal> {
         let [content, message_id] = update.fields(&["content", "messageId"])?;
         let [content_type, text] = content.fields(&["type", "text"])?;
@@ -365,7 +364,7 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// The session is as old as the turn, so its cost is the turn's.
+/// Returns the cost. The session is as old as the turn, so its cost is that of the turn.
 fn cost_of(cost: Value<'_>) -> Option<Cost> {
     let [sum, currency] = cost.fields(&["amount", "currency"]).ok()?;
     let usd = sum.amount().filter(|_| currency.is("USD"))?;
@@ -384,7 +383,7 @@ fn model_option(options: Value<'_>) -> Option<String> {
     found
 }
 
-/// Returns the class by the code, then by what `data` names, then by the message.
+/// Returns the error. Its class follows from the code, else from the details in `data`, else from the message.
 fn error_of(error: Value<'_>) -> TurnError {
     let Ok([code, message, data]) = error.fields(&["code", "message", "data"]) else {
         return TurnError::new(ErrorClass::Crash, "the agent answered with an error");
@@ -400,14 +399,14 @@ fn error_of(error: Value<'_>) -> TurnError {
         Some("authentication_failed") => Some(ErrorClass::Auth),
         Some("rate_limit") => Some(ErrorClass::Quota),
         Some("server_error" | "overloaded") => Some(ErrorClass::Network),
-        // The protocol's own code for an agent that is not logged in.
+        // This code of the protocol means that the agent is not signed in.
         _ => (code.source() == Some("-32000")).then_some(ErrorClass::Auth),
     };
     TurnError::classed(by_code.or_else(by_data), message)
 }
 
-/// The session is as old as the turn, so its usage is the turn's. The total shows whether cached
-/// tokens are part of the input.
+/// Returns the usage. The session is as old as the turn, so its usage is that of the turn. The total shows whether
+/// cached tokens are part of the input.
 fn usage_of(usage: Value<'_>) -> Option<Usage> {
     #[rustfmt::skip]
     const NAMES: [&str; 6] = [
@@ -425,7 +424,7 @@ fn usage_of(usage: Value<'_>) -> Option<Usage> {
     Some(Usage { input, cache_read, cache_write, output, thinking, scope: Scope::Turn })
 }
 
-/// Gemini's usage.
+/// Returns the usage that Gemini reports.
 fn usage_of_meta(meta: Value<'_>) -> Option<Usage> {
     let tokens = meta.at(&["quota", "token_count"]);
     let counts = tokens.fields(&["input_tokens", "output_tokens"]).ok()?;

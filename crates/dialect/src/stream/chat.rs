@@ -1,6 +1,6 @@
-//! Chat Completions as an endpoint streams them: server-sent events with one chunk of a completion
-//! each. Called by [`super::StreamParser`] line by line. A body that is not a stream is kept and
-//! parsed at its end: some endpoints answer with one whole completion, or with an error.
+//! Chat Completions as an endpoint streams them: server-sent events with one chunk of a completion each.
+//! [`super::StreamParser`] calls it line by line. A body that is not a stream is kept and parsed at its end, because
+//! some endpoints answer with one whole completion or with an error.
 
 mod completion;
 mod endpoint_error;
@@ -16,24 +16,24 @@ use completion::{Choice, Choices, Chunk, Finish};
 
 pub(super) use endpoint_error::from_reply;
 
-/// Limit on the body that is kept if it is not a stream. No genuine completion is longer.
+/// Maximum size of the body that is kept if it is not a stream. No genuine completion is longer.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Chat {
-    /// An event arrived: a stream follows.
+    /// Whether an event has arrived, so that the body is a stream.
     is_stream: bool,
     is_started: bool,
     /// The lines before any event.
     body: String,
     is_body_cut: bool,
-    /// The next data is an error, as `event: error` announced.
+    /// Whether the next data is an error, as `event: error` announced.
     is_error_next: bool,
-    /// A line was too long to be read: the text has a gap.
+    /// Whether a line was too long to be read, so that the text has a gap.
     pub(super) has_gap: bool,
     finish: Option<Finish>,
     refusal: String,
-    /// Some endpoints report usage with every chunk; only the last is passed on.
+    /// The last usage. Some endpoints report it with every chunk, and only the last one is passed on.
     usage: Option<Usage>,
 }
 
@@ -58,11 +58,11 @@ impl Chat {
             self.keep_body(line);
             return Ok(LineKind::Ignored);
         }
-        // A failing gateway writes its error as it is.
+        // A failing gateway sends its error without an event.
         self.read_data(line.trim_ascii(), turn)
     }
 
-    /// Returns whether the endpoint gave a finish reason; only usage may follow.
+    /// Returns whether the endpoint has sent a finish reason. After it, only usage may follow.
     pub(super) fn is_finished(&self) -> bool {
         self.finish.is_some()
     }
@@ -92,7 +92,7 @@ impl Chat {
         }
     }
 
-    /// Lines before the first event were noise; they are reported once.
+    /// Begins the stream. Reports the lines before the first event in one warning.
     fn begin_stream(&mut self, turn: &mut Turn) {
         self.is_stream = true;
         let noise = std::mem::take(&mut self.body);
@@ -175,7 +175,7 @@ impl Chat {
         }
     }
 
-    /// The endpoint is done, by `[DONE]` or by the end of the stream.
+    /// Ends the turn, after `[DONE]` or at the end of the stream.
     fn conclude(&mut self, turn: &mut Turn) {
         turn.end_text();
         self.report_usage(turn);

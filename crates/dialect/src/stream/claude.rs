@@ -1,5 +1,5 @@
-//! Claude Code's `--output-format stream-json`, with or without `--include-partial-messages`.
-//! Called by [`super::StreamParser`] line by line; docs/agent-streams.md lists what was recorded.
+//! Claude Code's `--output-format stream-json`, with or without `--include-partial-messages`. [`super::StreamParser`]
+//! calls it line by line. docs/agent-streams.md describes the recorded output.
 
 use super::error_class::{ErrorClass, TurnError};
 use super::event::{Cost, Scope, Usage};
@@ -9,7 +9,7 @@ use super::{LineKind, Reading};
 
 #[derive(Debug, Default)]
 pub(super) struct Claude {
-    /// The thinking of the current block arrived in pieces; the whole block repeats it.
+    /// Whether the thinking of the current block arrived in pieces. The whole block then repeats it.
     is_thinking_reported: bool,
 }
 
@@ -61,7 +61,7 @@ impl Claude {
         }
     }
 
-    /// Reads an event of the API's own stream.
+    /// Reads an event of the API's stream inside a line.
     fn read_partial(&mut self, event: Value<'_>, turn: &mut Turn) -> Reading {
         let [kind, delta] = event.fields(&["type", "delta"])?;
         match kind.plain() {
@@ -76,8 +76,7 @@ impl Claude {
                     _ => return Ok(LineKind::Ignored),
                 }
             }
-            // A message that ends or begins while pieces wait for their whole block: the attempt
-            // failed.
+            // The attempt has failed if a message begins or ends while pieces wait for their whole block.
             Some("message_start" | "message_stop") => {
                 self.is_thinking_reported = false;
                 turn.withdraw();
@@ -87,7 +86,7 @@ impl Claude {
         Ok(LineKind::Known)
     }
 
-    /// Reads whole blocks of the model, or of the agent in the model's name.
+    /// Reads whole blocks that the model wrote, or that the agent wrote with the role of the model.
     fn read_blocks(
         &mut self,
         message: Value<'_>,
@@ -107,7 +106,7 @@ impl Claude {
                 }
                 Some("tool_use") => turn.tool_called([id, name, input, parent])?,
                 Some("text") if is_own => turn.whole_text(words.need_text()?),
-                // A whole block of thinking, unless its pieces were reported.
+                // A whole block of thinking is reported, unless its pieces were.
                 Some("thinking") if is_own && !std::mem::take(&mut self.is_thinking_reported) => {
                     turn.thinking(thinking.text_or_empty());
                 }
@@ -119,8 +118,7 @@ impl Claude {
     }
 }
 
-/// Reads tool results. Everything else in the user's name is an echo, or the agent's own text to
-/// the model.
+/// Reads tool results. All other content with the role of the user is an echo, or a text of the agent for the model.
 fn read_results(message: Value<'_>, is_replay: bool, turn: &mut Turn) -> Reading {
     let [content] = message.fields(&["content"])?;
     let mut line_kind = if is_replay { LineKind::Echo } else { LineKind::Ignored };
@@ -152,7 +150,7 @@ fn output_text(content: Value<'_>) -> Option<String> {
     })
 }
 
-/// The agent will retry. The answer so far is void.
+/// Reads a line about a retry. The answer so far is withdrawn.
 fn read_retry(line: &str, turn: &mut Turn) -> Reading {
     const NAMES: [&str; 4] = ["error_status", "error", "attempt", "max_retries"];
     let [status, error, attempt, attempts_max] = read_fields(line, &NAMES)?;
@@ -166,7 +164,7 @@ fn read_retry(line: &str, turn: &mut Turn) -> Reading {
     Ok(LineKind::Known)
 }
 
-/// Reads the last line. Its `subtype` says "success" on errors too, so `is_error` decides.
+/// Reads the last line. Its `subtype` can be "success" even after an error, so `is_error` decides.
 fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading {
     #[rustfmt::skip]
     const NAMES: [&str; 11] = [
@@ -176,15 +174,14 @@ fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading
     let [is_error, result, usage, cost, denials, errors, reason, subtype, stop, api_error, status] =
         read_fields(line, &NAMES)?;
     let is_success = is_error.source() == Some("false");
-    // A run that cannot start says so under an unknown id. A failure is believed anyway.
+    // A run that cannot start reports an unknown session id. Its failure is accepted anyway.
     let is_stillborn = !is_success && turn.need_start().is_err();
     turn.admit(session_id.filter(|_| !is_stillborn))?;
     if is_success {
         turn.need_start()?;
     }
     report_usage_and_cost(usage, cost, turn);
-    // Most of them were reported when they happened. An unreadable list does not invalidate the
-    // result.
+    // Most denials were reported when they happened. An unreadable list does not invalidate the result.
     let _ = denials.each(|denial| {
         let [id, name] = denial.fields(&["tool_use_id", "tool_name"])?;
         if let (Some(id), Some(name)) = (id.word(), name.word()) {
@@ -217,7 +214,7 @@ fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading
     Ok(LineKind::Known)
 }
 
-/// The usage is this run's; the cost is the whole session's.
+/// Reports usage and cost. The usage is that of this run; the cost is that of the whole session.
 fn report_usage_and_cost(usage: Value<'_>, cost: Value<'_>, turn: &mut Turn) {
     #[rustfmt::skip]
     const NAMES: [&str; 5] = [

@@ -1,5 +1,5 @@
-//! Codex's `exec --json`. Called by [`super::StreamParser`] line by line. Only the first event
-//! names the run, and texts arrive whole.
+//! Codex's `exec --json`. [`super::StreamParser`] calls it line by line. Only the first event contains the session
+//! id, and texts arrive whole.
 
 use super::event::{Scope, Usage, ViolationKind};
 use super::fields::{Field, Refusal, Value, read_fields, read_shape, values};
@@ -45,7 +45,7 @@ impl Codex {
                 turn.need_start()?;
                 turn.fail_with(error.message(), "turn.failed without a message");
             }
-            // Reconnecting, or what `turn.failed` will repeat.
+            // This line is about reconnecting, or `turn.failed` will repeat it.
             "error" => turn.warn(message.text_or_empty()),
             _ => return Ok(LineKind::Ignored),
         }
@@ -53,7 +53,7 @@ impl Codex {
     }
 }
 
-/// Usage of the whole thread. Cached tokens are part of the input.
+/// Reports the usage of the whole thread. Cached tokens are part of the input.
 fn report_usage(usage: Value<'_>, turn: &mut Turn) {
     #[rustfmt::skip]
     const NAMES: [&str; 5] = [
@@ -86,8 +86,8 @@ struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// Parses a line in one pass, if it is an item without anything unusual, and returns whether it
-    /// is completed: most lines are, and they should not be read again for every level.
+    /// Parses a line in one pass if it is a usual item, and returns whether the item is completed. Most lines are
+    /// usual items, and reading them level by level would parse them several times.
     fn parse_line(line: &'a str) -> Option<(Self, bool)> {
         const ITEM: [Field<'_>; 9] = values(&ITEM_NAMES, 1);
         const SHAPE: [Field<'_>; 2] = [Field::Value("type", 0), Field::Object("item", &ITEM)];
@@ -99,13 +99,13 @@ impl<'a> Item<'a> {
         }
         let kind = kind.plain()?;
         let input = command.or(changes);
-        // A tool call with neither is reported with the whole item, which is not available here.
+        // A tool call without input is reported with the whole item, which is not available here.
         let is_whole = input.is_some() || is_said(kind);
         let item = Self { kind, id, text, message, input, output, exit_code, status };
         is_whole.then_some((item, is_completed))
     }
 
-    /// Parses an item with any unusual content.
+    /// Parses an item whose content may be unusual.
     fn parse(item: Value<'a>) -> Result<Self, Refusal> {
         let [id, kind, text, message, command, changes, output, exit_code, status] =
             item.fields(&ITEM_NAMES)?;
@@ -128,8 +128,8 @@ impl<'a> Item<'a> {
         Ok(LineKind::Known)
     }
 
-    /// Any item that is not a text is a tool call. One that is reported only when it is done is
-    /// reported as started and finished.
+    /// Reports a tool call. Every item that is not a text is one. If an item is reported only at its end, both its
+    /// start and its end are reported now.
     fn report_tool(&self, turn: &mut Turn, is_completed: bool) -> Result<(), Refusal> {
         let id = self.id.need_word()?;
         if !turn.is_tool_open(&id) {

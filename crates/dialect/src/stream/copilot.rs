@@ -1,5 +1,5 @@
-//! Copilot CLI's `--output-format json`. Called by [`super::StreamParser`] line by line. The prompt
-//! is echoed, only the last line names the session, and no tokens are reported.
+//! Copilot CLI's `--output-format json`. [`super::StreamParser`] calls it line by line. The output echoes the prompt.
+//! Only the last line contains the session id, and no line contains token counts.
 
 use super::error_class::ErrorClass;
 use super::fields::{Refusal, Value, read_fields};
@@ -25,7 +25,7 @@ pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
             let [delta] = data.fields(&["deltaContent"])?;
             turn.thinking(delta.text_or_empty());
         }
-        // The output of the failed attempt is repeated.
+        // The retry repeats the output of the failed attempt.
         "assistant.turn_retry" => turn.withdraw(),
         "assistant.turn_start" => turn.seal_text(),
         "tool.execution_start" => {
@@ -52,7 +52,7 @@ pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
     Ok(LineKind::Known)
 }
 
-/// Reads a message, or a piece of one. Messages of agents that it starts itself are tool results.
+/// Reads a message or a piece of one. Messages of sub-agents are tool results.
 fn read_message(data: Value<'_>, turn: &mut Turn) -> Reading {
     let [parent, delta, content] = data.fields(&["parentToolCallId", "deltaContent", "content"])?;
     if parent.is_some() {

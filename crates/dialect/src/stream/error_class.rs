@@ -1,27 +1,27 @@
-//! Classes of failed turns. A class shows who has to act: the person (key, plan, setup), the caller
-//! (a smaller prompt, a later retry) or nobody. Called by the readers and by the verdict; knows
-//! messages and HTTP statuses, no agent's JSON.
+//! Classes of failed turns. A class shows who can solve the problem: the person (key, plan, setup), the caller (a
+//! smaller prompt, a later retry) or nobody. The readers and the verdict use it. It depends on messages and HTTP
+//! statuses, not on any agent's JSON.
 
 use std::fmt;
 
-/// Limit on the text that is searched for words. Messages are short.
+/// Maximum number of bytes of a message that are searched. Genuine messages are short.
 const SEARCHED_BYTES_MAX: usize = 8 * 1024;
 
 tertulia_session::word_enum! {
-    /// The class of a failed turn's error.
+    /// The class of the error of a failed turn.
     #[non_exhaustive]
     pub enum ErrorClass: "the class of a failure, such as auth or quota" {
-        /// No key, a wrong one, or one without permission.
+        /// There is no key, or the key is wrong or lacks a permission.
         Auth = "auth",
         /// Too many requests, or the plan is used up.
         Quota = "quota",
         /// The prompt is larger than the model accepts.
         Overflow = "overflow",
-        /// The service cannot be reached, disconnected, or fails itself.
+        /// The service cannot be reached, has disconnected, or has an internal error.
         Network = "network",
         /// The model or its safety filter declined to answer.
         Refused = "refused",
-        /// A limit of turns, money or length that was set for the agent.
+        /// A limit of turns, money or length that somebody set for the agent is reached.
         Limit = "limit",
         /// The agent was started incorrectly: with a flag, model, session or folder that it does
         /// not accept.
@@ -29,7 +29,7 @@ tertulia_session::word_enum! {
         /// The turn succeeded without any text.
         Empty = "empty",
         Cancelled = "cancelled",
-        /// No other class applies: killed, or an unknown error.
+        /// No other class applies: the program was killed, or the error is unknown.
         Crash = "crash",
     }
 }
@@ -70,7 +70,7 @@ impl ErrorClass {
         }
     }
 
-    /// Returns the class of a message: by the status that it names, otherwise by its words.
+    /// Returns the class of a message: by the HTTP status in it, otherwise by its words.
     pub(super) fn from_message(message: &str) -> Option<Self> {
         let message = beginning(message).to_ascii_lowercase();
         status_in(&message).and_then(Self::from_status).or_else(|| {
@@ -93,7 +93,7 @@ impl TurnError {
         Self { class, message: message.into() }
     }
 
-    /// Creates a failure of this class, or of the class that its message indicates.
+    /// Creates a failure of this class. Without a class, derives it from the message.
     pub(super) fn classed(class: Option<ErrorClass>, message: impl Into<Box<str>>) -> Self {
         let message = message.into();
         let class = class.or_else(|| ErrorClass::from_message(&message));
@@ -101,8 +101,8 @@ impl TurnError {
     }
 }
 
-/// Phrases of the agents' messages in lower case; the first class that matches counts. Recorded
-/// from the agents, except where docs/agent-streams.md says otherwise.
+/// Phrases of the agents' messages in lower case. The first class that matches is used. The phrases were recorded
+/// from the agents, unless docs/agent-streams.md names another source.
 #[rustfmt::skip]
 const WORDS: [(ErrorClass, &[&str]); 8] = [
     (ErrorClass::Overflow, &[

@@ -1,22 +1,21 @@
-//! The events of a stream, in one vocabulary for every agent. Created by the readers, used by the
-//! caller.
+//! The events of a stream, with the same meaning for every agent. The readers create them, and the caller uses them.
 
 use tertulia_session::json::Json;
 
 use super::error_class::{ErrorClass, TurnError};
 
-/// One event of an agent's stream. The ids of calls and the names of tools are the agent's.
+/// One event of an agent's stream. Ids of calls and names of tools are those that the agent uses.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum StreamEvent {
-    /// The agent runs, in a session that can be resumed by its id, and names the model it will use.
+    /// The agent runs. The session id can be used to resume its session, and the model is the one that it will use.
     Started { session_id: Option<Box<str>>, model: Option<Box<str>> },
     /// The next piece of the answer's text, byte for byte. Pieces up to a
     /// [`TextEnd`](Self::TextEnd) form one text.
     TextDelta { text: String },
     /// The text of the pieces is complete; another one follows.
     TextEnd,
-    /// The pieces since the last [`TextEnd`](Self::TextEnd) are void: the attempt failed and is
+    /// The pieces since the last [`TextEnd`](Self::TextEnd) are not part of the answer: the attempt failed and is
     /// repeated.
     TextWithdrawn,
     /// A piece of the model's thinking.
@@ -26,49 +25,49 @@ pub enum StreamEvent {
         id: Box<str>,
         name: Box<str>,
         input: Json,
-        /// Call of the sub-agent that called it; `None` for the agent itself.
+        /// The call of the sub-agent that called this tool. `None` for the agent itself.
         parent: Option<Box<str>>,
     },
     /// A tool ended.
     ToolFinished {
         id: Box<str>,
-        /// `None` if no call of this id was seen.
+        /// `None` if no earlier event had a call of this id.
         name: Option<Box<str>>,
-        /// Its output, as far as the agent shows it.
+        /// Its output, if the agent shows it.
         output: Option<String>,
         is_error: bool,
     },
     /// A tool was requested, but is not allowed or does not exist.
     ToolDenied(DeniedTool),
-    /// Tokens used so far.
+    /// The tokens used so far.
     Usage(Usage),
     /// Cost, as the agent calculates it.
     Cost(Cost),
-    /// Something went wrong and the agent continues: a retry, a notice.
+    /// A problem after which the agent continues, such as a retry or a notice.
     Warning { class: Option<ErrorClass>, message: Box<str> },
-    /// The agent reports success with this text. Valid only if
-    /// [`finish`](super::StreamParser::finish) agrees.
+    /// The agent reports success with this text. The text is valid only if [`finish`](super::StreamParser::finish)
+    /// confirms it.
     FinalText { text: String, origin: TextOrigin },
     /// The agent reports that its turn failed.
     Failed(TurnError),
-    /// A line that no genuine run of this agent writes. It changed nothing.
+    /// A line that no genuine run of this agent writes. It has no effect.
     Violation { kind: ViolationKind, line: Box<[u8]> },
-    /// A line that cannot be parsed. It changed nothing.
+    /// A line that cannot be parsed. It has no effect.
     Unparsed { reason: Unparsed, line: Box<[u8]> },
-    /// A line over the limit: its length without the line feed, and its first bytes. It was not
-    /// parsed.
+    /// A line over the limit, which was not parsed: its length without the line feed, and its first bytes.
     Oversize { length: u64, prefix: Box<[u8]> },
 }
 
 /// Source of a final text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextOrigin {
-    /// The agent stated it as a whole.
+    /// The agent sent the whole text.
     Stated,
-    /// Assembled from the pieces after the last tool. A retried attempt may precede it without a
-    /// mark; the agent's transcript has the exact text.
+    /// Assembled from the pieces after the last tool. An attempt that was retried may precede it without a mark. The
+    /// agent's transcript has the exact text.
     Pieced,
-    /// The same, and it begins again in the middle, as after a retry: use the transcript's text.
+    /// Assembled like `Pieced`, but the text begins again in the middle, as after a retry. Use the text of the
+    /// transcript.
     Repeated,
 }
 
@@ -80,7 +79,7 @@ pub struct DeniedTool {
     pub reason: Option<Box<str>>,
 }
 
-/// Tokens, with the same meaning for every agent. `None` if the agent does not report them.
+/// Token counts, with the same meaning for every agent. `None` if the agent does not report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Input that was neither read from a cache nor written to one.
@@ -96,7 +95,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Adds the usage of another part of the same turn: the counts in the order of the fields.
+    /// Adds the usage of another part of the same turn. The counts are in the order of the fields.
     pub(super) fn add(&mut self, counts: [Option<u64>; 5]) {
         let Self { input, cache_read, cache_write, output, thinking, scope: _ } = self;
         for (sum, more) in
@@ -117,25 +116,25 @@ pub struct Cost {
     pub scope: Scope,
 }
 
-/// The messages that a figure covers.
+/// The part of a session that a figure covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     #[default]
     Turn,
-    /// The agent's whole session, including earlier turns: subtract the last figure.
+    /// The whole session of the agent, including earlier turns. Subtract the previous figure.
     Session,
 }
 
-/// The reason why a readable line cannot be genuine.
+/// The reason why a readable line cannot come from a genuine run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViolationKind {
     SecondStart,
     BeforeStart,
     AfterEnd,
-    /// It names another session than the first event, or than the requested one.
+    /// The line names another session than the first event, or than the requested one.
     ForeignSession,
-    /// A field that decides its meaning occurs twice.
+    /// A field that decides the meaning of the line occurs twice.
     DuplicateField,
 }
 

@@ -1,6 +1,6 @@
-//! Reads selected fields of a JSON line in one pass, at any depth. Called by the readers of the
-//! agents' lines. Values stay JSON text and everything else is skipped without being built, so
-//! memory does not grow with the content of a line.
+//! Reads selected fields of a JSON line in one pass, at any depth. The readers of the agents' lines call it. Values
+//! stay JSON text, and all other content is skipped without being built. So memory does not grow with the content of
+//! a line.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use tertulia_session::json::{self, Json, Kind};
 
 use super::event::{Unparsed, ViolationKind};
 
-/// The reason for refusing a line as an event.
+/// The reason for rejecting a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     Unparsed(Unparsed),
@@ -76,8 +76,8 @@ impl<'a> Value<'a> {
         self.need_text().map(Into::into)
     }
 
-    /// Returns the content of a string as it is spelled. Protocol words have no escapes; a word
-    /// with escapes is unknown.
+    /// Returns the content of a string as it is written. Protocol words contain no escapes, so a word with escapes
+    /// counts as unknown.
     pub(super) fn plain(self) -> Option<&'a str> {
         self.source()?.strip_prefix('"')?.strip_suffix('"')
     }
@@ -111,20 +111,20 @@ impl<'a> Value<'a> {
         self.text().or_else(|| self.at(&["message"]).text())
     }
 
-    /// Returns the fields of an object that must exist.
+    /// Returns the fields of an object. Fails if the value is no object.
     pub(super) fn fields<const N: usize>(self, names: &[&str; N]) -> Result<[Self; N], Refusal> {
         read_fields(self.source().ok_or(Unparsed::WrongShape)?, names)
     }
 
-    /// Returns the value at this path; missing if the path does not exist.
+    /// Returns the value at this path, or a missing value if the path does not exist.
     pub(super) fn at(self, path: &[&str]) -> Self {
         let step =
             |value: Self, name: &&str| value.fields(&[name]).map_or_else(|_| Self(None), |[it]| it);
         path.iter().fold(self, step)
     }
 
-    /// Reads the elements of a list one by one, without building it. No genuine line has more than
-    /// [`ELEMENTS_MAX`] elements that become events.
+    /// Reads the elements of a list one by one, without building the list. Rejects the line if the list has more than
+    /// [`ELEMENTS_MAX`] elements, because no genuine list has more.
     pub(super) fn each(self, read: impl FnMut(Self) -> Result<(), Refusal>) -> Result<(), Refusal> {
         let list = self.source().ok_or(Unparsed::WrongShape)?;
         let reading = serde_json::Deserializer::from_str(list).deserialize_seq(Elements(read));
@@ -151,7 +151,7 @@ impl<'de, F: FnMut(Value<'de>) -> Result<(), Refusal>> Visitor<'de> for Elements
             if count > ELEMENTS_MAX {
                 refusal.get_or_insert(Unparsed::WrongShape.into());
             }
-            // A parser that stops early would report the rest as an error.
+            // The loop continues after a refusal, because the parser would report unread elements as an error.
             if refusal.is_none() {
                 refusal = (self.0)(Value(Some(element))).err();
             }
@@ -162,14 +162,14 @@ impl<'de, F: FnMut(Value<'de>) -> Result<(), Refusal>> Visitor<'de> for Elements
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Field<'n> {
-    /// The value, in this slot.
+    /// The value, which is stored in this slot.
     Value(&'n str, usize),
     Object(&'n str, &'n [Self]),
-    /// Fields of the only object of a list.
+    /// Fields of an object that is the only element of a list.
     Only(&'n str, &'n [Self]),
 }
 
-/// Returns the shape of an object with these values, in slots from this one on.
+/// Returns the shape of an object with these values. Their slots are numbered from `first`.
 pub(super) const fn values<'n, const N: usize>(
     names: &[&'n str; N],
     first: usize,
@@ -183,7 +183,7 @@ pub(super) const fn values<'n, const N: usize>(
     fields
 }
 
-/// Reads a line that must be one JSON object: the values of these fields, in their order.
+/// Reads a line that must be one JSON object. Returns the values of these fields, in this order.
 pub(super) fn read_fields<'a, const N: usize>(
     line: &'a str,
     names: &[&str; N],
@@ -198,9 +198,8 @@ pub(super) fn read_fields<'a, const N: usize>(
     }
 }
 
-/// Reads a line of a known shape. For the most frequent lines of a stream: reading level by level
-/// parses a text once per level. Returns `None` for another shape, which [`read_fields`] then
-/// handles.
+/// Reads a line of a known shape in one pass. Used for the most frequent lines of a stream, because reading level by
+/// level parses a text once per level. Returns `None` for another shape, which [`read_fields`] then handles.
 pub(super) fn read_shape<'a, const N: usize>(
     line: &'a str,
     shape: &[Field<'_>],
@@ -212,7 +211,7 @@ pub(super) fn read_shape<'a, const N: usize>(
 
 struct Slots<'a, const N: usize> {
     values: [Value<'a>; N],
-    /// Whether every field was found at its level, and once.
+    /// Whether every field was found at its level exactly once.
     fits: bool,
 }
 
@@ -255,7 +254,7 @@ impl<'de, const N: usize> Visitor<'de> for Object<'_, 'de, N> {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
-            // A repeated name could mean different events to different readers.
+            // A repeated name could have different meanings for different readers.
             self.slots.fits &= met & (1 << index) == 0;
             met |= 1 << index;
             let (shape, in_list) = match field {
@@ -287,7 +286,7 @@ impl<'de, const N: usize> Visitor<'de> for Object<'_, 'de, N> {
     }
 }
 
-/// Returns the index of the field with a name.
+/// Finds the index of the field with a name.
 struct FieldIndex<'s>(&'s [Field<'s>]);
 
 impl<'de> DeserializeSeed<'de> for FieldIndex<'_> {

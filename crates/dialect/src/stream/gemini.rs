@@ -1,5 +1,5 @@
-//! Gemini CLI's `-o stream-json`. Called by [`super::StreamParser`] line by line. It echoes the
-//! prompt, states no final text, and repeats a text after a retry without marking it.
+//! Gemini CLI's `-o stream-json`. [`super::StreamParser`] calls it line by line. The output echoes the prompt,
+//! contains no final text, and repeats a text after a retry without marking it.
 
 use super::event::Usage;
 use super::fields::{Refusal, Value, read_fields};
@@ -8,7 +8,7 @@ use super::{LineKind, Reading};
 
 #[derive(Debug, Default)]
 pub(super) struct Gemini {
-    /// Length of the prompt's echo as JSON.
+    /// Length of the echo of the prompt as JSON.
     pub(super) echo_bytes: u64,
 }
 
@@ -20,7 +20,7 @@ impl Gemini {
         if kind == "init" {
             return turn.start(session_id.word(), model.word());
         }
-        // Only the first line of a genuine run names its session.
+        // In a genuine run only the first line contains the session id.
         turn.admit(session_id.text().as_deref())?;
         if matches!(kind, "message" | "tool_use" | "tool_result") {
             turn.need_start()?;
@@ -70,7 +70,7 @@ fn read_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
         turn.need_start()?;
         turn.end_text();
     }
-    // Usage of this run. `input` is the part of `input_tokens` that was not cached.
+    // The usage is that of this run. `input` is the part of `input_tokens` that was not cached.
     if let Ok(counts) = stats.fields(&["input", "cached", "output_tokens"]) {
         let [input, cache_read, output] = counts.map(Value::count);
         turn.usage(Usage { input, cache_read, output, ..Usage::default() });

@@ -1,6 +1,6 @@
-//! The transcript that Gemini CLI writes in addition to its stream, of which only the last answer's
-//! text is needed. Called by the `agent` crate with the file's text; the stream repeats a text
-//! after a retry, and the transcript does not. Lines that cannot be parsed are skipped.
+//! Reads the last answer from the transcript that Gemini CLI writes in addition to its stream. The stream repeats a
+//! text after a retry, and the transcript does not. The `agent` crate passes the text of the file. Lines that cannot
+//! be parsed are skipped.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use tertulia_session::{Entry, PartKind, Role};
 
 use crate::native::{NativeFormat, NativeReader, Record};
 
-/// Returns the exact answer at the end of a text that was assembled from the stream, as far as the
-/// transcript of this session contains it after the last tool. Returns `None` if the transcript has
-/// no such text, or belongs to another session.
+/// Returns the exact answer at the end of a text that was assembled from the stream. It consists of the text that the
+/// transcript of this session contains after the last tool. Returns `None` if the transcript has no such text, or
+/// belongs to another session.
 pub fn gemini_transcript_text<'a>(
     transcript: &str,
     session_id: &str,
@@ -29,7 +29,7 @@ pub fn gemini_transcript_text<'a>(
     let by_id: HashMap<&str, &Entry> =
         entries.iter().map(|entry| (entry.id.as_str(), entry)).collect();
     let mut at = session.leaf.as_ref();
-    // Every parent is an earlier entry, so this ends.
+    // Every parent is an earlier entry, so the loop ends.
     let branch = std::iter::from_fn(|| {
         let entry = by_id.get(at?.as_str())?;
         at = entry.parent_id.as_ref();
@@ -38,9 +38,8 @@ pub fn gemini_transcript_text<'a>(
     end_of(branch, pieced)
 }
 
-/// Returns the end of the text that matches the last messages of the model, going backwards.
-/// Several may form the answer; one before them may belong to a summary or another turn, and does
-/// not match.
+/// Returns the end of the text that matches the last messages of the model, going backwards. Several messages may
+/// form the answer. An earlier message may belong to a summary or another turn; it does not match.
 fn end_of<'a, 'e>(branch: impl Iterator<Item = &'e Entry>, pieced: &'a str) -> Option<&'a str> {
     // The stream and the transcript may differ in trailing whitespace.
     let mut rest = pieced.trim_end();

@@ -1,5 +1,5 @@
-//! JSON lines for the `command` agent: our own format, for programs written for us. Called by
-//! [`super::StreamParser`] line by line; docs/agent-streams.md is its reference.
+//! JSON lines for the `command` agent: our own format, for programs written for Tertulia. [`super::StreamParser`]
+//! calls it line by line. docs/agent-streams.md is its reference.
 
 use super::error_class::{ErrorClass, TurnError};
 use super::event::{Cost, Scope, Unparsed, Usage};
@@ -59,7 +59,7 @@ fn read_tool(line: &str, kind: &str, turn: &mut Turn) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the class as stated, otherwise by the message.
+/// Returns the class that the line names, or otherwise the class of its message.
 fn read_error(line: &str) -> Result<(Option<ErrorClass>, String), Refusal> {
     let [message, class] = read_fields(line, &["message", "class"])?;
     let message = message.need_text()?;

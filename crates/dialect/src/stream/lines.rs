@@ -1,14 +1,13 @@
-//! Splits bytes in any chunking into lines. Called by [`super::StreamParser`]; knows nothing of
-//! JSON.
+//! Splits bytes in any chunks into lines. [`super::StreamParser`] calls it. It does not parse JSON.
 //!
-//! A line that is whole in a chunk is passed on without a copy; only one that crosses chunks is
-//! copied. A line over the limit is skipped: only its first bytes and its length are kept.
+//! A line that is whole in a chunk is passed on without a copy. Only a line that crosses chunks is copied. A line
+//! over the limit is skipped: only its first bytes and its length are kept.
 
 use memchr::memchr;
 
-/// Bytes kept of a skipped line, so that a person can see what it was.
+/// Number of bytes that are kept of a skipped line, so that a person can recognise it.
 const PREFIX_BYTES: usize = 256;
-/// The memory of a long line is freed; less than this is kept.
+/// Maximum memory that is kept between lines. The memory of a longer line is freed.
 const IDLE_BYTES_MAX: usize = 64 * 1024;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -20,9 +19,9 @@ pub(super) enum Line<'a> {
 #[derive(Debug)]
 pub(super) struct Lines {
     bytes_max: usize,
-    /// Start of a line that crosses chunks; of a skipped line, its prefix.
+    /// Start of a line that crosses chunks. For a skipped line, its prefix.
     pending: Vec<u8>,
-    /// Length of the skipped line so far; 0 if none is being skipped.
+    /// Length of the skipped line so far. 0 if none is being skipped.
     drained: u64,
 }
 

@@ -1,6 +1,6 @@
-//! opencode's `run --format json`. Called by [`super::StreamParser`] line by line. Every line names
-//! the session, texts arrive whole, and there is no final event: the turn ends with the process,
-//! and succeeded if its last step stopped by itself.
+//! opencode's `run --format json`. [`super::StreamParser`] calls it line by line. Every line contains the session id,
+//! and texts arrive whole. There is no final event: the turn ends with the process, and it succeeded if its last step
+//! ended by itself.
 
 use super::error_class::{ErrorClass, TurnError};
 use super::event::Usage;
@@ -76,19 +76,19 @@ impl OpenCode {
         if self.0.usage != Usage::default() {
             turn.usage(self.0.usage);
         }
-        // A process that was killed has not ended its last step; the exit decides.
+        // A process that was killed has not ended its last step, so its exit decides.
         self.0.end(turn);
     }
 }
 
-/// A tool is reported when it is done, with its input and output.
+/// Reads a tool call. It is reported at its end, with its input and output.
 fn read_tool(part: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
     let [id, name, state] = part.fields(&["callID", "tool", "state"])?;
     let (id, name) = (id.need_word()?, name.need_word()?);
     let [status, input, output, error] = state.fields(&["status", "input", "output", "error"])?;
     turn.tool_started(id.clone(), name.clone(), input.json(), None);
     let error = error.text();
-    // A rule or a person did not allow it.
+    // A rule or a person did not allow the call.
     if let Some(reason) = error.as_deref()
         && (reason.contains("rejected permission")
             || reason.contains("which prevents you from using"))

@@ -1,5 +1,5 @@
 //! The verdict on a turn: the final event, the exit of the process and the text have to agree.
-//! Called by [`super::StreamParser::finish`].
+//! [`super::StreamParser::finish`] calls it.
 
 use super::error_class::{self, ErrorClass, TurnError};
 use super::event::{Cost, DeniedTool, TextOrigin, Usage};
@@ -16,9 +16,9 @@ pub enum Exit {
 /// The result of a turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TurnOutput {
-    /// The answer; present if and only if there is no error.
+    /// The answer. It is present if and only if there is no error.
     pub final_text: Option<FinalText>,
-    /// Of a failed turn: the last text of the answer, as far as it arrived.
+    /// For a failed turn: the last text of the answer, as far as it arrived.
     pub partial_text: Option<String>,
     pub usage: Option<Usage>,
     pub cost: Option<Cost>,
@@ -33,7 +33,7 @@ pub struct TurnOutput {
 }
 
 impl TurnOutput {
-    /// Creates the output of a turn without a stream that gave this text.
+    /// Creates the output of a turn that has this text and no stream.
     pub fn answered(text: String) -> Self {
         let final_text = Some(FinalText { text, origin: TextOrigin::Stated });
         Self { final_text, ..Self::default() }
@@ -52,25 +52,24 @@ pub struct FinalText {
     pub origin: TextOrigin,
 }
 
-/// Line counts of a stream by kind. For plain text, only `unparsed` counts: the number of invalid
-/// UTF-8 sequences.
+/// Numbers of lines of a stream by kind. Plain text has only `unparsed`: the number of invalid UTF-8 sequences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     pub known: u64,
-    /// Events of an unknown type, or without use.
+    /// Events that have an unknown type or are not used.
     pub ignored: u64,
     pub echoes: u64,
     pub unparsed: u64,
     pub oversize: u64,
-    /// Lines that cannot be genuine.
+    /// Lines that cannot come from a genuine run.
     pub violations: u64,
 }
 
-/// With a longer echo and nothing after it, Gemini indicates that the prompt is too large.
+/// If Gemini prints a longer echo and nothing after it, the prompt is too large.
 const ECHO_OVERFLOW_BYTES: u64 = 1024 * 1024;
 
 impl StreamParser {
-    /// `stderr_tail` is searched for words, never for events.
+    /// Returns the result of the turn. `stderr_tail` is searched for words, never for events.
     pub(super) fn judge(mut self, exit: Exit, stderr_tail: &str) -> TurnOutput {
         let verdict = match self.turn.end.take() {
             // A failure with an unknown message may still be classified by the exit code.
@@ -108,8 +107,7 @@ impl StreamParser {
                 ErrorClass::Overflow
             }
             reader => {
-                // A program that exits before the prompt is the wrong one, or was started
-                // incorrectly.
+                // If a program exits before the prompt is sent, it is the wrong program or was started incorrectly.
                 let is_setup = matches!(reader, Reader::Acp(acp) if acp.is_before_prompt())
                     && matches!(exit, Exit::Code(_));
                 let otherwise = if is_setup { ErrorClass::Setup } else { ErrorClass::Crash };
@@ -145,7 +143,8 @@ fn check_success(text: FinalText, is_cut: bool, exit: Exit) -> Result<FinalText,
     }
 }
 
-/// Only Gemini's exit codes are specific: its own ones, and the lowest eight bits of HTTP statuses.
+/// Returns the class of an exit code. Only Gemini has specific codes: its own ones, and the lowest eight bits of HTTP
+/// statuses.
 fn class_of_exit(reader: &Reader, exit: Exit) -> Option<ErrorClass> {
     match (reader, exit) {
         (Reader::Gemini(_), Exit::Code(41)) => Some(ErrorClass::Auth),

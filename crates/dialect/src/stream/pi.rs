@@ -1,13 +1,12 @@
-//! pi's `--mode json`. Called by [`super::StreamParser`] line by line. Only the first line names
-//! the session; the exit code is 0 after a failure too, and `agent_settled` is the last line of a
-//! run that ended by itself.
+//! pi's `--mode json`. [`super::StreamParser`] calls it line by line. Only the first line contains the session id.
+//! The exit code is 0 even after a failure. `agent_settled` is the last line of a run that ended by itself.
 
 use super::error_class::{ErrorClass, TurnError};
 use super::fields::{Refusal, Value, read_fields};
 use super::turn::{Steps, Turn};
 use super::{LineKind, Reading};
 
-/// A step is a message of the model.
+/// The reader of pi's lines. A step is a message of the model.
 #[derive(Debug, Default)]
 pub(super) struct Pi(Steps);
 
@@ -52,7 +51,7 @@ impl Pi {
         Ok(LineKind::Known)
     }
 
-    /// Reads a whole message. The text of a failed one does not count: it is requested again.
+    /// Reads a whole message. The text of a failed message is ignored, because the message is requested again.
     fn read_message(&mut self, message: Value<'_>, turn: &mut Turn) -> Reading {
         const NAMES: [&str; 6] =
             ["role", "content", "model", "usage", "stopReason", "errorMessage"];
@@ -101,7 +100,7 @@ impl Pi {
     }
 }
 
-/// Returns the error. A message may begin with the HTTP status: `401: {…}`.
+/// Returns the error. Its message may begin with the HTTP status: `401: {…}`.
 fn failure(said: String) -> TurnError {
     let status = said.split_once(':').and_then(|(status, _)| status.parse().ok());
     TurnError::classed(status.and_then(ErrorClass::from_status), said)
@@ -111,7 +110,7 @@ fn read_tool_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
     let [id, result, is_error] = read_fields(line, &["toolCallId", "result", "isError"])?;
     let id = id.need_word()?;
     let output = result.fields(&["content"]).and_then(|[content]| text_of(content)).ok();
-    // Tools that it was not given are reported as not found.
+    // pi reports a call of a tool that it did not get as "not found".
     let name = turn.tool_name(&id);
     if is_error.is_true() && output.as_deref() == Some(&format!("Tool {name} not found")) {
         turn.tool_denied(&id, &name, output.as_deref());

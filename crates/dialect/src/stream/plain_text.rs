@@ -1,13 +1,13 @@
-//! Plain text for the `command` agent: all output is the answer. Called by [`super::StreamParser`]
-//! chunk by chunk, so that text without line feeds is shown as well.
+//! Plain text for the `command` agent: all output is the answer. [`super::StreamParser`] calls it chunk by chunk, so
+//! that text without line feeds is shown too.
 
 use super::event::{StreamEvent, Unparsed};
 use super::turn::Turn;
 
-/// Start of a character that the next chunk may complete, and the number of invalid sequences.
+/// The start of a character that the next chunk may complete, and the number of invalid sequences.
 #[derive(Debug, Default)]
 pub(super) struct PlainText {
-    /// At most three bytes.
+    /// The start of an incomplete character. At most three bytes.
     open: Vec<u8>,
     pub(super) unparsed: u64,
 }
@@ -24,7 +24,7 @@ impl PlainText {
         self.take(bytes, turn);
     }
 
-    /// An incomplete character will not be completed any more.
+    /// Ends the text. An incomplete character at the end is invalid.
     pub(super) fn finish(&mut self, turn: &mut Turn) {
         let open = std::mem::take(&mut self.open);
         if !open.is_empty() {
@@ -58,8 +58,8 @@ impl PlainText {
         turn.delta(text);
     }
 
-    /// Replaces invalid bytes by U+FFFD. Only the first is reported, the others are counted: a
-    /// binary file would produce too many events.
+    /// Replaces invalid bytes by U+FFFD. Only the first is reported and the others are counted, because a binary file
+    /// would cause too many events.
     fn replace(&mut self, bad: &[u8], text: &mut String, turn: &mut Turn) {
         self.unparsed += 1;
         if self.unparsed == 1 {

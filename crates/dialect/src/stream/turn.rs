@@ -1,6 +1,6 @@
-//! The state of a turn so far: its run, its text, its tools, how it ended. The readers report the
-//! content of lines; this decides what is valid, keeps what the verdict needs, and creates the
-//! events. Knows no agent's JSON.
+//! The state of a turn so far: its session, its text, its tools, and how it ended. The readers pass the content of
+//! lines. This module decides what is valid, keeps what the verdict needs, and creates the events. It contains no
+//! agent's JSON.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use super::fields::{Refusal, Value};
 use super::outcome::TurnOutput;
 use super::{Limits, LineKind, Reading};
 
-/// Limit on remembered tools, open or denied. No genuine stream has more; later calls are still
-/// reported, without their names at the end.
+/// Maximum number of remembered tools, open or denied. No genuine stream has more. Later calls are still reported,
+/// but without their names at their end.
 const TOOLS_MAX: usize = 4096;
-/// Longer ids are not remembered.
+/// Maximum length of a remembered id.
 const ID_BYTES_MAX: usize = 1024;
 
-/// Limit on the reason for a denied tool.
+/// Maximum length of the reason for a denied tool.
 const REASON_BYTES_MAX: usize = 4096;
 
 #[derive(Debug, Default)]
@@ -30,34 +30,34 @@ pub(super) struct Turn {
     /// Last text of the answer; the part after `open_from` may still be withdrawn.
     text: String,
     open_from: usize,
-    /// Pieces were reported that are neither complete nor withdrawn.
+    /// Whether pieces were reported that are neither complete nor withdrawn.
     is_text_open: bool,
-    /// A tool was called since: the text is not the end of the answer, and the next piece replaces
-    /// it.
+    /// Whether a tool was called after the text. Then the text is not the end of the answer, and the next piece
+    /// replaces it.
     is_text_stale: bool,
-    /// There was more text than is kept.
+    /// Whether there was more text than is kept.
     is_overlong: bool,
-    /// The last text before this one that was not blank, and whether it was cut.
+    /// The previous text that was not blank, and whether it was cut.
     earlier: (String, bool),
     tool_names: BTreeMap<Box<str>, Box<str>>,
-    /// The last warning since the last success: the reason of a turn that was given up.
+    /// The last warning since the last success. If the agent gives up, this is the reason.
     pub(super) last_warning: Option<TurnError>,
     pub(super) end: Option<End>,
     /// The events so far, in the caller's list; see [`Self::collecting_events`].
     pub(super) events: Vec<StreamEvent>,
 }
 
-/// For agents that report steps: the usage so far, and how the latest step ended.
+/// The state of agents that report steps: the usage so far, and how the latest step ended.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     pub(super) usage: Usage,
     pub(super) cost_usd: f64,
-    /// `None` while it runs, or if it ended with a tool call.
+    /// `None` while the step runs, or if it ended with a tool call.
     pub(super) last: Option<Result<(), TurnError>>,
 }
 
 impl Steps {
-    /// Reports the cost, and ends the turn like the latest step. Returns whether that had ended.
+    /// Reports the cost, and ends the turn with the result of the latest step. Returns whether that step had ended.
     pub(super) fn end(&mut self, turn: &mut Turn) -> bool {
         if self.cost_usd > 0.0 {
             turn.cost(Cost { usd: self.cost_usd, scope: Scope::Turn });
@@ -73,7 +73,7 @@ impl Steps {
 
 #[derive(Debug)]
 pub(super) enum End {
-    /// Cut: there was more text than is kept.
+    /// `is_cut`: there was more text than is kept.
     Success {
         text: String,
         origin: TextOrigin,
@@ -98,7 +98,7 @@ impl Turn {
         std::mem::swap(&mut self.events, out);
     }
 
-    /// Checks whether a line of this session is valid now. The first id counts.
+    /// Checks whether a line of this session is valid now. The first session id is the valid one.
     pub(super) fn admit(&mut self, session_id: Option<&str>) -> Result<(), ViolationKind> {
         if self.end.is_some() {
             return Err(ViolationKind::AfterEnd);
@@ -113,7 +113,7 @@ impl Turn {
         }
     }
 
-    /// Checks whether the run has started; text, tools and success come later.
+    /// Checks whether the run has started. Text, tools and success are not valid before.
     pub(super) fn need_start(&self) -> Result<(), ViolationKind> {
         if self.is_started { Ok(()) } else { Err(ViolationKind::BeforeStart) }
     }
@@ -123,7 +123,7 @@ impl Turn {
         session_id: Option<Box<str>>,
         model: Option<Box<str>>,
     ) -> Reading {
-        // Checked before the id, which may differ: a second start is the more precise error.
+        // Checked before the id, which may differ, because a second start is the more precise error.
         if self.is_started && self.end.is_none() {
             return Err(ViolationKind::SecondStart.into());
         }
@@ -148,7 +148,7 @@ impl Turn {
             self.is_overlong = false;
         }
         self.last_warning = None;
-        // After a cut nothing more is kept: a text with a gap is worse than a short one.
+        // After a cut no more text is kept, because a text with a gap is worse than a short one.
         if !self.is_overlong {
             let room = self.limits.text_bytes_max.saturating_sub(self.text.len());
             self.is_overlong = text.len() > room;
@@ -158,7 +158,7 @@ impl Turn {
         self.events.push(StreamEvent::TextDelta { text });
     }
 
-    /// The pieces form a complete text.
+    /// Marks the pieces so far as a complete text.
     pub(super) fn end_text(&mut self) {
         if std::mem::take(&mut self.is_text_open) {
             self.open_from = self.text.len();
@@ -166,13 +166,13 @@ impl Turn {
         }
     }
 
-    /// The text is complete: the next piece begins another one.
+    /// Completes the text. The next piece begins another one.
     pub(super) fn seal_text(&mut self) {
         self.end_text();
         self.is_text_stale = true;
     }
 
-    /// A text stated as a whole, of which pieces may have arrived before.
+    /// Reports a whole text. Its pieces may have arrived before.
     pub(super) fn whole_text(&mut self, text: String) {
         if !self.is_text_open || self.text.get(self.open_from..) != Some(text.as_str()) {
             self.withdraw();
@@ -181,7 +181,7 @@ impl Turn {
         self.end_text();
     }
 
-    /// The open pieces are void.
+    /// Withdraws the open pieces.
     pub(super) fn withdraw(&mut self) {
         if std::mem::take(&mut self.is_text_open) {
             self.text.truncate(self.open_from);
@@ -203,7 +203,7 @@ impl Turn {
         Ok(())
     }
 
-    /// A tool is called; by a sub-agent if there is a parent.
+    /// Reports the start of a tool. With a parent, a sub-agent called it.
     pub(super) fn tool_started(
         &mut self,
         id: Box<str>,
@@ -235,7 +235,7 @@ impl Turn {
         self.tool_names.get(id).cloned().unwrap_or_default()
     }
 
-    /// A tool was not allowed; reported once per call.
+    /// Reports a tool that was not allowed, once per call.
     pub(super) fn tool_denied(&mut self, id: &str, name: &str, reason: Option<&str>) {
         let denied = DeniedTool {
             id: cut(id, ID_BYTES_MAX),
@@ -260,7 +260,7 @@ impl Turn {
         self.events.push(StreamEvent::Cost(cost));
     }
 
-    /// Adds a warning that is classified by its text.
+    /// Adds a warning with the class that its text indicates.
     pub(super) fn warn(&mut self, message: String) {
         self.warn_as(ErrorClass::from_message(&message), message);
     }
@@ -272,24 +272,23 @@ impl Turn {
         self.events.push(StreamEvent::Warning { class, message });
     }
 
-    /// The agent reports success with this text.
+    /// Records that the agent reported success with this text.
     pub(super) fn succeed(&mut self, text: String) {
         self.end_well(text, false, false);
     }
 
-    /// The agent reports success; its last text is the answer, even if tools followed.
+    /// Records success. The last text is the answer, even if tools followed it.
     pub(super) fn succeed_with_last_text(&mut self) {
         self.end_well(self.text.clone(), self.is_overlong, false);
     }
 
-    /// The agent reports success; the text after the last tool is the answer.
+    /// Records success. The text after the last tool is the answer.
     pub(super) fn succeed_with_pieces(&mut self, may_repeat: bool) {
         let text = if self.is_text_stale { String::new() } else { self.text.clone() };
         self.end_well(text, self.is_overlong, may_repeat);
     }
 
-    /// The agent reports success; its last text that is not blank is the answer, even if tools
-    /// followed.
+    /// Records success. The last text that is not blank is the answer, even if tools followed it.
     pub(super) fn succeed_with_last_words(&mut self, may_repeat: bool) {
         let (text, is_cut) = match has_words(&self.text) {
             true => (self.text.clone(), self.is_overlong),
@@ -316,7 +315,7 @@ impl Turn {
         self.events.push(StreamEvent::Failed(error));
     }
 
-    /// The turn failed, and the agent did not report it.
+    /// Records a failure that the agent did not report.
     pub(super) fn give_up(&mut self, error: TurnError) {
         self.end = Some(End::Failure(error));
     }
@@ -351,8 +350,8 @@ fn has_words(text: &str) -> bool {
     !text.trim_start().is_empty()
 }
 
-/// Returns whether the first words of a text occur again, as after a repeated attempt. Only a hint:
-/// a refrain does the same.
+/// Returns whether the first words of a text occur again, as after a repeated attempt. This is only a hint, because a
+/// genuine text may repeat words.
 fn begins_again(text: &str) -> bool {
     const WORDS_BYTES: usize = 24;
     let Some((first, rest)) = text.split_at_checked(text.ceil_char_boundary(WORDS_BYTES)) else {

@@ -1,5 +1,5 @@
-//! Our side of the Agent Client Protocol for one turn, without its pipes: bytes of the agent in,
-//! events and lines to write out. Called by the `agent` crate.
+//! Our side of the Agent Client Protocol for one turn, without its pipes. Takes bytes of the agent, and returns
+//! events and lines to send. The `agent` crate calls it.
 
 use tertulia_session::json::Json;
 
@@ -12,7 +12,7 @@ use crate::stream::outcome::{Exit, TurnOutput};
 use crate::stream::turn::Turn;
 use crate::stream::{Limits, LineKind, Reader, Reading, StreamParser};
 
-/// Talks to one agent for one turn.
+/// Communicates with one agent for one turn.
 #[derive(Debug)]
 pub struct AcpClient {
     parser: StreamParser,
@@ -27,12 +27,12 @@ pub struct AcpPrompt<'a> {
     pub prompt: &'a str,
 }
 
-/// An action to take for the agent before more is read.
+/// Something that the caller must do before it reads more output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AcpAsk {
-    /// Write this line unchanged.
+    /// Send this line unchanged.
     Send(String),
-    /// Ask a person; [`AcpClient::answer`] returns the line to write.
+    /// Ask a person. [`AcpClient::answer`] returns the line to send.
     Permit(AcpPermission),
 }
 
@@ -53,13 +53,13 @@ pub struct PermissionRequest {
     pub choices: Vec<PermissionChoice>,
 }
 
-/// One answer that the agent offers.
+/// One of the answers that the agent offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionChoice {
     pub id: Box<str>,
     pub name: Box<str>,
     pub allows: bool,
-    /// Whether it applies from now on, and not only to this call.
+    /// Whether it also applies to later calls.
     pub is_lasting: bool,
 }
 
@@ -76,7 +76,7 @@ impl AcpClient {
         Self { parser: StreamParser::with_reader(Reader::Acp(Box::new(acp)), limits) }
     }
 
-    /// Returns the first line of the protocol. We offer no capabilities: no files, no terminal.
+    /// Returns the first line of the protocol. We offer no capabilities, such as files or a terminal.
     pub fn hello() -> String {
         request(
             1,
@@ -85,7 +85,7 @@ impl AcpClient {
         )
     }
 
-    /// Parses the next bytes of the agent's stdout. The `asks` have to be done in order.
+    /// Parses the next bytes of the agent's stdout. Handle the `asks` in order.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>, asks: &mut Vec<AcpAsk>) {
         self.parser.push(bytes, out);
         if let Reader::Acp(acp) = &mut self.parser.reader {
@@ -93,8 +93,8 @@ impl AcpClient {
         }
     }
 
-    /// Returns the line that answers a permission request with the choice of this id, or with a
-    /// denial.
+    /// Returns the line that answers a permission request with the choice of this id. Without such a choice, it
+    /// denies the request.
     pub fn answer(
         &mut self,
         permission: &AcpPermission,
@@ -110,7 +110,7 @@ impl AcpClient {
         chosen(&permission.id, known.map(|known| &*known.id))
     }
 
-    /// Returns the line that answers a permission request when the turn is ending.
+    /// Returns the line that denies a permission request because the turn is ending.
     pub fn dismiss(&mut self, permission: &AcpPermission, out: &mut Vec<StreamEvent>) -> String {
         self.deny(permission, out);
         chosen(&permission.id, None)
@@ -124,7 +124,7 @@ impl AcpClient {
         self.parser.turn.collecting_events(out, deny);
     }
 
-    /// Returns whether the prompt was sent, so that what arrives is output.
+    /// Returns whether the prompt was sent. Output that arrives later is part of the turn.
     pub fn is_prompted(&self) -> bool {
         matches!(&self.parser.reader, Reader::Acp(acp) if !acp.is_before_prompt())
     }
@@ -143,21 +143,21 @@ impl AcpClient {
         self.parser.is_ended()
     }
 
-    /// Judges the turn. If the agent reported how the turn ended, its exit does not matter: we end
-    /// the process.
+    /// Judges the turn. If the agent reported how the turn ended, its exit does not matter, because we end the
+    /// process.
     pub fn finish(self, exit: Exit, stderr_tail: &str, out: &mut Vec<StreamEvent>) -> TurnOutput {
         let exit = if self.is_ended() { Exit::Code(0) } else { exit };
         self.parser.finish(exit, stderr_tail, out)
     }
 
-    /// Judges a turn that we ended, for this reason.
+    /// Judges a turn that we ended for this reason.
     pub fn failed(self, error: TurnError) -> TurnOutput {
         self.parser.failed(error)
     }
 }
 
 impl Acp {
-    /// Reads a permission request. The agent waits for an answer, so it gets one in any case.
+    /// Reads a permission request. The agent waits for an answer, so every request is answered.
     pub(super) fn read_permission(
         &mut self,
         id: &str,
@@ -219,7 +219,7 @@ pub(super) fn request(id: u64, method: &str, params: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}\n")
 }
 
-/// Returns the answer to a permission request: this choice, or none.
+/// Returns the response to a permission request, with this choice or none.
 fn chosen(id: &str, choice: Option<&str>) -> String {
     let outcome = match choice {
         Some(choice) => format!(r#"{{"outcome":"selected","optionId":{}}}"#, text(choice)),
@@ -232,7 +232,7 @@ pub(super) fn refused(id: &str, code: i32, message: &str) -> String {
     reply(id, &format!(r#""error":{{"code":{code},"message":{}}}"#, text(message)))
 }
 
-/// The agent's id may contain line breaks.
+/// Returns a response. Line breaks in the agent's id are replaced.
 fn reply(id: &str, field: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{field}}}\n", id.replace(['\n', '\r'], " "))
 }

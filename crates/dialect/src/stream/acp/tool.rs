@@ -1,5 +1,5 @@
-//! Tool calls: `tool_call`, `tool_call_update`, and the calls that need a permission. Called by
-//! [`super::Acp`]. Agents report a call in several messages: a call without its input waits for it.
+//! Tool calls: `tool_call`, `tool_call_update`, and the calls that need a permission. [`super::Acp`] calls it. Agents
+//! report a call in several messages, so a call without its input waits for it.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use tertulia_session::json::Json;
 use crate::stream::fields::{Refusal, Value};
 use crate::stream::turn::Turn;
 
-/// Limit on calls that wait and on outputs that are collected at a time.
+/// Maximum number of waiting calls, and of outputs that are collected at the same time.
 const WAITING_MAX: usize = 256;
-/// Limit on the collected output of all running commands.
+/// Maximum size of the collected output of all running commands together.
 const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct Call<'a> {
     pub(super) id: Box<str>,
     pub(super) name: Option<Box<str>>,
     pub(super) title: Option<Box<str>>,
-    /// Missing if it is an empty object.
+    /// The input of the call. An empty object counts as missing.
     pub(super) input: Value<'a>,
     status: Value<'a>,
     content: Value<'a>,
@@ -89,14 +89,14 @@ impl Tools {
         Ok(())
     }
 
-    /// Reports the start of the call with the known fields.
+    /// Reports the start of the call with the fields known so far.
     pub(super) fn start(&mut self, call: &Call<'_>, turn: &mut Turn) {
         if turn.is_tool_open(&call.id) {
             return;
         }
         let waiting = self.waiting.remove(&call.id);
         let name = call.name.clone().or(waiting).or_else(|| call.title.clone());
-        // Without an input, the title describes the call.
+        // The title describes a call without an input.
         let input = match &call.title {
             Some(title) if !call.input.is_some() => Json::text(title),
             _ => call.input.json(),
@@ -104,14 +104,14 @@ impl Tools {
         turn.tool_started(call.id.clone(), name.unwrap_or_default(), input, None);
     }
 
-    /// Reports calls that never got an input.
+    /// Reports calls whose input never arrived.
     pub(super) fn flush(&mut self, turn: &mut Turn) {
         for (id, name) in std::mem::take(&mut self.waiting) {
             turn.tool_started(id, name, Value::default().json(), None);
         }
     }
 
-    /// Lets a call wait for its input, unless too many do. Text that follows begins a new text.
+    /// Makes a call wait for its input, unless too many calls wait. Text that follows begins a new text.
     fn wait(&mut self, call: &Call<'_>, turn: &mut Turn) -> bool {
         if self.waiting.contains_key(&call.id) {
             return true;
@@ -125,7 +125,7 @@ impl Tools {
         true
     }
 
-    /// Codex reports the output of a command in chunks.
+    /// Collects the output of a command, which Codex reports in chunks.
     fn gather(&mut self, call: &Call<'_>) {
         let piece = call.meta.at(&["terminal_output_delta", "data"]).text();
         let Some(piece) = piece else { return };

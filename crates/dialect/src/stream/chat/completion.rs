@@ -1,5 +1,5 @@
-//! One choice of a chunk or of a whole completion, and its usage. Called by [`super::Chat`]; knows
-//! the fields, not the stream.
+//! One choice of a chunk or of a whole completion, and its usage. [`super::Chat`] calls it. It reads the fields and
+//! does not depend on the stream.
 
 use crate::stream::error_class::{ErrorClass, TurnError};
 use crate::stream::event::{Usage, ViolationKind};
@@ -16,7 +16,7 @@ pub(super) enum Finish {
     Failed(TurnError),
 }
 
-/// Shape of a chunk with a piece of the only answer, as nearly all of them are.
+/// Shape of a chunk that contains a piece of the only answer. Nearly all chunks have it.
 const PIECE: [Field<'_>; 5] = [
     Field::Value("object", 0),
     Field::Value("model", 1),
@@ -59,7 +59,7 @@ impl<'a> Chunk<'a> {
         Ok(Self { object, model, usage, error, choices: Choices::Raw(choices) })
     }
 
-    /// Parses in one pass, so that a chunk is not read again for every level.
+    /// Parses a chunk in one pass, so that it is not parsed again for every level.
     fn parse_piece(json: &'a str) -> Option<Self> {
         let [object, model, usage, error, index, finish_reason, wrong, message, said @ ..] =
             read_shape::<13>(json, &PIECE)?;
@@ -89,7 +89,7 @@ impl<'a> Choice<'a> {
         Ok(Self { index, said, finish_reason, error })
     }
 
-    /// Reports the content of the choice. One answer was requested; others are ignored.
+    /// Reports the content of the choice. Only one answer was requested, so others are ignored.
     pub(super) fn report(self, chat: &mut Chat, turn: &mut Turn) -> Result<(), Refusal> {
         if is_other(self.index) {
             return Ok(());
@@ -154,7 +154,7 @@ fn report_piece(piece: String, chat: &Chat, turn: &mut Turn) -> Result<(), Refus
     Ok(())
 }
 
-/// Nobody can run a tool here. Only the first piece of a call names it.
+/// Denies a tool call, because nobody can run a tool here. Only the first piece of a call contains its name.
 fn deny(call: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
     let [id, function] = call.fields(&["id", "function"])?;
     if let Some(id) = id.word()

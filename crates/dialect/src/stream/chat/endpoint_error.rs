@@ -1,17 +1,17 @@
-//! Errors of an endpoint: in the stream, as a body, with an HTTP status. Called by [`super::Chat`]
-//! and by [`crate::stream::StreamParser::refused`]. Endpoints differ in where they put the message;
-//! docs/agent-streams.md has the list.
+//! Errors of an endpoint: in the stream, as a body, or with an HTTP status. [`super::Chat`] and
+//! [`crate::stream::StreamParser::refused`] call it. Each endpoint puts the message into another field;
+//! docs/agent-streams.md lists them.
 
 use serde_json::value::RawValue;
 
 use crate::stream::error_class::{ErrorClass, TurnError};
 use crate::stream::fields::{Value, read_fields};
 
-/// Limit on the part of an unformatted text that is shown.
+/// Maximum length of an unformatted text that is shown.
 const SHOWN_BYTES_MAX: usize = 300;
 const MESSAGE_BYTES_MAX: usize = 4 * 1024;
 
-/// Words in `code` and `type` that determine a class; the first match counts.
+/// Words in `code` and `type` that determine a class. The first match is used.
 const CODES: [(ErrorClass, &[&str]); 6] = [
     (
         ErrorClass::Overflow,
@@ -43,7 +43,7 @@ pub(in crate::stream) fn from_reply(status: u16, body: &str) -> TurnError {
 pub(super) fn from_json(json: &str, status: Option<u64>) -> TurnError {
     const NAMES: [&str; 5] = ["error", "message", "detail", "code", "type"];
     let mut json = json;
-    // A gateway may wrap the error of another one; the depth is limited.
+    // A gateway may wrap the error of another gateway. The depth is limited.
     for _ in 0..3 {
         let Ok([error, message, detail, code, kind]) = read_fields(json, &NAMES) else { break };
         let message = error.text().or_else(|| message.text()).or_else(|| detail.text());
@@ -62,14 +62,14 @@ pub(super) fn from_body(body: &str) -> TurnError {
     TurnError::new(ErrorClass::Setup, message)
 }
 
-/// Google's endpoint puts its error into a list.
+/// Returns the first element of a list. Google's endpoint puts its error into one.
 pub(super) fn first(body: &str) -> &str {
     let list: Option<Vec<&RawValue>> =
         body.starts_with('[').then(|| serde_json::from_str(body).ok()).flatten();
     list.and_then(|list| list.first().map(|first| first.get())).unwrap_or(body)
 }
 
-/// Returns the start of an arbitrary text.
+/// Returns the start of a text for display.
 pub(super) fn beginning(text: &str) -> &str {
     let text = text.trim();
     text.get(..text.floor_char_boundary(SHOWN_BYTES_MAX)).unwrap_or(text)
@@ -96,7 +96,7 @@ fn said(message: &str, code: Value<'_>, kind: Value<'_>, status: Option<u64>) ->
     TurnError::new(class.unwrap_or(otherwise), message)
 }
 
-/// Returns the class. A code is exact, a status nearly so; the message is used last.
+/// Returns the class. The code is exact and the status almost exact, so the message is used last.
 fn class_of(codes: &str, status: Option<u64>, message: &str) -> Option<ErrorClass> {
     let by_code = CODES.iter().find(|(_, words)| words.iter().any(|word| codes.contains(word)));
     by_code

@@ -1,5 +1,5 @@
-//! The body of a request for a streamed completion. Called by the `agent` crate, which sends it; it
-//! is here because only this crate knows a vendor's JSON.
+//! Builds the body of a request for a streamed completion. The `agent` crate calls it and sends the body. It is here
+//! because only this crate contains vendors' JSON.
 
 use std::fmt::Write as _;
 
@@ -14,15 +14,15 @@ const OURS: [&str; 2] = ["stream", "stream_options"];
 pub enum BodyError {
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// It is JSON, but not the fields of a request.
+    /// The body is JSON, but does not contain the fields of a request.
     #[error(transparent)]
     Shape(#[from] FieldError),
 }
 
-/// Builds the body: the fields of `body` (messages and tools, as
-/// [`Dialect::OpenAiChat`](crate::Dialect::OpenAiChat) renders them), or messages from the system
-/// text and the prompt if there is no body; the model, if one is requested; and the options for
-/// streaming and for usage at the end. Values keep their spelling.
+/// Builds the body. It contains the fields of `body` (messages and tools, as
+/// [`Dialect::OpenAiChat`](crate::Dialect::OpenAiChat) renders them), or without `body` the system text and the
+/// prompt as messages. It also contains the model, if one is requested, and the options for streaming and for usage
+/// at the end. Values keep their spelling.
 pub fn chat_request(
     body: Option<&str>,
     model: Option<&str>,
