@@ -151,7 +151,8 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Removes the results from a message that is not the assistant's. Returns whether a part stays.
+    /// Returns whether a part stays in a message that is not the assistant's. Results do not stay, because they are
+    /// stored with their calls.
     fn keeps(&mut self, index: usize, part: &'a Part) -> bool {
         match &part.kind {
             PartKind::ToolResult(result) => {

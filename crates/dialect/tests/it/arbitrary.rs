@@ -1,4 +1,4 @@
-//! Generators: any list of messages, broken in every way that the types allow.
+//! Generators of lists of messages, with every kind of error that the types allow.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -9,7 +9,7 @@ use tertulia_session::{FileRef, ImageSource, Message, Part, PartKind, Role};
 
 use crate::messages::{call_with, image, json, message, other, result_part, thinking, with_field};
 
-/// At least this many cases, more if `PROPTEST_CASES` asks for them.
+/// Returns a configuration with at least this number of cases, or more if `PROPTEST_CASES` says so.
 pub(crate) fn at_least(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     ProptestConfig { cases: cases.max(default.cases), failure_persistence: None, ..default }
@@ -23,7 +23,7 @@ fn words() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Few ids, so that they repeat, and some that vendors refuse.
+/// Generates few ids, so that they repeat, and some that vendors reject.
 fn id() -> impl Strategy<Value = String> {
     let long = "long".repeat(30);
     prop_oneof![
@@ -37,7 +37,7 @@ fn tool_name() -> impl Strategy<Value = String> {
     select(vec!["ls", "read_file", "fs.read", "1st", "", "no good", "λ"]).prop_map(str::to_owned)
 }
 
-/// JSON of every kind, half surrogate pairs included.
+/// Generates JSON values of every kind, with lone surrogates.
 fn any_json() -> impl Strategy<Value = &'static str> {
     select(vec![
         "null",
@@ -131,14 +131,14 @@ fn role() -> impl Strategy<Value = Option<Role>> {
     ])
 }
 
-/// Any messages but volatile ones.
+/// Generates any messages that are not volatile.
 pub(crate) fn lasting_messages() -> impl Strategy<Value = Vec<Message>> {
     let one = (role(), vec(part(), 0..4))
         .prop_map(|(role, parts)| Message { role, ..message(Role::User, parts) });
     vec(one, 0..10)
 }
 
-/// Any messages.
+/// Generates any messages.
 pub(crate) fn messages() -> impl Strategy<Value = Vec<Message>> {
     let meta = select(vec![
         None,
@@ -158,7 +158,7 @@ pub(crate) fn messages() -> impl Strategy<Value = Vec<Message>> {
     })
 }
 
-/// Any tool specs.
+/// Generates any tool specs.
 pub(crate) fn tool_specs() -> impl Strategy<Value = Vec<Json>> {
     let spec = select(vec![
         r#"{"name":"ls","parameterSchema":{"type":"object"},"strict":true}"#,

@@ -1,4 +1,4 @@
-//! Conversations that every vendor can say without loss, in the form in which its reader gives them.
+//! Conversations that every vendor's format can express without loss, in the form that its reader returns.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -8,7 +8,7 @@ use tertulia_session::{ImageSource, Message, Part, Role};
 
 use crate::messages::{call_with, image, message, png, result_part, thinking, with_field};
 
-/// What is said, before it is put into a vendor's terms.
+/// The content of a conversation, independent of vendors.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversation {
     system: Vec<String>,
@@ -36,7 +36,7 @@ struct Step {
     calls: Vec<(usize, usize, bool)>,
 }
 
-/// Words that are not blank and do not end so.
+/// Generates texts that are not blank and do not end with whitespace.
 fn words() -> impl Strategy<Value = String> {
     "[ a-zé\"\\\\\n漢]{0,6}[.x]"
 }
@@ -58,7 +58,7 @@ pub(crate) fn conversation() -> impl Strategy<Value = Conversation> {
 }
 
 impl Conversation {
-    /// The conversation as this vendor can say it.
+    /// Returns the conversation in messages that this vendor can express.
     pub(crate) fn messages(&self, dialect: Dialect) -> Vec<Message> {
         let mut all = Vec::new();
         let system = self.system.iter().take(match dialect {
@@ -71,7 +71,8 @@ impl Conversation {
         }
         let mut calls = 0;
         for (at, round) in self.rounds.iter().enumerate() {
-            // Two user messages in a row would be one: without an answer the next round has no user.
+            // If the previous round has no answer, the user message is left out, because two in a row would become
+            // one.
             if !matches!(all.last(), Some(Message { role: Some(Role::User), .. })) {
                 all.push(message(Role::User, user_parts(dialect, &round.user)));
             }
@@ -79,7 +80,7 @@ impl Conversation {
                 push_step(&mut all, dialect, step, &mut calls);
             }
             let is_last = at + 1 == self.rounds.len();
-            // Gemini must have the last word of the user.
+            // For Gemini the last message must be the user's.
             let answer = round.answer.as_ref().filter(|_| !(is_last && dialect == Dialect::Gemini));
             if let Some(answer) = answer {
                 all.push(message(Role::Assistant, answer.iter().map(Part::text).collect()));
@@ -90,7 +91,7 @@ impl Conversation {
 }
 
 fn user_parts(dialect: Dialect, said: &[Said]) -> Vec<Part> {
-    // Only Gemini is told the type of a picture elsewhere.
+    // Only Gemini's format has a type for a picture with a URL.
     let address_type = if dialect == Dialect::Gemini { "image/png" } else { "image/*" };
     let url = ImageSource::Url("https://a.example/b.png".into());
     let part = |said: &Said| match said {
@@ -129,7 +130,7 @@ fn call(dialect: Dialect, id: &str, arguments: usize) -> Part {
     let (arguments, raw) = match (dialect, arguments) {
         (_, 0) => ("{}", None),
         (_, 1) => (r#"{"path":"a\nb","n":1.50}"#, None),
-        // OpenAI gives arguments as the model wrote them, valid or not.
+        // OpenAI's format contains arguments as the model wrote them, even invalid ones.
         (Dialect::OpenAiChat | Dialect::OpenAiResponses, 2) => ("null", Some(r#"{"path":"#)),
         (Dialect::OpenAiChat | Dialect::OpenAiResponses, _) => {
             (r#"{"a":1}"#, Some(r#"{ "a": 1 }"#))
@@ -139,7 +140,7 @@ fn call(dialect: Dialect, id: &str, arguments: usize) -> Part {
     call_with(id, "read_file", arguments, raw)
 }
 
-/// Contents of results that come back as they were.
+/// Returns contents of results that a reader returns unchanged.
 fn contents(dialect: Dialect) -> [&'static str; 4] {
     match dialect {
         Dialect::OpenAiChat => [

@@ -1,5 +1,5 @@
-//! Requests as they are sent, one for each vendor, with all that its dialect can say: read and rendered
-//! they are the same bytes.
+//! One real request for each vendor that uses every feature of its format. Reading and rendering it gives the same
+//! bytes.
 
 use tertulia_dialect::{Dialect, ModelContext, Note};
 use tertulia_session::json::{self, Json};
@@ -34,7 +34,7 @@ fn a_request_that_was_read_is_rendered_as_it_was() {
     }
 }
 
-/// Returns what is lost; that a failure is said in words, for want of a field, is not.
+/// Returns the notes about losses. Marking a failure in the text, for lack of a field, is not a loss.
 fn losses(notes: &[Note]) -> Vec<&Note> {
     notes.iter().filter(|note| note.kind.code() != "error_as_text").collect()
 }
@@ -51,7 +51,7 @@ fn a_request_of_one_vendor_is_valid_for_every_other() {
             };
             let rendering = to.render(&context);
             assert_valid(to, &rendering.fragment.to_json());
-            // What only the first vendor knows cannot be told to another without a word.
+            // If a feature exists only in the first vendor's format, its loss has a note.
             assert_eq!(losses(&rendering.notes).is_empty(), from == to, "{from:?} {to:?}");
         }
     }

@@ -1,5 +1,5 @@
-//! The four dialects seen from outside: requests that the vendors take, whatever the messages are, and
-//! nothing lost on the way there and back. `rules_*` hold the vendors' rules.
+//! Tests of the public interface of the crate: every list of messages becomes a request that the vendor accepts, and
+//! converting it back loses nothing. The files `rules_*` contain the vendors' rules.
 
 #![expect(
     clippy::unwrap_used,

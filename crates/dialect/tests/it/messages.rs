@@ -1,4 +1,4 @@
-//! Messages and requests in few words, for the tests.
+//! Short constructors of messages and requests for the tests.
 
 use tertulia_dialect::{Dialect, ModelContext, Rendering};
 use tertulia_session::json::{self, Json};
@@ -75,7 +75,7 @@ pub(crate) fn thinking(text: &str) -> Part {
     Part::new(PartKind::Thinking(text.into()))
 }
 
-/// Returns the part with a text among the fields of its payload that `session` does not know.
+/// Returns the part with a text in a field that `session` does not define.
 pub(crate) fn with_field(part: Part, name: &str, value: &str) -> Part {
     let mut payload = Fields::NONE;
     payload.push(name, json(&serde_json::to_string(value).unwrap()));

@@ -1,4 +1,5 @@
-//! What is changed or left out is said: one claim for each kind of repair, with what is sent instead.
+//! Every change and omission has a note. There is one test for each kind of repair, which also shows the resulting
+//! request.
 
 use tertulia_dialect::{Dialect, NoteKind};
 use tertulia_session::{FileRef, ImageSource, Message, Part, PartKind, Role};

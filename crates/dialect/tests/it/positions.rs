@@ -1,4 +1,4 @@
-//! Where things stand in a request: the system text, volatile messages, cache breakpoints, tools.
+//! The positions of elements in a request: the system text, volatile messages, cache breakpoints and tools.
 
 use tertulia_dialect::{Dialect, ModelContext, Note, NoteKind};
 use tertulia_session::{Message, Part};
@@ -155,7 +155,7 @@ fn the_name_of_a_tool_is_rewritten_in_its_spec_and_its_calls() {
         let [call, spec] = rendering.notes.as_slice() else { panic!("{:?}", rendering.notes) };
         assert_eq!(call.kind, spec.kind);
         let NoteKind::ToolRenamed { to, .. } = &call.kind else { panic!("{call}") };
-        // Gemini names the function in the response as well.
+        // Gemini's response also contains the name of the function.
         let occurrences = if dialect == Dialect::Gemini { 3 } else { 2 };
         assert_eq!(rendering.fragment.to_json().matches(&**to).count(), occurrences, "{dialect:?}");
     }

@@ -1,5 +1,5 @@
-//! What holds for every list of messages: a request that the vendor takes, the same one every time,
-//! which grows at its end.
+//! Properties of every list of messages: its request is valid for the vendor, it is the same every time, and a longer
+//! list only appends to it.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -37,10 +37,9 @@ proptest! {
         }
     }
 
-    /// The first `stable` turns of a list are the first turns of every longer list. `stable` is all
-    /// turns up to the first answer with a call that has no result yet; where every call has one, it is
-    /// all but the last (which a message of the same side may join) for Anthropic and Gemini, and all
-    /// for OpenAI.
+    /// The first `stable` turns of a list are the first turns of every longer list. If a call has no result yet,
+    /// `stable` ends before the answer with that call. Otherwise it contains all turns for OpenAI. For Anthropic and
+    /// Gemini it then contains all turns but the last, because a later message of the same side may join that turn.
     #[test]
     fn a_longer_list_begins_with_the_same_bytes(
         head in lasting_messages(),
@@ -100,7 +99,7 @@ proptest! {
 
 fn stable(dialect: Dialect, turns: &[String]) -> usize {
     let open = turns.iter().position(|turn| turn.contains(ToolResult::NOT_RECORDED));
-    // A closing user turn that nobody said makes room for what comes.
+    // A placeholder at the end is replaced when the list becomes longer.
     let is_closed = turns.last().is_some_and(|turn| turn.contains("(Please continue.)"));
     let said = turns.len() - usize::from(is_closed);
     let is_placeholder = turns.len() == 1 && turns[0].contains("(Nothing was said yet.)");
@@ -109,7 +108,7 @@ fn stable(dialect: Dialect, turns: &[String]) -> usize {
         _ if is_placeholder => 0,
         Dialect::OpenAiChat | Dialect::OpenAiResponses => match open {
             None => turns.len(),
-            // The answer begins somewhere behind the last words of somebody else.
+            // The answer begins after the last turn that is not the assistant's.
             Some(at) => {
                 turns[..at].iter().rposition(|turn| !is_answer(turn)).map_or(0, |at| at + 1)
             }

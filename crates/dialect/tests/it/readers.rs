@@ -1,4 +1,5 @@
-//! What the SDKs give is read: short forms, responses, both spellings; and bad JSON is named.
+//! Readers accept the output of the SDKs: short forms, responses and both spellings. Invalid JSON causes an error
+//! that names the field.
 
 use proptest::prelude::*;
 use tertulia_dialect::Dialect;
@@ -110,7 +111,7 @@ fn a_field_that_cannot_be_read_is_named_with_a_fix() {
     }
 }
 
-/// JSON whose names mean something to the readers, most of it in the wrong place.
+/// Generates JSON with field names that the readers use, mostly in the wrong position.
 fn nearly_a_request() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec![
         "null",

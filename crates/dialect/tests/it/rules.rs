@@ -1,15 +1,15 @@
-//! What the four checkers share. They are written against the vendors' documents, see
-//! docs/dialects.md, and share nothing with the renderers but JSON.
+//! Code that the four checkers share. The checkers follow the vendors' documents (see docs/dialects.md) and share no
+//! code with the renderers except the JSON types.
 
 use serde_json::Value;
 use tertulia_dialect::Dialect;
 
 use crate::{rules_anthropic, rules_chat, rules_gemini, rules_responses};
 
-/// What is wrong with a request; nothing if the vendor would take it.
+/// The violated rules of a request. Empty if the vendor would accept the request.
 pub(crate) type Violations = Vec<String>;
 
-/// Returns the rules of this vendor, applied to a fragment of a request.
+/// Checks a fragment of a request with the rules of this vendor.
 pub(crate) fn violations(dialect: Dialect, request: &Value) -> Violations {
     match dialect {
         Dialect::OpenAiChat => rules_chat::check(request),
@@ -26,19 +26,19 @@ pub(crate) fn assert_valid(dialect: Dialect, request: &str) {
     assert!(found.is_empty(), "{dialect:?}: {found:#?}\n{request}");
 }
 
-/// Adds the sentence unless the rule holds.
+/// Adds this sentence if the rule does not hold.
 pub(crate) fn require(holds: bool, found: &mut Violations, sentence: impl Into<String>) {
     if !holds {
         found.push(sentence.into());
     }
 }
 
-/// Returns the elements of a list; none for anything else.
+/// Returns the elements of a list. Empty for other values.
 pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Returns a text; empty for anything else.
+/// Returns a text. Empty for other values.
 pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

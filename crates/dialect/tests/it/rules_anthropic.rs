@@ -1,4 +1,4 @@
-//! The rules of Anthropic Messages (docs/dialects.md, A1–A16), and proof that the checker sees breaches.
+//! The rules of Anthropic Messages (docs/dialects.md, A1–A16), and tests that the checker detects violations.
 
 use serde_json::{Value, json};
 
@@ -23,8 +23,8 @@ pub(crate) fn check(request: &Value) -> Violations {
     found
 }
 
-/// A1 there is a message; A2 roles are user and assistant; A3 the first is the user's; A4 they take
-/// turns; A5 a turn has content.
+/// A1: there is a message. A2: roles are user and assistant. A3: the first message is the user's. A4: the roles
+/// alternate. A5: every turn has content.
 fn order_of_roles(messages: &[Value], found: &mut Violations) {
     require(!messages.is_empty(), found, "A1: no messages");
     for (at, message) in messages.iter().enumerate() {
@@ -35,7 +35,7 @@ fn order_of_roles(messages: &[Value], found: &mut Violations) {
     }
 }
 
-/// A6 the system is a list of texts that are not blank.
+/// A6: the system text is a list of texts that are not blank.
 fn system_is_text(request: &Value, found: &mut Violations) {
     let Some(system) = request.get("system") else {
         return;
@@ -45,8 +45,8 @@ fn system_is_text(request: &Value, found: &mut Violations) {
     require(!blocks.is_empty() && blocks.iter().all(is_text), found, "A6: system is not text");
 }
 
-/// A7 texts are not blank; A8 each kind stands on its side; A9 ids and names are words; A10 an input is
-/// an object; A11 thinking is signed; A12 pictures are of four types.
+/// A7: texts are not blank. A8: each kind of block has the right role. A9: ids and names are words. A10: an input is
+/// an object. A11: thinking is signed. A12: pictures have one of four types.
 fn block_by_itself(at: usize, role: &str, block: &Value, found: &mut Violations) {
     let kind = text(&block["type"]);
     match kind {
@@ -73,7 +73,7 @@ fn block_by_itself(at: usize, role: &str, block: &Value, found: &mut Violations)
     require(role == side, found, format!("A8: {kind} in a turn of the {role}"));
 }
 
-/// A7 and A12 inside a result.
+/// Checks A7 and A12 inside a result.
 fn result_content(at: usize, content: &Value, found: &mut Violations) {
     let is_known = content.is_null() || content.is_string() || !list(content).is_empty();
     require(is_known, found, format!("A7: result content in {at}"));
@@ -101,7 +101,7 @@ fn picture(at: usize, source: &Value, found: &mut Violations) {
     require(is_sound, found, format!("A12: picture in {at}"));
 }
 
-/// A11 a turn with thinking begins with it, and does not end with it.
+/// A11: a turn with thinking begins with it and does not end with it.
 fn thinking_in_place(at: usize, message: &Value, found: &mut Violations) {
     let is_thinking =
         |block: &Value| matches!(text(&block["type"]), "thinking" | "redacted_thinking");
@@ -112,14 +112,14 @@ fn thinking_in_place(at: usize, message: &Value, found: &mut Violations) {
     require(!blocks.last().is_some_and(is_thinking), found, format!("A11: {at} ends thinking"));
 }
 
-/// A9 no id is used twice.
+/// A9: no id is used twice.
 fn ids_are_unique(messages: &[Value], found: &mut Violations) {
     let blocks = messages.iter().flat_map(|message| list(&message["content"]));
     let ids = blocks.filter(|block| block["type"] == "tool_use").map(|block| text(&block["id"]));
     require(all_differ(ids), found, "A9: an id twice");
 }
 
-/// A13 the calls of a turn are answered at the start of the next, each once, and nothing else is.
+/// A13: the next turn begins with one result for each call of a turn, and contains no other results.
 fn pairs(messages: &[Value], found: &mut Violations) {
     let of_kind = |message: &Value, kind: &str, id: &str| -> Vec<String> {
         let blocks = list(&message["content"]).iter().filter(|block| block["type"] == kind);
@@ -139,7 +139,7 @@ fn pairs(messages: &[Value], found: &mut Violations) {
     require(calls.is_empty(), found, format!("A13: {calls:?} not answered"));
 }
 
-/// A14 a request that ends with the assistant's text does not end with a blank.
+/// A14: if a request ends with the assistant's text, that text does not end with whitespace.
 fn end_of_request(messages: &[Value], found: &mut Violations) {
     let Some(last) = messages.last().filter(|message| message["role"] == "assistant") else {
         return;
@@ -148,7 +148,7 @@ fn end_of_request(messages: &[Value], found: &mut Violations) {
     require(words.trim_end() == words, found, "A14: trailing whitespace");
 }
 
-/// A15 at most four cache breakpoints, none on thinking.
+/// A15: there are at most four cache breakpoints, and none on thinking.
 fn breakpoints(request: &Value, found: &mut Violations) {
     let marks = request.to_string().matches("\"cache_control\":").count();
     require(marks <= 4, found, format!("A15: {marks} breakpoints"));
@@ -158,7 +158,7 @@ fn breakpoints(request: &Value, found: &mut Violations) {
     require(!marked.any(is_thinking), found, "A15: a breakpoint on thinking");
 }
 
-/// A16 tools have names that differ and a schema of an object.
+/// A16: tools have different names, and their schemas describe objects.
 fn tools(request: &Value, found: &mut Violations) {
     let functions = list(&request["tools"]).iter().filter(|tool| tool.get("type").is_none());
     for tool in functions.clone() {

@@ -1,5 +1,4 @@
-//! The rules of OpenAI Chat Completions (docs/dialects.md, C1–C10), and proof that the checker sees
-//! breaches.
+//! The rules of OpenAI Chat Completions (docs/dialects.md, C1–C10), and tests that the checker detects violations.
 
 use serde_json::{Value, json};
 
@@ -20,8 +19,8 @@ pub(crate) fn check(request: &Value) -> Violations {
     found
 }
 
-/// C2 roles are known; C3 content is a text or a list that is not empty, and only an assistant that
-/// calls may be without; C4 pictures stand in user messages only.
+/// C2: roles are known. C3: content is a text or a list that is not empty; only an assistant message with calls may
+/// have none. C4: only user messages contain pictures.
 fn content(at: usize, message: &Value, found: &mut Violations) {
     let role = text(&message["role"]);
     let roles = ["system", "developer", "user", "assistant", "tool"];
@@ -49,8 +48,8 @@ fn content(at: usize, message: &Value, found: &mut Violations) {
     }
 }
 
-/// C5 only an assistant calls, and then at least once; C6 ids have 1 to 40 characters; C7 names are
-/// words; C8 arguments are a text.
+/// C5: only an assistant message has calls, and a list of calls is not empty. C6: ids have 1 to 40 characters. C7:
+/// names are words. C8: arguments are a text.
 fn calls(at: usize, message: &Value, found: &mut Violations) {
     let Some(calls) = message.get("tool_calls") else {
         return;
@@ -66,8 +65,7 @@ fn calls(at: usize, message: &Value, found: &mut Violations) {
     }
 }
 
-/// C9 tool messages stand right behind the assistant message that calls, one for every call, and
-/// nowhere else.
+/// C9: after an assistant message with calls, there is one tool message for every call, and none elsewhere.
 fn pairs(messages: &[Value], found: &mut Violations) {
     let mut open: Vec<&str> = Vec::new();
     for (at, message) in messages.iter().enumerate() {
@@ -84,7 +82,7 @@ fn pairs(messages: &[Value], found: &mut Violations) {
     require(open.is_empty(), found, format!("C9: {open:?} not answered"));
 }
 
-/// C10 tools are functions with names that differ and a schema of an object.
+/// C10: tools are functions with different names, and their schemas describe objects.
 fn tools(request: &Value, found: &mut Violations) {
     let functions = list(&request["tools"]).iter().filter(|tool| tool["type"] == "function");
     let names: Vec<_> = functions.clone().map(|tool| text(&tool["function"]["name"])).collect();

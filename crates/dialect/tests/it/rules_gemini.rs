@@ -1,5 +1,4 @@
-//! The rules of Gemini `generateContent` (docs/dialects.md, G1–G9), and proof that the checker sees
-//! breaches.
+//! The rules of Gemini `generateContent` (docs/dialects.md, G1–G9), and tests that the checker detects violations.
 
 use serde_json::{Value, json};
 
@@ -20,8 +19,8 @@ pub(crate) fn check(request: &Value) -> Violations {
     found
 }
 
-/// G1 there is a content; G2 roles are user and model and take turns; G3 the first and the last are the
-/// user's, so that a call follows a user turn or a response; G4 a content has parts.
+/// G1: there is a content. G2: roles are user and model, and they alternate. G3: the first and the last content are
+/// the user's, so a call follows a user turn or a response. G4: a content has parts.
 fn order_of_roles(contents: &[Value], found: &mut Violations) {
     require(!contents.is_empty(), found, "G1: no contents");
     for (at, content) in contents.iter().enumerate() {
@@ -34,7 +33,7 @@ fn order_of_roles(contents: &[Value], found: &mut Violations) {
     require(is_user, found, "G3: the last content is the model's");
 }
 
-/// G5 the system instruction is text.
+/// G5: the system instruction is text.
 fn system_is_text(request: &Value, found: &mut Violations) {
     let Some(system) = request.get("systemInstruction") else {
         return;
@@ -44,8 +43,8 @@ fn system_is_text(request: &Value, found: &mut Violations) {
     require(!parts.is_empty() && parts.iter().all(is_text), found, "G5: system is not text");
 }
 
-/// G6 a part says one thing; an empty text only carries a signature; calls and thoughts are the model's,
-/// responses the user's; arguments and responses are objects; G7 names begin with a letter or `_`.
+/// G6: a part has one kind of content; an empty text must have a signature; calls and thoughts are the model's,
+/// responses the user's; arguments and responses are objects. G7: names begin with a letter or `_`.
 fn part_by_itself(at: usize, role: &str, part: &Value, found: &mut Violations) {
     let is_signed = part.get("thoughtSignature").is_some();
     require(!is_signed || role == "model", found, format!("G6: signature of the user in {at}"));
@@ -74,8 +73,8 @@ fn is_name(name: &str) -> bool {
     name.starts_with(is_first) && name.len() <= 64 && name.chars().all(is_next)
 }
 
-/// G8 the turn behind a turn with calls has as many responses, with the same names and ids in the same
-/// order, before anything else; no other turn has any.
+/// G8: the turn after a turn with calls begins with as many responses, with the same names and ids in the same order.
+/// No other turn has responses.
 fn pairs(contents: &[Value], found: &mut Violations) {
     let said = |content: &Value, field: &str| -> Vec<(String, String)> {
         let parts = list(&content["parts"]).iter().filter_map(|part| part.get(field));
@@ -94,7 +93,7 @@ fn pairs(contents: &[Value], found: &mut Violations) {
     require(calls.is_empty(), found, format!("G8: {calls:?} not answered"));
 }
 
-/// G9 functions have names that differ and a schema of an object.
+/// G9: functions have different names, and their schemas describe objects.
 fn tools(request: &Value, found: &mut Violations) {
     let functions = list(&request["tools"]).iter();
     let functions = functions.flat_map(|tool| list(&tool["functionDeclarations"]));

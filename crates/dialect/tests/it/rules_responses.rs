@@ -1,4 +1,4 @@
-//! The rules of OpenAI Responses (docs/dialects.md, R1–R9), and proof that the checker sees breaches.
+//! The rules of OpenAI Responses (docs/dialects.md, R1–R9), and tests that the checker detects violations.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub(crate) fn check(request: &Value) -> Violations {
     found
 }
 
-/// R3 roles are known; R4 an assistant's content is output, everybody else's is input, and there is some.
+/// R3: roles are known. R4: an assistant's content is output, all other content is input, and content is not empty.
 fn message(at: usize, item: &Value, found: &mut Violations) {
     let role = text(&item["role"]);
     let roles = ["user", "assistant", "system", "developer"];
@@ -49,7 +49,7 @@ fn is_picture(part: &Value) -> bool {
     url.starts_with("http") || url.starts_with("data:image/")
 }
 
-/// R5 a call has an id of 1 to 64 characters, a name that is a word, and arguments that are a text.
+/// R5: a call has an id of 1 to 64 characters, a name that is a word, and arguments that are a text.
 fn call(at: usize, item: &Value, found: &mut Violations) {
     let id = text(&item["call_id"]).chars().count();
     require((1..=64).contains(&id), found, format!("R5: call_id at {at}"));
@@ -57,7 +57,7 @@ fn call(at: usize, item: &Value, found: &mut Violations) {
     require(item["arguments"].is_string(), found, format!("R5: arguments at {at}"));
 }
 
-/// R6 an output is a text or a list of input parts.
+/// R6: an output is a text or a list of input parts.
 fn output(at: usize, item: &Value, found: &mut Violations) {
     let output = &item["output"];
     let is_part = |part: &Value| match text(&part["type"]) {
@@ -70,7 +70,7 @@ fn output(at: usize, item: &Value, found: &mut Violations) {
     require(output.is_string() || is_list, found, format!("R6: output at {at}"));
 }
 
-/// R7 reasoning is followed by a message or a call of the assistant.
+/// R7: a message or a call of the assistant follows reasoning.
 fn reasoning(at: usize, input: &[Value], found: &mut Violations) {
     let follows = input.get(at + 1).is_some_and(|next| match text(&next["type"]) {
         "message" => next["role"] == "assistant",
@@ -79,8 +79,8 @@ fn reasoning(at: usize, input: &[Value], found: &mut Violations) {
     require(follows, found, format!("R7: nothing follows the reasoning at {at}"));
 }
 
-/// R8 each call has one output behind it, with no user's or system's words between, and each output a
-/// call before it. OpenAI pairs over any distance; others that speak this dialect do not.
+/// R8: one output follows each call, without user or system messages between them, and a call precedes each output.
+/// OpenAI allows any distance, but other services with this API do not.
 fn pairs(input: &[Value], found: &mut Violations) {
     let calls = input.iter().filter(|item| item["type"] == "function_call");
     require(all_differ(calls.map(|item| text(&item["call_id"]))), found, "R8: an id twice");
@@ -103,7 +103,7 @@ fn pairs(input: &[Value], found: &mut Violations) {
     require(open.is_empty(), found, format!("R8: {open:?} not answered"));
 }
 
-/// R9 functions have names that differ and a schema of an object.
+/// R9: functions have different names, and their schemas describe objects.
 fn tools(request: &Value, found: &mut Violations) {
     let functions = list(&request["tools"]).iter().filter(|tool| tool["type"] == "function");
     let names: Vec<_> = functions.clone().map(|tool| text(&tool["name"])).collect();

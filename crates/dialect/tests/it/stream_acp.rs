@@ -1,4 +1,4 @@
-//! What agents of the Agent Client Protocol say, what they are answer_text, and what the turns come to.
+//! Streams of agents of the Agent Client Protocol: their events, our replies, and the results of the turns.
 
 use proptest::prelude::*;
 use tertulia_dialect::stream::{
@@ -120,7 +120,7 @@ failed auth: {"error":{"code":401}}
 
 const PROMPT: AcpPrompt<'_> = AcpPrompt { cwd: "/project", model: None, prompt: "Hello" };
 
-/// Returns what a client tells the agent that says this, and the events.
+/// Returns the lines and questions that a client produces for this output of an agent, and the events.
 fn exchange(prompt: &AcpPrompt<'_>, chunks: &[&[u8]]) -> (Vec<AcpAsk>, Vec<StreamEvent>) {
     let mut client = AcpClient::new(prompt, Limits::default());
     let (mut events, mut asks) = (Vec::new(), Vec::new());
@@ -201,7 +201,8 @@ fn every_request_of_the_agent_is_answered_once() {
     assert!(matches!(asks.pop(), Some(AcpAsk::Permit(_))), "{asks:?}");
 }
 
-/// Returns what a turn comes to in which an agent says and does this; `|` is a tool.
+/// Returns the result of a turn with these texts; `|` is a completed tool call, and `pending` one that never
+/// completes.
 fn answer_of(steps: &[&str]) -> Result<String, ErrorClass> {
     let mut lines = Fixture::named("acp-text").bytes.split_inclusive(|byte| *byte == b'\n');
     let mut client = AcpClient::new(&PROMPT, Limits::default());
@@ -248,7 +249,7 @@ fn the_last_words_are_the_answer_also_where_tools_come_after_them() {
     check(&["It is done.", "|", "\n", "|", " "], "It is done.");
     check(&["It is done.", "|", "\n\n"], "It is done.");
     check(&["pending", "It is done."], "It is done.");
-    // As ever: what comes after the last tool counts, with its whitespace.
+    // As for other agents, the text after the last tool counts, with its whitespace.
     check(&["First.", "|", "\n", "Second."], "\nSecond.");
     assert_eq!(answer_of(&["|"]), Err(ErrorClass::Empty));
     assert_eq!(answer_of(&[" ", "|", "\n"]), Err(ErrorClass::Empty));

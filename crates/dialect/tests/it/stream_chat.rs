@@ -1,4 +1,4 @@
-//! What the streams of endpoints say, and what the turns come to.
+//! Streams of endpoints: their events and the results of the turns.
 
 use tertulia_dialect::stream::{AgentStream, ErrorClass, Exit, Limits, StreamParser, TurnOutput};
 

@@ -1,4 +1,4 @@
-//! What Claude Code's recorded streams say, and what the turns come to.
+//! Recorded streams of Claude Code: their events and the results of the turns.
 
 use crate::stream_show::check;
 

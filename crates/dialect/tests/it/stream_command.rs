@@ -1,4 +1,4 @@
-//! What any program may write to be a member of a team: plain text, or our JSON lines.
+//! Output of any program that is a member of a team: plain text, or our JSON lines.
 
 use tertulia_dialect::stream::{AgentStream, Exit, StreamParser};
 

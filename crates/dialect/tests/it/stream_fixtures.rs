@@ -1,6 +1,6 @@
-//! The recorded streams, with the way each process ended. Taken from runs of Claude Code 2.1.325, Codex
-//! 0.166.0, Gemini CLI 0.61.0, opencode 1.18.33, Copilot CLI 1.0.102 and pi 0.87.1 against a model that plays a script; paths and addresses are made up,
-//! and the long lists of Claude Code's first line are cut to one element.
+//! The recorded streams, with the exit of each process. They were recorded with Claude Code 2.1.325, Codex 0.166.0,
+//! Gemini CLI 0.61.0, opencode 1.18.33, Copilot CLI 1.0.102 and pi 0.87.1 and a model server that plays a script.
+//! Paths and addresses are invented, and the long lists in Claude Code's first line are cut to one element.
 
 use tertulia_dialect::stream::{AgentStream, Exit};
 
@@ -36,7 +36,7 @@ macro_rules! recorded {
     };
 }
 
-/// All of them.
+/// All recorded streams.
 #[rustfmt::skip]
 pub(crate) const ALL: &[Fixture] = &[
     recorded!(OpenCode, "opencode-text"),

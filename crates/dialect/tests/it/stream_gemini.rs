@@ -1,4 +1,4 @@
-//! What Gemini CLI's recorded streams say, and what the turns come to.
+//! Recorded streams of Gemini CLI: their events and the results of the turns.
 
 use crate::stream_show::check;
 

@@ -1,5 +1,5 @@
-//! Streams that no honest run writes: what is forged is not believed, what cannot be read is told and
-//! changes nothing, what is too long is counted.
+//! Streams that no genuine run writes: forged lines have no effect, unreadable lines are reported and have no effect,
+//! and lines that are too long are counted.
 
 use tertulia_dialect::stream::{
     AgentStream, ErrorClass, Exit, Limits, StreamEvent, StreamParser, Unparsed, ViolationKind,
@@ -16,7 +16,7 @@ fn violations(events: &[StreamEvent]) -> Vec<ViolationKind> {
     events.iter().filter_map(kind).collect()
 }
 
-/// Returns the recorded run with lines put behind its line of this number.
+/// Returns the recorded run with these lines added after the line of this number.
 fn with_lines_after(fixture: &Fixture, number: usize, lines: &str) -> Vec<u8> {
     let mut whole = Vec::new();
     for (index, line) in fixture.bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {

@@ -1,4 +1,4 @@
-//! What opencode's recorded streams say, and what the turns come to.
+//! Recorded streams of opencode: their events and the results of the turns.
 
 use crate::stream_show::check;
 

@@ -1,5 +1,5 @@
-//! What holds for every stream: how the bytes are cut into chunks does not matter, texts arrive byte for
-//! byte, and there is an answer or an error, never both and never a panic.
+//! Properties of every stream. The chunks do not matter, and texts arrive byte for byte. There is either an answer or
+//! an error, and never a panic.
 
 use proptest::prelude::*;
 use tertulia_dialect::stream::{AgentStream, Exit, Limits, StreamEvent, StreamParser, TurnOutput};
@@ -23,7 +23,7 @@ const STREAMS_OF_LINES: [AgentStream; 9] = [
     AgentStream::Acp,
 ];
 
-/// The bytes cut at these ends.
+/// Returns the bytes in chunks that end at these positions.
 fn chunks<'a>(bytes: &'a [u8], cuts: &[prop::sample::Index]) -> Vec<&'a [u8]> {
     let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
     ends.extend([0, bytes.len()]);
@@ -54,7 +54,7 @@ fn all() -> impl Iterator<Item = &'static Fixture> {
     ALL.iter().chain(WRITTEN)
 }
 
-/// Lines that mean something to somebody, and lines that mean nothing to anybody.
+/// Generates lines of some format, and meaningless lines.
 fn any_line() -> impl Strategy<Value = Vec<u8>> {
     let recorded: Vec<&'static [u8]> =
         all().flat_map(|fixture| fixture.bytes.split(|byte| *byte == b'\n')).collect();

@@ -1,4 +1,4 @@
-//! Events and verdicts of a stream as lines that a person can read, for the tests that compare them.
+//! Formats the events and the result of a stream as readable lines, for the tests that compare them.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use tertulia_dialect::stream::{
 
 use crate::stream_fixtures::Fixture;
 
-/// Compares what a recorded stream says, and the verdict below it.
+/// Compares the events and the result of a recorded stream with these lines.
 #[track_caller]
 pub(crate) fn check(name: &str, expected: &str) {
     let fixture = Fixture::named(name);
@@ -16,7 +16,7 @@ pub(crate) fn check(name: &str, expected: &str) {
     assert_eq!(show(&events, &output), expected, "{name}");
 }
 
-/// Pushes the chunks and ends the turn as it was recorded.
+/// Parses the chunks, and ends the turn in the recorded way.
 pub(crate) fn run<'a>(
     mut parser: StreamParser,
     fixture: &Fixture,
@@ -30,7 +30,7 @@ pub(crate) fn run<'a>(
     (joined(events), output)
 }
 
-/// Returns the events with adjacent pieces of text in one.
+/// Returns the events, with adjacent pieces of text joined.
 pub(crate) fn joined(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
     let mut joined: Vec<StreamEvent> = Vec::new();
     for event in events {
@@ -49,7 +49,7 @@ pub(crate) fn joined(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
     joined
 }
 
-/// One line for each event, and the verdict.
+/// Returns one line for each event, and the result.
 pub(crate) fn show(events: &[StreamEvent], output: &TurnOutput) -> String {
     let mut shown = String::from("\n");
     for event in events {
@@ -110,12 +110,12 @@ fn show_event(event: &StreamEvent) -> String {
     }
 }
 
-/// Returns the end of an id, which is what differs.
+/// Returns the end of an id, because only the end differs.
 fn short_id(id: &str) -> &str {
     id.get(id.len().saturating_sub(6)..).unwrap_or(id)
 }
 
-/// Returns the class, and enough of the message to know it by.
+/// Returns the class, and the part of the message that identifies it.
 fn show_error(error: &TurnError) -> String {
     format!("{}: {}", error.class, beginning(&error.message))
 }

@@ -1,4 +1,4 @@
-//! The verdict where the final event does not decide alone: exit codes, stderr, retries, repeated text.
+//! Verdicts for which the final event is not sufficient: exit codes, stderr, retries, repeated text.
 
 use tertulia_dialect::stream::{
     AgentStream, ErrorClass, Exit, StreamParser, TextOrigin, TurnOutput,
@@ -107,7 +107,7 @@ fn a_turn_that_is_given_up_while_it_retries_failed_for_the_reason_of_the_retries
     let first_retries = fixture.bytes.split_inclusive(|byte| *byte == b'\n').take(4);
     let first_retries: Vec<u8> = first_retries.flatten().copied().collect();
     check_class(fixture.stream, &first_retries, Exit::Signal(9), "", ErrorClass::Auth);
-    // A retry that helped explains nothing that comes later.
+    // A retry that succeeded is not the reason for a later failure.
     let helped = [
         &first_retries[..],
         br#"{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"Hi"}}"#,

@@ -1,5 +1,5 @@
-//! Streams that were written by hand: those of endpoints, as their documentation and their users show
-//! them, and those of the Agent Client Protocol, shortened from what three agents were seen to say.
+//! Streams that were written by hand. Those of endpoints follow their documentation and reports of their users. Those
+//! of the Agent Client Protocol are shortened from recordings of three agents.
 
 use tertulia_dialect::stream::{AgentStream, Exit};
 
@@ -16,7 +16,7 @@ macro_rules! written {
     };
 }
 
-/// All of them.
+/// All streams that were written by hand.
 pub(crate) const WRITTEN: &[Fixture] = &[
     written!(OpenAiChat, "chat-text", "sse"),
     written!(OpenAiChat, "chat-thinking", "sse"),
