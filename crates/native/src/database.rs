@@ -1,5 +1,5 @@
-//! Opens a database of an agent without leaving a trace in its folder. SQLite would create a journal
-//! and shared memory beside a database in use, so such a database is read from a copy.
+//! Opens a database of an agent without creating files in its folder. SQLite would create a journal and shared memory
+//! next to a database that is in use, so such a database is read from a copy.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,10 +12,10 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::{Cause, NativeError};
 
-/// How often a database that changes while it is copied is copied again.
+/// Maximum number of copies, if the database changes while it is copied.
 const TRIES: usize = 5;
 
-/// An open database; the copy is removed with it.
+/// An open database. Its copy, if any, is removed with it.
 #[derive(Debug)]
 pub(crate) struct Database {
     connection: Connection,
@@ -30,7 +30,7 @@ struct Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // What cannot be removed is in the temporary folder of the system.
+        // An error is ignored: the remaining files are in the temporary folder of the system.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -47,7 +47,7 @@ impl Database {
                     .map_err(|error| about(error.into()))
                     .and_then(|(file, copy)| Self::unchanging(&file, Some(copy))),
             };
-            // While it was copied, the agent may have moved content from the journal into it.
+            // The agent may have moved content from the journal into the database during the copy.
             if state(path).map_err(|error| about(error.into()))? == before {
                 return opened.map_err(|error| NativeError { path: path.to_owned(), ..error });
             }
@@ -59,7 +59,7 @@ impl Database {
         &self.connection
     }
 
-    /// Opens a database that nobody writes. The journal of a copy is read, and stays in its folder.
+    /// Opens a database that no program writes to. If it is a copy, its journal is read too.
     fn unchanging(path: &Path, copy: Option<Copy>) -> Result<Self, NativeError> {
         let about = |error: rusqlite::Error| NativeError::new(path, error);
         let connection = match &copy {
@@ -70,7 +70,7 @@ impl Database {
             }
         };
         let connection = connection.map_err(about)?;
-        // The first query reads the file, so that a file that is no database is reported here.
+        // The first query reads the file, so it reports a file that is not a database.
         connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
             .map_err(about)?;
@@ -85,12 +85,12 @@ impl Database {
     }
 }
 
-/// What changes if a database changes.
+/// Properties of the files of a database that differ after a change.
 #[derive(Debug, PartialEq, Eq)]
 struct FileState {
     modified: Option<SystemTime>,
     bytes: u64,
-    /// The length of its journal; `None` if all content is in the database.
+    /// Whether it has a journal; its length is not compared. `None` if all content is in the database file.
     journal: Option<u64>,
 }
 
@@ -98,7 +98,7 @@ fn state(path: &Path) -> io::Result<FileState> {
     let file = fs::metadata(path)?;
     let journal = fs::metadata(beside(path, "-wal")).ok().map(|wal| wal.len());
     let journal = journal.filter(|bytes| *bytes > 0);
-    // A journal that grows does not matter: SQLite ignores a half of a change at its end.
+    // A journal may grow while it is copied, because SQLite ignores an incomplete change at its end.
     let journal = journal.map(|_| 0);
     Ok(FileState { modified: file.modified().ok(), bytes: file.len(), journal })
 }
@@ -113,7 +113,7 @@ fn copy(path: &Path, temporary: &Path) -> io::Result<(PathBuf, Copy)> {
     let file = copy.folder.join("copy.db");
     fs::copy(path, &file)?;
     match fs::copy(beside(path, "-wal"), beside(&file, "-wal")) {
-        // It was emptied and removed meanwhile; the caller sees that the database changed.
+        // The journal was emptied and removed meanwhile. The caller detects that the database changed.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         copied => drop(copied?),
     }
@@ -128,7 +128,7 @@ fn create_private(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Returns the address with which SQLite takes no locks and creates no files.
+/// Returns the URI that tells SQLite to take no locks and create no files.
 fn uri(path: &Path) -> String {
     let mut text = "file:".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {

@@ -1,11 +1,11 @@
-//! What decides where agents keep their sessions: the home folder, and the variables that override
-//! it. The caller passes both, so that nothing here reads the environment of the process.
+//! The inputs that determine where agents keep their sessions: the home folder, and the variables that override it.
+//! The caller passes both, so that this crate does not read the environment of the process.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The variables that decide where agents keep their sessions.
+/// The variables that determine where agents keep their sessions.
 pub const VARIABLES: [&str; 10] = [
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
@@ -19,7 +19,7 @@ pub const VARIABLES: [&str; 10] = [
     "CLINE_DATA_DIR",
 ];
 
-/// Where agents keep their sessions.
+/// The inputs that determine where agents keep their sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
     home: PathBuf,
@@ -29,8 +29,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Creates an environment with this home folder. Copies of databases that are in use are made in
-    /// the temporary folder, and removed again.
+    /// Creates an environment with this home folder. Databases that are in use are copied into the temporary folder,
+    /// and the copies are removed again.
     pub fn new(home: impl Into<PathBuf>, temporary: impl Into<PathBuf>) -> Self {
         let (variables, projects) = (BTreeMap::new(), Vec::new());
         Self { home: home.into(), variables, projects, temporary: temporary.into() }

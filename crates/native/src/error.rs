@@ -1,5 +1,5 @@
-//! Why a session of an agent cannot be read. Problems with single records are no errors: they are in
-//! the result of the reader.
+//! The reasons why a session of an agent cannot be read. Problems with single records are not errors; the result of
+//! the reader contains them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub struct NativeError {
     pub cause: Cause,
 }
 
-/// Why it cannot be read.
+/// The reason why a file or database cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {

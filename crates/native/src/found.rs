@@ -1,4 +1,4 @@
-//! A session that was found, with what its file says at a glance.
+//! A session that was found, with the data from a quick look at its file.
 
 use std::path::{Path, PathBuf};
 
@@ -16,17 +16,17 @@ pub struct FoundSession {
     /// The title, otherwise the start of the first message.
     pub title: Option<String>,
     pub started: Option<Timestamp>,
-    /// When the file was last changed.
+    /// The time of the last change of the file.
     pub updated: Option<Timestamp>,
-    /// In bytes; `None` for a session in a database.
+    /// The size of the file in bytes; `None` for a session in a database.
     pub size: Option<u64>,
     pub place: Place,
 }
 
-/// Where a session is.
+/// The location of a session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
-    /// A file, with the files of sub-agents beside it.
+    /// A file. The files of sub-agents are in a folder next to it.
     File(PathBuf),
     /// Rows of a database.
     Rows { database: PathBuf, id: String },

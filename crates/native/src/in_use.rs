@@ -1,17 +1,17 @@
-//! Finds the program that works with a session now, so that nothing is written under its hands.
+//! Finds the program that uses a session now, so that its files are not changed at the same time.
 
 use std::fs;
 use std::path::Path;
 
-/// A program that works with a session.
+/// A program that uses a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     pub pid: u32,
     pub program: String,
 }
 
-/// Returns a program that has the file of a session open, or was started with the id of the session.
-/// Finds none where processes cannot be listed, such as on macOS.
+/// Returns a program that has the file of a session open, or was started with the id of the session. Finds no program
+/// on systems that do not allow listing processes, such as macOS.
 pub fn find_user(path: Option<&Path>, native_id: &str) -> Option<User> {
     let own = std::process::id();
     let path = path.and_then(|path| path.canonicalize().ok());
@@ -35,7 +35,7 @@ pub fn find_user(path: Option<&Path>, native_id: &str) -> Option<User> {
     None
 }
 
-/// Whether a process is one of the agents, or a runtime that runs one.
+/// Returns whether a process is one of the agents, or a runtime that runs one.
 fn is_agent(program: &str, command: &[u8]) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
     let agents = ["claude", "codex", "gemini", "opencode", "copilot", "pi", "goose", "cline"];
@@ -60,7 +60,7 @@ mod tests {
         let path = folder.path().join("session.jsonl");
         fs::write(&path, "{}\n").unwrap();
         assert_eq!(find_user(Some(&path), "none"), None);
-        // It waits for its input with the file open.
+        // The process has the file open while it waits for input.
         let mut holder = Command::new("sh")
             .args(["-c", "exec 3<\"$0\"; echo open; read line"])
             .arg(&path)

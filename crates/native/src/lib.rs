@@ -1,9 +1,9 @@
-//! The sessions that coding agents keep on this machine: where they are, which there are, and their
-//! records as entries. Reads only; nothing in an agent's folder is created or changed.
+//! The sessions that coding agents keep on this machine. Finds and lists them, and reads their records as entries.
+//! This crate only reads: it creates and changes nothing in an agent's folder.
 //!
-//! [`Environment`] says where the agents keep their sessions, [`list()`] finds all of them,
-//! [`locate()`] finds those in a file or a folder, and [`SessionReader`] reads one, record by record.
-//! What a record means is in [`tertulia_dialect::native`].
+//! [`Environment`] determines where the agents keep their sessions. [`list()`] finds all of them, [`locate()`] finds
+//! those in a file or a folder, and [`SessionReader`] reads one, record by record. [`tertulia_dialect::native`]
+//! defines what a record means.
 
 #![expect(clippy::disallowed_methods, reason = "it reads the files of agents")]
 

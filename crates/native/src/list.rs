@@ -1,4 +1,4 @@
-//! All sessions of all agents on this machine, from the first and last bytes of each file.
+//! Lists all sessions of all agents on this machine, by reading the first and last bytes of each file.
 
 use std::path::PathBuf;
 use std::thread;
@@ -10,20 +10,20 @@ use crate::peek::peek;
 use crate::places::{Candidate, candidates};
 use crate::{Environment, FoundSession, NativeError};
 
-/// Fewer files are not worth another thread.
+/// Number of files that are worth another thread.
 const FILES_PER_THREAD: usize = 200;
 const THREADS_MAX: usize = 8;
 
 /// The sessions on this machine.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// Newest first.
+    /// The sessions, newest first.
     pub sessions: Vec<FoundSession>,
     /// Files and databases that could not be read.
     pub problems: Vec<NativeError>,
 }
 
-/// Finds the sessions of these agents; a file that cannot be read does not stop it.
+/// Finds the sessions of these agents. Continues after a file that cannot be read.
 pub fn list(environment: &Environment, formats: &[NativeFormat]) -> Listing {
     let mut listing = Listing::default();
     let mut files: Vec<(NativeFormat, PathBuf)> = Vec::new();
@@ -47,7 +47,7 @@ pub fn list(environment: &Environment, formats: &[NativeFormat]) -> Listing {
         let parts: Vec<_> =
             files.chunks(share).map(|part| scope.spawn(move || glance(part))).collect();
         for part in parts {
-            // A thread that panicked has no result; the others still count.
+            // A thread that panicked has no result. The results of the others are used.
             for found in part.join().unwrap_or_default() {
                 listing.add(found.map(|session| vec![session]));
             }
@@ -61,14 +61,14 @@ impl Listing {
     fn add(&mut self, found: Result<Vec<FoundSession>, NativeError>) {
         match found {
             Ok(sessions) => self.sessions.extend(sessions.into_iter().filter(is_begun)),
-            // It was removed meanwhile.
+            // The file was removed meanwhile.
             Err(error) if error.is_missing() => {}
             Err(error) => self.problems.push(error),
         }
     }
 }
 
-/// Whether a session has any content.
+/// Returns whether a session has any content.
 fn is_begun(session: &FoundSession) -> bool {
     session.size != Some(0)
 }

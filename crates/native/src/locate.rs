@@ -1,5 +1,5 @@
-//! Finds the sessions in a file, a database or a folder that somebody names. The content decides
-//! what a file is; its name does not matter.
+//! Finds the sessions in a file, a database or a folder that a person names. The content of a file determines its
+//! format; its name does not matter.
 
 use std::fs;
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::places::{collect, is_side_file};
 use crate::tables::{MAGIC, recognize, sessions};
 use crate::{Cause, Environment, FoundSession, NativeError};
 
-/// The largest number of folders below the named one.
+/// Maximum depth of folders below the named one.
 const DEPTH_MAX: usize = 8;
 
-/// Returns the sessions in a file or a folder, newest first. `format` is that of a file, if it is
-/// known.
+/// Returns the sessions in a file or a folder, newest first. `format` is the format of a file, if the caller knows
+/// it.
 pub fn locate(
     environment: &Environment,
     path: &Path,
@@ -33,7 +33,7 @@ pub fn locate(
     };
     collect(path, DEPTH_MAX, &may_be, &mut files);
     let found = files.iter().map(|file| in_file(environment, file, format));
-    // Other files in the folder are nothing that was asked for.
+    // Other files in the folder are ignored.
     let mut found: Vec<FoundSession> = found.flatten().flatten().collect();
     if found.is_empty() {
         return Err(NativeError::new(path, Cause::NoSessions));
@@ -42,7 +42,7 @@ pub fn locate(
     Ok(found)
 }
 
-/// Sorts sessions: the one that was changed last comes first.
+/// Sorts sessions so that the one that was changed last comes first.
 pub(crate) fn sort(found: &mut [FoundSession]) {
     found.sort_by(|one, other| {
         let changed = |session: &FoundSession| session.updated.as_ref().map(|time| time.millis());

@@ -1,4 +1,5 @@
-//! What the first and last bytes of a file say about its session, for a list of thousands of them.
+//! Reads the first and last bytes of a file to describe its session. This is fast enough for a list of thousands of
+//! sessions.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -11,11 +12,11 @@ use crate::{FoundSession, NativeError, Place};
 
 /// Number of bytes that are read at first.
 const HEAD: usize = 16 << 10;
-/// Some agents begin a file with long instructions.
+/// Maximum number of bytes at the start. Some agents begin a file with long instructions.
 const HEAD_MAX: usize = 256 << 10;
-/// A title may be near the end.
+/// Number of bytes at the end. A title may be near the end.
 const TAIL: u64 = 8 << 10;
-/// A longer document is not read for a list.
+/// Maximum size of a document that is read for a list.
 const DOCUMENT_MAX: u64 = 1 << 20;
 const TITLE_CHARACTERS: usize = 80;
 
@@ -27,7 +28,7 @@ pub(crate) fn beginning(path: &Path) -> Result<Vec<u8>, NativeError> {
     Ok(start)
 }
 
-/// Returns what a file says about its session at a glance.
+/// Returns the description of a file's session.
 pub(crate) fn peek(path: &Path, format: NativeFormat) -> Result<FoundSession, NativeError> {
     let about = |error: std::io::Error| NativeError::new(path, error);
     let mut file = open(path)?;
@@ -55,7 +56,7 @@ pub(crate) fn peek(path: &Path, format: NativeFormat) -> Result<FoundSession, Na
             file.seek(SeekFrom::Start(size.saturating_sub(TAIL))).map_err(about)?;
             let mut tail = Vec::new();
             (&mut file).take(TAIL).read_to_end(&mut tail).map_err(about)?;
-            // The first line is cut.
+            // The first line is incomplete, so it is skipped.
             let start = memchr::memchr(b'\n', &tail).map_or(tail.len(), |at| at + 1);
             let end = Glance::of_lines(format, tail.get(start..).unwrap_or_default());
             found.own_title = end.own_title.or(found.own_title);
@@ -76,7 +77,7 @@ pub(crate) fn peek(path: &Path, format: NativeFormat) -> Result<FoundSession, Na
     })
 }
 
-/// What a part of a file says about its session.
+/// The data of a session in one part of its file.
 #[derive(Debug, Default)]
 struct Glance {
     native_id: Option<String>,
@@ -101,7 +102,7 @@ impl Glance {
             entries.clear();
             let known = reader.session();
             let is_all = known.native_id.is_some() && known.folder.is_some();
-            // What an agent calls the session is near the end.
+            // The title that the agent gave the session is near the end, so it is not waited for.
             if title.is_some() && is_all && known.started.is_some() {
                 break;
             }
@@ -156,8 +157,8 @@ fn one_line(text: &str) -> String {
     line
 }
 
-/// Returns the id of a session whose file does not have it: the name of the file, or of its folder
-/// if all files have the same name.
+/// Returns the id of a session whose file does not contain it: the name of the file. If all files have the same name,
+/// returns the name of the folder.
 pub(crate) fn name_of(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let stem = stem.unwrap_or_default();

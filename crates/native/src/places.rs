@@ -1,5 +1,5 @@
-//! Where each agent keeps its sessions, and the files there that may be sessions.
-//! docs/native-sessions.md has the same list for readers.
+//! The folders where each agent keeps its sessions, and the files there that may be sessions. docs/native-sessions.md
+//! has the same list for readers.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -8,17 +8,17 @@ use tertulia_dialect::native::NativeFormat;
 
 use crate::Environment;
 
-/// The largest number of folders on the way from an agent's folder to a session.
+/// Maximum depth of folders between an agent's folder and a session.
 const DEPTH_MAX: usize = 4;
 
-/// A file that may be a session, or a database that may hold some.
+/// A file that may be a session, or a database that may contain some.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Candidate {
     File(PathBuf),
     Database(PathBuf),
 }
 
-/// Returns what may be sessions of an agent.
+/// Returns the files and databases that may contain sessions of an agent.
 pub(crate) fn candidates(environment: &Environment, format: NativeFormat) -> Vec<Candidate> {
     let mut files = Vec::new();
     match format {
@@ -47,7 +47,7 @@ pub(crate) fn candidates(environment: &Environment, format: NativeFormat) -> Vec
         NativeFormat::Copilot => {
             let folder = environment.folder("COPILOT_HOME", ".copilot").join("session-state");
             collect(&folder, 1, &|name| name == "events.jsonl", &mut files);
-            // Earlier versions had no folder for each session.
+            // Earlier versions of the agent had no folder for each session.
             collect(&folder, 0, &|name| name.ends_with(".jsonl"), &mut files);
         }
         NativeFormat::Pi => {
@@ -77,7 +77,7 @@ pub(crate) fn candidates(environment: &Environment, format: NativeFormat) -> Vec
                 None => data_folder(environment).join("goose"),
             };
             let mut found = database(folder.join("sessions/sessions.db"));
-            // Earlier versions kept a file for each session.
+            // Earlier versions of the agent kept a file for each session.
             collect(&folder.join("sessions"), 0, &|name| name.ends_with(".jsonl"), &mut files);
             found.extend(files.into_iter().map(Candidate::File));
             return found;
@@ -86,7 +86,7 @@ pub(crate) fn candidates(environment: &Environment, format: NativeFormat) -> Vec
     files.into_iter().map(Candidate::File).collect()
 }
 
-/// Returns whether an agent would find a session in this file: only there may lines be added to it.
+/// Returns whether an agent would find a session in this file. Lines may be added only to such a file.
 pub fn is_session_place(environment: &Environment, format: NativeFormat, path: &Path) -> bool {
     let roots = match format {
         NativeFormat::Claude => {
@@ -133,7 +133,7 @@ pub(crate) fn collect(
     for entry in found.flatten() {
         let name = entry.file_name();
         let (Some(name), Ok(kind)) = (name.to_str(), entry.file_type()) else { continue };
-        // A link to a folder might lead back here.
+        // A link to a folder might lead to a loop, so links are not followed.
         if kind.is_dir() && depth > 0 {
             collect(&entry.path(), depth - 1, is_wanted, files);
         } else if !kind.is_dir() && is_wanted(name) {
@@ -156,7 +156,7 @@ fn data_folder(environment: &Environment) -> PathBuf {
     environment.folder("XDG_DATA_HOME", ".local/share")
 }
 
-/// Returns where editors of the VS Code family keep the tasks of the Cline extension.
+/// Returns the folders where editors of the VS Code family keep the tasks of the Cline extension.
 fn code_folders(environment: &Environment) -> Vec<PathBuf> {
     let config = environment.folder("XDG_CONFIG_HOME", ".config");
     let macos = environment.home().join("Library/Application Support");

@@ -1,5 +1,5 @@
-//! Reads one session, record by record, in the order of its files: the main one first, then those of
-//! sub-agents. The memory does not grow with the length of a file that has one record in every line.
+//! Reads one session, record by record, in the order of its files: first the main one, then those of sub-agents. The
+//! memory does not grow with the length of a file that has one record per line.
 
 mod lines;
 
@@ -19,7 +19,7 @@ use crate::tables::Rows;
 use crate::{Cause, Environment, FoundSession, NativeError, Place};
 use lines::LineFile;
 
-/// Changes the bytes of a record before it is read; `None` leaves them as they are.
+/// Changes the bytes of a record before it is read. `None` keeps them unchanged.
 pub type Edit<'e> = dyn FnMut(&[u8]) -> Option<Vec<u8>> + 'e;
 
 /// Number of bytes that are read at once.
@@ -37,12 +37,12 @@ pub struct SessionReader<'e> {
     main: Main,
 }
 
-/// What was read of the main file.
+/// The progress of reading the main file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Main {
     records: u64,
     bytes: u64,
-    /// What is known of the session; sub-agents do not change it.
+    /// The data of the session after the main file was read. Sub-agents do not change it.
     session: Option<ReadSession>,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Debug for SessionReader<'_> {
 }
 
 impl<'e> SessionReader<'e> {
-    /// Opens a session. A line, and a document that is read as a whole, may have this many bytes.
+    /// Opens a session. `bytes_max` is the maximum size of a line, and of a document that is read as a whole.
     pub fn open(
         environment: &Environment,
         session: &FoundSession,
@@ -96,14 +96,14 @@ impl<'e> SessionReader<'e> {
         })
     }
 
-    /// Changes every record before it is read.
+    /// Sets a function that changes every record before it is read.
     #[must_use]
     pub fn with_edit(mut self, edit: impl FnMut(&[u8]) -> Option<Vec<u8>> + 'e) -> Self {
         self.edit = Some(Box::new(edit));
         self
     }
 
-    /// Leaves a last answer that its agent still writes for later, if the agent changes its records until then.
+    /// Skips a last answer that the agent is still writing, if the agent changes the records of such an answer later.
     pub fn settled_only(&mut self) {
         if let Source::Rows { rows, .. } = &mut self.source {
             rows.settled_only();
@@ -155,12 +155,12 @@ impl<'e> SessionReader<'e> {
         self.hasher.finalize().to_hex().to_string()
     }
 
-    /// Returns what is known of the session so far.
+    /// Returns the data of the session that were read so far.
     pub fn session(&self) -> &ReadSession {
         self.main.session.as_ref().unwrap_or_else(|| self.reader.session())
     }
 
-    /// Returns the problems since the last call.
+    /// Returns the problems that were found since the last call.
     pub fn take_problems(&mut self) -> Vec<ReadProblem> {
         self.reader.take_problems()
     }
@@ -174,7 +174,7 @@ impl<'e> SessionReader<'e> {
         let before = self.reader.session().records;
         let record = Record { file, line: line.number, bytes, end: line.end };
         self.reader.read(record, entries);
-        // A record that ends in the middle is read again when it is whole.
+        // An incomplete record is not counted. It is read again when it is complete.
         if self.reader.session().records > before && file.is_empty() {
             self.hasher.update(text);
             self.hasher.update(line.end.as_bytes());
@@ -237,7 +237,7 @@ impl<'e> SessionReader<'e> {
         };
         self.source = match LineFile::open(&path, self.bytes_max) {
             Ok(lines) => Source::Lines { file, lines },
-            // The agent removed it meanwhile.
+            // The agent removed the file meanwhile.
             Err(error) if error.is_missing() => Source::Lines { file, lines: LineFile::empty() },
             Err(error) => return Err(error),
         };
@@ -261,7 +261,7 @@ pub fn prefix_hash(path: &Path, bytes: u64) -> Result<Option<String>, NativeErro
     Ok((left == 0).then(|| hasher.finalize().to_hex().to_string()))
 }
 
-/// Opens a file. Anything else, such as a pipe, might never end.
+/// Opens a file. Rejects other kinds of files, such as a pipe, because reading them might never end.
 pub(crate) fn open(path: &Path) -> Result<File, NativeError> {
     let status = fs::metadata(path).map_err(|error| NativeError::new(path, error))?;
     if !status.is_file() {

@@ -1,5 +1,5 @@
-//! The tables in which opencode and goose keep their sessions, as records: every row is one JSON
-//! object, `{"table":"message","row":{"id":"msg_1",…}}`, with the columns as they are stored.
+//! Reads the tables in which opencode and goose keep their sessions as records. Every row is one JSON object,
+//! `{"table":"message","row":{"id":"msg_1",…}}`, with the columns as they are stored.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -16,11 +16,11 @@ use crate::{Cause, FoundSession, NativeError, Place};
 /// The first bytes of every SQLite database.
 pub(crate) const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// Columns that change without a change of the conversation. A record without them stays the same.
+/// Columns that change although the conversation does not. They are left out, so that the record stays the same.
 const VOLATILE: [&str; 4] = ["time_updated", "time_compacting", "cost", "updated_at"];
 const VOLATILE_PREFIXES: [&str; 3] = ["tokens_", "summary_", "accumulated_"];
 
-/// The columns that must be there, by table.
+/// The columns that must exist, by table.
 type Needed = &'static [(&'static str, &'static [&'static str])];
 
 const OPENCODE: Needed = &[
@@ -34,7 +34,7 @@ const GOOSE: Needed = &[
     ("messages", &["id", "session_id", "role", "content_json"]),
 ];
 
-/// Finds which agent a database belongs to, and checks that its tables are those we know.
+/// Determines which agent a database belongs to, and checks that it has the expected tables.
 pub(crate) fn recognize(path: &Path, database: &Database) -> Result<NativeFormat, NativeError> {
     let about = |error: rusqlite::Error| NativeError::new(path, error);
     for (format, needed) in [(NativeFormat::Opencode, OPENCODE), (NativeFormat::Goose, GOOSE)] {
@@ -102,7 +102,7 @@ pub(crate) fn sessions(
     found.collect::<rusqlite::Result<_>>().map_err(about)
 }
 
-/// Reads milliseconds, or the date and time of SQLite, which is UTC.
+/// Reads milliseconds, or a date and time as SQLite writes it, in UTC.
 fn time(value: ValueRef<'_>) -> Option<Timestamp> {
     match value {
         ValueRef::Integer(millis) => Some(Timestamp::from_millis(millis)),
@@ -121,12 +121,12 @@ fn time(value: ValueRef<'_>) -> Option<Timestamp> {
 pub(crate) struct Rows {
     database: Database,
     format: NativeFormat,
-    /// The sessions to read: the main one, then those of sub-agents, with the name of their "file".
+    /// The sessions to read: the main one, then those of sub-agents. Each has the name of its "file".
     sessions: VecDeque<(String, String)>,
     file: String,
     messages: VecDeque<String>,
     records: VecDeque<String>,
-    /// Whether a last answer that is not complete is left for later.
+    /// Whether an incomplete last answer is skipped.
     is_settled_only: bool,
     has_usage: bool,
 }
@@ -164,7 +164,7 @@ impl Rows {
         }
     }
 
-    /// Leaves a last answer that is not complete for later.
+    /// Skips an incomplete last answer.
     pub(crate) fn settled_only(&mut self) {
         self.is_settled_only = true;
     }
@@ -193,7 +193,8 @@ impl Rows {
 
     fn read_session(&mut self, id: &str) -> rusqlite::Result<()> {
         if self.file == "usage" {
-            // These rows have no ids. As a file of their own, their numbers do not change when messages are added.
+            // These rows have no ids. They are treated as a separate file, so that their numbers do not change when
+            // messages are added.
             self.has_usage = false;
             return self.read_usage(id);
         }
@@ -228,7 +229,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Returns whether the last message of a session is an answer that the agent still writes.
+    /// Returns whether the last message of a session is an answer that the agent is still writing.
     fn is_unfinished(&self, id: &str) -> rusqlite::Result<bool> {
         let query = "SELECT data FROM message WHERE id = ?1";
         let data =
@@ -270,7 +271,7 @@ impl Rows {
     }
 }
 
-/// Returns the sessions that were started by a session or by one of these, parents first.
+/// Returns the sessions that a session started, and those that they started, parents first.
 fn children(connection: &Connection, id: &str) -> rusqlite::Result<Vec<String>> {
     let query = "WITH RECURSIVE below(id) AS (
              SELECT id FROM session WHERE parent_id = ?1
@@ -281,7 +282,7 @@ fn children(connection: &Connection, id: &str) -> rusqlite::Result<Vec<String>> 
     ids.collect()
 }
 
-/// Whether the name of a table needs no quotes.
+/// Returns whether the name of a table needs no quotes.
 fn is_plain(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
@@ -304,7 +305,7 @@ fn record(table: &str, names: &[String], row: &Row<'_>) -> rusqlite::Result<Stri
         match row.get_ref(index)? {
             ValueRef::Null => text.push_str("null"),
             ValueRef::Integer(number) => text.push_str(&number.to_string()),
-            // JSON has no infinity.
+            // JSON cannot represent infinity, so it becomes a text.
             ValueRef::Real(number) if number.is_finite() => text.push_str(&number.to_string()),
             ValueRef::Real(number) => text.push_str(Json::text(&number.to_string()).as_str()),
             ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {

@@ -1,5 +1,5 @@
-//! Where a session that is written for an agent has to be, so that the agent finds it, and the
-//! commands that import and continue it.
+//! The location of a session that is written for an agent, so that the agent finds it, and the commands that import
+//! and continue it.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,25 +12,25 @@ use tertulia_session::json::{self, Json, Object};
 
 use crate::{Cause, Environment, NativeError};
 
-/// How a new session reaches an agent.
+/// The way in which a new session reaches an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A file that the agent finds, and what has to be in place beside it.
+    /// A file that the agent finds, and other files that must exist with it.
     File { path: PathBuf, beside: Vec<Beside> },
-    /// A document that a command of the agent imports. The command follows the name of a file.
+    /// A document that a command of the agent imports. The name of the file is the last argument of the command.
     Command { program: &'static str, arguments: &'static [&'static str] },
 }
 
-/// A small file of the agent that has to know the session's folder.
+/// A small file of the agent that contains the session's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beside {
     pub path: PathBuf,
     pub text: String,
-    /// Whether a file of that name is replaced; otherwise it is kept.
+    /// Whether an existing file is replaced; otherwise it is kept.
     pub replaces: bool,
 }
 
-/// Returns how a new session with this id reaches an agent that works in this folder.
+/// Returns the way in which a new session with this id reaches an agent that works in this folder.
 pub fn target(
     environment: &Environment,
     format: NativeFormat,
@@ -82,19 +82,21 @@ pub fn resume_command(format: NativeFormat, native_id: &str) -> Vec<String> {
         NativeFormat::Pi => &["pi", "--session"],
         NativeFormat::Goose => &["goose", "session", "--resume", "--session-id"],
         NativeFormat::Cline => &["cline", "--id"],
-        // It continues the history of its folder.
+        // aider continues the history of its folder.
         NativeFormat::Aider => return vec!["aider".into(), "--restore-chat-history".into()],
     };
     words.iter().map(|word| (*word).to_owned()).chain([native_id.to_owned()]).collect()
 }
 
-/// Returns a folder as Claude Code names its own: everything but letters, digits and dashes is a dash.
+/// Returns the name that Claude Code gives to the sessions of a folder. All characters except letters, digits and
+/// dashes become dashes.
 fn dashed(folder: &str) -> String {
     let dash = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' };
     folder.chars().map(dash).collect()
 }
 
-/// Copilot CLI keeps a session in a folder of its own, with the title in a small file beside it.
+/// Returns the location for Copilot CLI. It keeps each session in a folder of its own, with the title in a small
+/// file.
 fn copilot(
     environment: &Environment,
     native_id: &str,
@@ -102,7 +104,7 @@ fn copilot(
     iso: &str,
 ) -> Target {
     let root = environment.folder("COPILOT_HOME", ".copilot").join("session-state").join(native_id);
-    // YAML, in which a JSON string is a text.
+    // In YAML, a JSON string is a text.
     let quoted = |text: &str| Json::text(text).as_str().to_owned();
     let name = title.map(|title| format!("name: {}\n", quoted(title))).unwrap_or_default();
     let text = format!(
@@ -115,7 +117,8 @@ fn copilot(
     Target::File { path: root.join("events.jsonl"), beside }
 }
 
-/// Gemini CLI gives every project folder a short name, and looks for sessions only there.
+/// Returns the location for Gemini CLI. It gives every project folder a short name, and searches for sessions only
+/// there.
 fn gemini(
     environment: &Environment,
     native_id: &str,
@@ -157,7 +160,7 @@ fn gemini(
     Ok(Target::File { path, beside })
 }
 
-/// Reads the folders with their short names, and the other fields as JSON with a comma before each.
+/// Reads the folders with their short names. Also returns the other fields as JSON, each with a comma before it.
 fn read_projects(text: &str) -> Option<(Vec<(String, String)>, String)> {
     let mut whole = Object::try_from(json::parse(text).ok()?).ok()?;
     let projects = Object::try_from(whole.take("projects")?).ok()?;

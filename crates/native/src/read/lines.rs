@@ -1,5 +1,5 @@
-//! The lines of a file as it is when it is opened: what its agent adds meanwhile is read another
-//! time. Keeps one line in memory.
+//! Reads the lines that a file has when it is opened. Lines that its agent adds later are not read. Keeps one line in
+//! memory.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{CHUNK, open};
 use crate::{Cause, NativeError};
 
-/// A larger buffer is given back after its line.
+/// Maximum size of a buffer that is kept after a line. A larger one is freed.
 const BUFFER_KEPT: usize = 4 * CHUNK;
 
 /// A file that is read line by line.
@@ -17,12 +17,12 @@ const BUFFER_KEPT: usize = 4 * CHUNK;
 pub(super) struct LineFile {
     path: PathBuf,
     file: Option<File>,
-    /// Bytes that are not read yet, of those that the file had when it was opened.
+    /// Number of bytes that are not read yet, of those that the file had when it was opened.
     left: u64,
     read: u64,
     bytes_max: u64,
     buffer: Vec<u8>,
-    /// The bytes in the buffer that belong to no line yet.
+    /// The range of the buffer that belongs to no line yet.
     waiting: Range<usize>,
     number: u64,
 }
@@ -32,7 +32,7 @@ pub(super) struct LineFile {
 pub(super) struct Line {
     range: Range<usize>,
     pub(super) end: &'static str,
-    /// From 1.
+    /// The number of the line, from 1.
     pub(super) number: u64,
 }
 
@@ -55,7 +55,7 @@ impl LineFile {
         self.buffer.get(line.range.clone()).unwrap_or_default()
     }
 
-    /// Reads the next line; `None` at the end.
+    /// Reads the next line. Returns `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Line>, NativeError> {
         let mut searched = self.waiting.start;
         loop {
@@ -88,7 +88,7 @@ impl LineFile {
         Line { range, end, number: self.number }
     }
 
-    /// Reads more bytes, behind those that wait, which move to the start of the buffer.
+    /// Reads more bytes after the waiting ones, which move to the start of the buffer.
     fn fill(&mut self) -> Result<(), NativeError> {
         let about = |cause: Cause| NativeError { path: self.path.clone(), cause };
         self.buffer.copy_within(self.waiting.clone(), 0);

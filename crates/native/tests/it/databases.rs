@@ -1,4 +1,4 @@
-//! Databases of agents: rows as records, without a trace in the agent's folder.
+//! Databases of agents: rows become records, and the agent's folder does not change.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ fn a_database_in_use_is_read_with_its_journal_and_without_a_trace() {
     let agent = Connection::open(&path).unwrap();
     agent.execute_batch("PRAGMA journal_mode = wal; PRAGMA wal_autocheckpoint = 0;").unwrap();
     agent.execute_batch("UPDATE session SET title = 'Newer' WHERE id = 'ses_1'").unwrap();
-    // As an agent that was killed leaves it: a journal without shared memory.
+    // Simulate an agent that was killed: there is a journal but no shared memory.
     let copy = home.file("killed/opencode.db", fs::read(&path).unwrap());
     home.file("killed/opencode.db-wal", fs::read(folder.join("opencode.db-wal")).unwrap());
     for path in [&path, &copy] {

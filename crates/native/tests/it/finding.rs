@@ -1,4 +1,4 @@
-//! Where the sessions of each agent are found.
+//! Finding the sessions of each agent.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn found(environment: &Environment) -> Vec<String> {
     names
 }
 
-/// Something that no agent could have written, so that the names of files count.
+/// Content without a recognisable format, so that only the names of files decide.
 const ANY: &str = "{}\n";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Finding and reading the sessions of agents, with files and databases in folders of each test.
+//! Finding and reading the sessions of agents, with files and databases in a temporary folder for each test.
 
 #![expect(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use tertulia_dialect::native::NativeFormat;
 use tertulia_native::{Environment, FoundSession, Place};
 
-/// A home folder.
+/// A temporary home folder.
 struct Home {
     folder: TempDir,
 }
@@ -46,7 +46,7 @@ impl Home {
     }
 }
 
-/// Returns a session in a file.
+/// Returns the description of a session in a file.
 fn session(format: NativeFormat, path: &Path) -> FoundSession {
     FoundSession {
         format,

@@ -1,4 +1,4 @@
-//! Files as records: nothing is lost, the memory is bounded, and files that change are noticed.
+//! Files become records: nothing is lost, memory is bounded, and changed files are detected.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -37,7 +37,7 @@ proptest! {
         let (entries, bytes, hash) = read(&home, &path, MAX).unwrap();
         let whole = &text.as_bytes()[..bytes as usize];
         prop_assert_eq!(original_bytes(&entries, "").unwrap(), whole);
-        // Only a record that was cut off is left for later.
+        // Only an incomplete record is left for later.
         prop_assert!(!text[bytes as usize..].contains('\n'));
         prop_assert_eq!(prefix_hash(&path, bytes).unwrap(), Some(hash));
         prop_assert_eq!(prefix_hash(&path, text.len() as u64 + 1).unwrap(), None);
