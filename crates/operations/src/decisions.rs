@@ -3,7 +3,7 @@
 use tertulia_session::{Cause, Entry, EntryId, Turn, TurnState};
 use tertulia_team::{Decision, Team};
 
-/// Returns what was decided because of an entry, with the whole history of every turn among it.
+/// Returns the decisions that an entry caused, with the whole history of every turn in them.
 pub fn story<'d>(
     entry: &EntryId,
     why: impl Fn(&EntryId) -> Vec<&'d Decision>,
@@ -23,8 +23,8 @@ pub fn story<'d>(
     told
 }
 
-/// Returns the last turn of an agent, if it was cancelled, interrupted or failed. One that a person declined was never
-/// begun.
+/// Returns the last turn of an agent, if it was cancelled, interrupted or failed. Ignores a turn that a person
+/// declined, because it never began.
 pub fn unfinished_turn<'e>(entries: &'e [Entry], team: &Team) -> Option<(&'e Entry, &'e Turn)> {
     let is_begun = |turn: &Turn| {
         let is_declined = matches!(turn.cause, Cause::Declined { .. });

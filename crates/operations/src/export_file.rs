@@ -1,24 +1,25 @@
-//! The file of an export: readable by its owner only, there whole or not at all, never replaced by accident.
+//! The file of an export. Only its owner can read it, it appears only when it is complete, and it replaces a file
+//! only on request.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tertulia_store::{NewFile, NewFileError, Readers};
 
-/// A file with lines. Dropped before its end, it is not there.
+/// A file of lines. Nothing remains of it if it is dropped before [`Self::finish`].
 pub struct ExportFile {
     out: BufWriter<NewFile>,
     path: PathBuf,
     may_replace: bool,
 }
 
-/// An error of writing an export.
+/// An error while writing an export.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
     #[error("{} already exists; name another file", .path.display())]
     Exists { path: PathBuf },
-    /// A folder, a pipe or a device is never replaced.
+    /// The path is a folder, a pipe or a device, which is never replaced.
     #[error("{} is not a file; name a file", .path.display())]
     NotAFile { path: PathBuf },
     #[error("cannot write {}: {source}", .path.display())]
@@ -26,7 +27,7 @@ pub enum ExportError {
 }
 
 impl ExportFile {
-    /// Begins a file of this path.
+    /// Creates a file that will get this path.
     pub fn open(path: &Path, may_replace: bool) -> Result<Self, ExportError> {
         let begun = match path.symlink_metadata() {
             Ok(about) if may_replace && !about.is_file() => {
@@ -39,7 +40,7 @@ impl ExportFile {
         Ok(Self { out, path: path.into(), may_replace })
     }
 
-    /// Writes a text as it is.
+    /// Writes a text unchanged.
     pub fn write(&mut self, text: &str) -> Result<(), ExportError> {
         self.out.write_all(text.as_bytes()).map_err(|source| self.not_written(source))
     }
@@ -49,7 +50,7 @@ impl ExportFile {
         writeln!(self.out, "{line}").map_err(|source| self.not_written(source))
     }
 
-    /// Gives the file its name.
+    /// Completes the file under its path.
     pub fn finish(mut self) -> Result<(), ExportError> {
         self.out.flush().map_err(|source| self.not_written(source))?;
         let file = self.out.into_inner().map_err(|error| ExportError::Write {

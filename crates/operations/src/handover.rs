@@ -1,6 +1,6 @@
-//! Hands a session over to an agent: chooses what of it is written as a session of the agent, and says what became
-//! of everything else. Reads and writes no files; callers save what is [`Handover::written`] and append
-//! [`Handover::link`] to the log.
+//! Hands a session over to an agent: chooses what is written as a session of the agent, and reports what became of
+//! everything else. Reads and writes no files. Callers save [`Handover::written`] and append [`Handover::link`] to
+//! the log.
 
 mod items;
 mod links;
@@ -29,7 +29,7 @@ pub use receipt::{Item, ItemKind, ItemStatus, Receipt, ReceiptError, Tally};
 pub use select::default_window;
 use select::{Selection, select, select_new};
 
-/// What is handed over, and how.
+/// The options of a handover.
 #[derive(Clone, Debug)]
 pub struct HandoverOptions<'a> {
     pub to: NativeFormat,
@@ -38,17 +38,17 @@ pub struct HandoverOptions<'a> {
     pub title: Option<&'a str>,
     /// The folder in which the agent will work.
     pub folder: &'a str,
-    /// The model that will go on; decides how tokens are counted and how many there may be.
+    /// The model that will continue the session. It determines how tokens are counted and the maximum number of them.
     pub model: Option<&'a str>,
-    /// The number of tokens that the session may have; `None` for what the model's window leaves.
+    /// The maximum number of tokens of the session. `None`: what the window of the model allows.
     pub budget: Option<u64>,
-    /// Only this many of the newest messages.
+    /// The number of the newest messages to hand over; `None` for all.
     pub last: Option<u64>,
-    /// In a session of a team, the member whose part the agent takes.
+    /// In a session of a team, the member in whose role the agent continues.
     pub member: Option<&'a str>,
-    /// The ids of the sessions that the agent has. A new session gets another one.
+    /// The ids of the agent's existing sessions. A new session gets a different one.
     pub taken: &'a [String],
-    /// Whether a new session is written although an earlier one could be continued.
+    /// Whether to write a new session although an earlier one could be continued.
     pub is_new: bool,
     pub now: Timestamp,
 }
@@ -57,17 +57,17 @@ pub struct HandoverOptions<'a> {
 #[derive(Clone, Debug)]
 pub struct Handover {
     pub native_session_id: String,
-    /// The session of the agent that is continued; `None` if a new one is created.
+    /// The session of the agent that is continued. `None` if a new one is created.
     pub continues: Option<Link>,
     pub written: Written,
     pub receipt: Receipt,
     /// The entry up to which the log was handed over.
     pub anchor: EntryId,
-    /// Digests of all that was written, now and before.
+    /// Digests of everything that was written, now and earlier.
     digests: Vec<u32>,
 }
 
-/// Why a session cannot be handed over.
+/// The reason why a session cannot be handed over.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandoverError {
@@ -79,7 +79,7 @@ pub enum HandoverError {
     Write(#[from] WriteError),
     #[error("the session has no messages; there is nothing to hand over")]
     Empty,
-    /// The agent's session has everything already.
+    /// The agent's session is already up to date.
     #[error(
         "{} session {} already has everything; continue that session, or use --new to write another one",
         .0.format.agent_name(), .0.native_session_id
@@ -126,15 +126,15 @@ pub fn hand_over(
     finish(entries, &selection, None, Some(id), anchor, options)
 }
 
-/// Returns the newest entry of the branch that is not about sessions of agents.
+/// Returns the newest entry of the branch that is no link to a native session.
 fn anchor(entries: &[Entry], branch: &[usize]) -> Option<EntryId> {
     let is_said = |entry: &&Entry| !matches!(entry.kind, EntryKind::NativeSession(_));
     let newest = branch.iter().rev().filter_map(|index| entries.get(*index)).find(is_said);
     newest.map(|entry| entry.id.clone())
 }
 
-/// Returns the entries of the branch that a session of an agent does not have: they were not in the log when it was
-/// written last, and do not come from it.
+/// Returns the entries of the branch that a session of an agent does not have: they were added to the log after the
+/// session was last written, and were not imported from it.
 fn missing_in(entries: &[Entry], index: &EntryIndex, branch: &[usize], link: &Link) -> Vec<usize> {
     let is_it = |one: &Link| {
         (one.format, &one.native_session_id) == (link.format, &link.native_session_id)
@@ -188,8 +188,8 @@ fn finish(
 }
 
 impl Handover {
-    /// Returns the entry that connects the log to the saved session: its path, and the number, bytes and hash of all
-    /// its records.
+    /// Returns the entry that links the log to the saved session. It contains the path, and the number, bytes and
+    /// hash of all records.
     pub fn link(
         &self,
         to: NativeFormat,
@@ -216,24 +216,24 @@ impl Handover {
     }
 }
 
-/// A receipt with the session of the agent that it is about.
+/// A receipt, and the link to the session of the agent that it is about.
 #[derive(Clone, Debug)]
 pub struct StoredReceipt {
     pub link: Link,
     pub receipt: Receipt,
 }
 
-/// What a check of a receipt found. Nothing wrong leaves all of it empty.
+/// The result of checking a receipt. All fields are empty if no problem was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// The numbers of the entries of our session that are not as they were.
+    /// The numbers of the entries of our session that changed after the receipt was made.
     pub changed_entries: Vec<u64>,
-    /// What is wrong with the session of the agent.
+    /// The problem with the session of the agent, if any.
     pub native_problem: Option<String>,
 }
 
 impl StoredReceipt {
-    /// Returns the receipt that an entry of a log holds; for an import it is made from the log.
+    /// Returns the receipt in an entry of a log. The receipt of an import is computed from the log.
     pub fn read(entries: &[Entry], id: &EntryId) -> Option<Result<Self, ReceiptError>> {
         let index = entries.iter().position(|entry| entry.id == *id)?;
         let entry = entries.get(index)?;
@@ -246,7 +246,7 @@ impl StoredReceipt {
         Some(receipt.map(|receipt| Self { link, receipt }))
     }
 
-    /// Reads both sides again: the log, and the file of the agent.
+    /// Reads the log and the agent's file again, and compares both with the receipt.
     pub fn verify(&self, entries: &[Entry]) -> Verification {
         let changed_entries = match self.link.direction {
             NativeDirection::Written => items::changed_entries(&self.receipt, entries),

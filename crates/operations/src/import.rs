@@ -1,9 +1,9 @@
-//! Imports the session of an agent into a log of its own, and later what the agent added to it. All or nothing: an
-//! error leaves no new session, and no new entries in an old one.
+//! Imports the session of an agent into a log of its own, and later the records that the agent added to it. An import
+//! is complete or has no effect: an error leaves no new session, and no new entries in an existing one.
 //!
-//! The reader gives every record the same ids each time, so what is in the log is recognized by id, and what changed by
-//! the text of the record. New records that go on where both last had the same content follow the newest entry of the
-//! log, so that a conversation that went through several agents is one branch.
+//! The reader gives every record the same ids each time. So an import recognises existing entries by their ids, and
+//! changed ones by the text of the record. New records that continue from the last common content follow the newest
+//! entry of the log. So a conversation that went through several agents is one branch.
 
 mod add;
 mod index;
@@ -24,31 +24,31 @@ use add::{Added, Sink};
 use merge::Merge;
 use target::{Target, choose};
 
-/// Problems beyond this number are counted only.
+/// Maximum number of problems that are kept. Further ones are only counted.
 const PROBLEMS_KEPT: usize = 10_000;
-/// How often an import starts again because somebody else wrote to the session.
+/// Maximum number of attempts if other processes write to the session.
 const TRIES: usize = 8;
 
-/// How a session is imported.
+/// The options of an import.
 pub struct ImportOptions<'a> {
-    /// The id of the new session; by default `claude-` and the agent's id.
+    /// The id of the new session. By default it is the name of the format, such as `claude-`, and the agent's id.
     pub id: Option<SessionId>,
-    /// Whether secrets of known shapes are replaced before anything is stored.
+    /// Whether to replace secrets of known forms before anything is stored.
     pub redacts_secrets: bool,
-    /// The longest line, and the longest document that is read as a whole.
+    /// Maximum size of a line, and of a document that is read as a whole.
     pub line_bytes_max: u64,
-    /// Whether nothing is stored.
+    /// Whether to store nothing.
     pub is_dry_run: bool,
-    /// Whether an answer that its agent still writes is left for the next import.
+    /// Whether to leave an answer that the agent is still writing for the next import.
     pub settled_only: bool,
     pub now: Timestamp,
-    /// Returns the project that a session belongs to, for the folder in which its agent worked.
+    /// Returns the project of a session from the folder in which its agent worked.
     pub project: &'a dyn Fn(Option<&str>) -> Option<String>,
-    /// Is called with the number of bytes of every record.
+    /// Called with the number of bytes of every record.
     pub progress: &'a mut dyn FnMut(u64),
 }
 
-/// What an import did.
+/// The result of an import.
 #[derive(Clone, Debug)]
 pub struct Imported {
     pub session: SessionId,
@@ -58,26 +58,26 @@ pub struct Imported {
     pub title: Option<String>,
     /// The folder in which the agent worked.
     pub folder: Option<String>,
-    /// Entries that were added, without the one that says so.
+    /// The number of added entries, without the link that records the import.
     pub entries: u64,
     pub messages: u64,
-    /// Records of the main file.
+    /// The number of records of the main file.
     pub records: u64,
-    /// Records that had been imported and have another content now.
+    /// The number of records that were imported earlier and have different content now.
     pub changed: u64,
-    /// Secrets that were replaced.
+    /// The number of replaced secrets.
     pub secrets: u64,
-    /// Entries with a date in the future, and the last of these dates.
+    /// The number of entries with a date in the future, and the last of these dates.
     pub in_future: u64,
     pub last_date: Option<Timestamp>,
     pub problems: Vec<ReadProblem>,
-    /// The number of problems, including those that are not in the list.
+    /// The number of problems, including those that were not kept.
     pub problem_count: u64,
-    /// The session that has the expected id but another content.
+    /// The session that has the expected id but different content.
     pub collides_with: Option<SessionId>,
 }
 
-/// Why a session cannot be imported.
+/// The reason why a session cannot be imported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -95,7 +95,7 @@ pub enum ImportError {
     Busy(SessionId),
 }
 
-/// Imports a session, or what is new in it.
+/// Imports a session, or its new records if it was imported before.
 pub fn import_session(
     store: &SessionStore,
     environment: &Environment,
@@ -184,7 +184,7 @@ fn import_into(
     })
 }
 
-/// Reads a session to its end. Returns the problems of its new records, and their number.
+/// Reads a session to its end. Returns the problems of its new records, and the number of these problems.
 fn read_all(
     reader: &mut SessionReader<'_>,
     merge: &mut Merge<'_>,
@@ -196,7 +196,7 @@ fn read_all(
         progress(bytes);
         let is_new = merge.take(reader, &mut entries)?;
         for problem in reader.take_problems() {
-            // Those of the records that are known were reported before.
+            // Problems of known records were reported by an earlier import.
             if is_new {
                 count += 1;
                 problems.extend((problems.len() < PROBLEMS_KEPT).then_some(problem));
@@ -206,12 +206,12 @@ fn read_all(
     Ok((problems, count))
 }
 
-/// Returns the agent's id of a session.
+/// Returns the id that the agent gave the session.
 fn native_id(session: &FoundSession, read: Option<&str>) -> String {
     read.map_or_else(|| session.native_id.clone(), ToOwned::to_owned)
 }
 
-/// Sets the title that the agent found for a session that had none.
+/// Sets the agent's title for a session that has none.
 fn name_later(store: &SessionStore, id: &SessionId, title: Option<&str>) -> Result<(), StoreError> {
     match title {
         Some(title) if store.own_title(id)?.is_none() => store.rename(id, title),
@@ -219,7 +219,7 @@ fn name_later(store: &SessionStore, id: &SessionId, title: Option<&str>) -> Resu
     }
 }
 
-/// Returns a title as a session may have it: one line, not too long.
+/// Returns a title in the form that a session allows: one line of limited length.
 fn title_of(title: &str) -> String {
     const CHARACTERS_MAX: usize = 80;
     let line: String = title.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -230,7 +230,7 @@ fn title_of(title: &str) -> String {
     }
 }
 
-/// Returns the id of the entry behind the first one of a record: its number among them.
+/// Returns the id of another entry of a record: the id of its first entry and a number.
 fn beside(first: &EntryId, number: usize) -> EntryId {
     format!("{first}#{number}").into()
 }

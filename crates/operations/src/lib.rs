@@ -1,5 +1,5 @@
-//! Operations on sessions and contexts, for a command line, a server or bindings of other languages. Knows no
-//! arguments, no environment and no screen: callers pass what it needs from the process.
+//! Operations on sessions and contexts, for a command line, a server or bindings of other languages. Does not read
+//! arguments, the environment or a terminal: callers pass what it needs from the process.
 //!
 //! ```
 //! use tertulia_operations::rpc::RpcServer;
@@ -29,7 +29,7 @@ pub mod session_file;
 pub mod session_record;
 pub mod stored_log;
 
-/// Returns a value as JSON. Writing to memory cannot fail for the shapes of this crate, whose keys are texts.
+/// Returns a value as JSON. Writing to memory cannot fail for the types of this crate, because their keys are texts.
 fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }

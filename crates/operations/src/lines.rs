@@ -1,14 +1,15 @@
-//! Lines with a limit on their length, so that one cannot take all memory, and the entries of a log, one per line.
+//! Reads lines of limited length, so that one line cannot use up all memory, and reads the entries of a log, one per
+//! line.
 
 use std::io::{self, BufRead};
 
 use tertulia_session::Entry;
 use tertulia_session::record::{self, read_entry_line};
 
-/// The longest line when nobody says otherwise: 256 MiB.
+/// The default maximum length of a line: 256 MiB.
 pub const LINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// A buffer larger than this is given back after its line.
+/// Maximum size of a buffer that is kept after a line. A larger one is freed.
 const BUFFER_BYTES_KEPT: usize = 1024 * 1024;
 
 /// Reads lines one by one.
@@ -19,7 +20,7 @@ pub struct Lines<'a> {
     number: u64,
 }
 
-/// One line of the input, from 1.
+/// One line of the input. Numbers start at 1.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     pub number: u64,
@@ -32,7 +33,7 @@ pub enum LineError {
     /// The line was skipped.
     #[error("line {number} is longer than {bytes_max} bytes; raise --max-line-bytes or split it")]
     TooLong { number: u64, bytes_max: u64 },
-    /// Line and byte count from 1.
+    /// The number of the line and of the byte in it; both start at 1.
     #[error("line {number} is not UTF-8: byte {offset} of it is invalid; encode it as UTF-8")]
     NotUtf8 { number: u64, offset: usize },
 }
@@ -50,19 +51,19 @@ pub enum LogError {
 }
 
 impl Line<'_> {
-    /// Returns how long its text is.
+    /// Returns the length of its text.
     pub fn bytes(&self) -> u64 {
         self.text.as_ref().map_or(0, |text| text.len() as u64)
     }
 
-    /// Returns the entry that the line of a log holds.
+    /// Returns the entry in this line of a log.
     pub fn entry(self) -> Result<Entry, LogError> {
         let number = usize::try_from(self.number).unwrap_or(usize::MAX);
         Ok(read_entry_line(number, self.text?)?)
     }
 }
 
-/// Reads a log whole, one entry per line.
+/// Reads a whole log, one entry per line.
 pub fn read_log(reader: &mut dyn BufRead) -> Result<Vec<Entry>, LogError> {
     let mut lines = Lines::new(reader, LINE_BYTES_MAX);
     let mut entries = Vec::new();
@@ -73,12 +74,12 @@ pub fn read_log(reader: &mut dyn BufRead) -> Result<Vec<Entry>, LogError> {
 }
 
 impl<'a> Lines<'a> {
-    /// Lines of a reader, each with a limited number of bytes.
+    /// Creates a reader of lines with a limited number of bytes.
     pub fn new(reader: &'a mut dyn BufRead, bytes_max: u64) -> Self {
         Self { reader, bytes_max, buffer: Vec::new(), number: 0 }
     }
 
-    /// The next line that is not empty, without its line break; `None` at the end.
+    /// Returns the next line that is not empty, without its line break. Returns `None` at the end.
     pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
             if self.buffer.capacity() > BUFFER_BYTES_KEPT {
@@ -92,7 +93,7 @@ impl<'a> Lines<'a> {
             if whole && without_mark(&self.buffer, self.number).trim_ascii().is_empty() {
                 continue;
             }
-            // A borrow that is returned from a loop must be taken at its end.
+            // The borrow checker requires that the line is borrowed at the end of the loop.
             let number = self.number;
             let text = if whole {
                 line_text(&self.buffer, number)
@@ -136,7 +137,7 @@ fn line_text(bytes: &[u8], number: u64) -> Result<&str, LineError> {
     Ok(text.strip_suffix('\r').unwrap_or(text))
 }
 
-/// Some programs begin a stream with a byte order mark.
+/// Removes a byte order mark. Some programs begin a stream with one.
 fn without_mark(mut line: &[u8], number: u64) -> &[u8] {
     while number == 1
         && let Some(rest) = line.strip_prefix("\u{feff}".as_bytes())

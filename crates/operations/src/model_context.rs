@@ -1,5 +1,5 @@
-//! Contexts for models as JSON: the input and the output of a build. Used by `tertulia build` and by
-//! the rpc methods; knows no stream, no argument and no protocol, and decides nothing itself.
+//! Contexts for models as JSON: the input and the output of a build. `tertulia build` and the rpc methods use it. It
+//! depends on no stream, argument or protocol, and only converts data.
 
 mod config;
 mod error;
@@ -23,7 +23,7 @@ pub use summary::accept_summary;
 #[derive(Debug, Default)]
 pub struct Unused {
     pub names: Vec<String>,
-    /// Sentences: a model that is not known, what a vendor's request lost on its way.
+    /// Sentences for people, such as a warning about an unknown model or about losses in a vendor's request.
     pub notes: Vec<String>,
 }
 
@@ -33,8 +33,8 @@ impl Unused {
     }
 }
 
-/// Returns a tool, as much of it as is counted. One that only its vendor knows has no schema; it is counted by what it
-/// is.
+/// Returns the part of a tool that is counted. A tool that only its vendor defines has no schema, so its whole
+/// definition is counted instead.
 pub fn read_tool_spec(raw: &RawValue) -> Result<ToolSpec, FieldError> {
     let mut object = Object::try_from(raw)?;
     let own = object.take_some("tool").filter(|_| object.take_some("vendor").is_some());
@@ -49,13 +49,13 @@ pub fn read_tool_spec(raw: &RawValue) -> Result<ToolSpec, FieldError> {
     })
 }
 
-/// One of a few words: a tokenizer, a dialect, a strategy.
+/// Reads one of a fixed set of words, such as a tokenizer, a dialect or a strategy.
 pub fn read_word<T: FromStr<Err = UnknownWord>>(raw: &RawValue) -> Result<T, FieldError> {
     let got = text(raw)?;
     got.parse().map_err(|error: UnknownWord| not_one_of(error.allowed, &got))
 }
 
-/// A word that is not one of a few; a long one is shown by its beginning.
+/// Returns the error for an unknown word. A long word is cut.
 pub(crate) fn not_one_of(allowed: &'static str, got: &str) -> FieldError {
     FieldError::new(Problem::NotOneOf { allowed, got: got.chars().take(40).collect() })
 }

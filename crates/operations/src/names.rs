@@ -1,5 +1,5 @@
-//! The names that people type for sessions and entries, and the short forms that are shown to them. One
-//! function finds a session, one an entry; every command uses these two. rpc takes exact ids.
+//! The names of sessions and entries that people type, and the short forms that are shown to them. One function finds
+//! a session and one finds an entry; every command uses these two. rpc accepts only complete ids.
 
 mod entries;
 mod sessions;
@@ -20,7 +20,7 @@ type Named<T> = Result<T, NameError>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// `location` is where the store is.
+    /// `location` is the location of the store.
     #[error("there are no sessions yet at {location}")]
     NoSessions { location: String },
     #[error("no session belongs to {project}")]
@@ -31,7 +31,7 @@ pub enum NameError {
     UnknownSession { given: String, nearest: Option<String> },
     #[error("Ambiguous ID \"{given}\"; matches: {matches}")]
     AmbiguousId { given: String, matches: String },
-    /// A session is to be called what means the newest one.
+    /// The given name means the newest session, so no session may have it.
     #[error("{given} means the newest session; use another name")]
     NameOfLatest { given: String },
     #[error(
@@ -61,7 +61,7 @@ fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default()
 }
 
-/// Another folder's session is named as every command takes it.
+/// Returns the error text. A session of another folder is named in a form that every command accepts.
 fn no_team_session(location: &str, folder: &str, elsewhere: Option<&str>) -> String {
     match elsewhere {
         Some(newest) => {
@@ -83,7 +83,7 @@ const WHOLE: usize = 32;
 const MADE: &str = "dddd-dd-dd-dddd-xxxxxxxx";
 const TAIL: usize = MADE.len() - 8;
 
-/// Returns a sentence with its long ids cut short.
+/// Returns a sentence with its long ids shortened.
 pub fn short(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -103,21 +103,22 @@ pub fn short(text: &str) -> String {
     shown
 }
 
-/// Returns the form of a session's id that is shown.
+/// Returns the short form of a session's id.
 pub fn short_session(id: &SessionId) -> &str {
     let text = id.as_str();
     if is_made(text) { text.get(TAIL..).unwrap_or(text) } else { text }
 }
 
-/// Returns the length of the entry's id that a text begins with, if it does, behind this character.
+/// Returns the length of the entry id at the start of a text, if there is one. `before` is the character before the
+/// text.
 fn entry_at(text: &str, before: Option<char>) -> Option<usize> {
     let digits = text.strip_prefix("e-")?.bytes().take_while(u8::is_ascii_hexdigit).count();
     let is_inside_a_word = before.is_some_and(char::is_alphanumeric);
     (digits == WHOLE && !is_inside_a_word).then_some(WHOLE + 2)
 }
 
-/// Returns whether a text begins with the id of a session, behind this character. A word that only holds one stays
-/// whole.
+/// Returns whether a text begins with the id of a session. `before` is the character before the text. An id that is
+/// only part of a word does not count.
 fn session_at(text: &str, before: Option<char>) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | '.' | ':');
     let is_whole = text.get(..MADE.len()).is_some_and(is_made);

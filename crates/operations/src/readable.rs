@@ -1,9 +1,8 @@
-//! Sessions as documents for people: Markdown for a pull request, and one HTML file. Called by
-//! `sessions export`, which passes the entries of a branch one by one, so that a long session needs
-//! no more memory than its largest entry. Pure: times come as texts.
+//! Sessions as documents for people: Markdown for a pull request, and one HTML file. `sessions export` passes the
+//! entries of a branch one by one, so a long session needs no more memory than its largest entry. Pure: times are
+//! passed as texts.
 //!
-//! Nothing that somebody said can become markup of the document: in Markdown it stays below its
-//! heading, in HTML it is text.
+//! No message can become markup of the document: in Markdown it stays below its heading, and in HTML it is text.
 
 mod blocks;
 mod call;
@@ -28,12 +27,12 @@ pub enum Language {
     Html,
 }
 
-/// What a document says about its session.
+/// The data of the session in a document.
 #[derive(Clone, Debug)]
 pub struct About<'a> {
     pub title: &'a str,
     pub session: &'a str,
-    /// When it was created, and when its last message was written.
+    /// The time when the session was created, and the time of its last message.
     pub created: String,
     pub ended: Option<String>,
     pub survey: Survey,
@@ -41,7 +40,7 @@ pub struct About<'a> {
     pub is_full: bool,
 }
 
-/// When something happened, for people and for programs.
+/// A time, for people and for programs.
 #[derive(Clone, Copy, Debug)]
 pub struct When<'a> {
     pub local: &'a str,
@@ -71,7 +70,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns an entry of the branch; empty if there is nothing to read in it.
+    /// Returns the text for an entry of the branch. Empty if the entry contains nothing to read.
     pub fn entry(&mut self, entry: &Entry, when: When<'_>) -> String {
         let mut blocks = std::mem::take(&mut self.blocks);
         let mut text = String::new();

@@ -1,5 +1,5 @@
-//! JSON-RPC 2.0 over lines: contexts and sessions for programs in any language. Values stay JSON text until a method asks
-//! for them, so a line of any depth is read with little stack. docs/rpc.md is the reference.
+//! JSON-RPC 2.0 over lines: contexts and sessions for programs in any language. Values stay JSON text until a method
+//! needs them, so deeply nested lines need little stack. docs/rpc.md is the reference.
 
 mod conversations;
 mod error;
@@ -20,13 +20,13 @@ use methods::{Method, Sessions};
 
 pub use reference::{MethodReference, REFERENCE};
 
-/// The most requests that one batch may hold.
+/// Maximum number of requests in a batch.
 pub const BATCH_REQUESTS_MAX: usize = 10_000;
 
-/// Once the answers of a batch take this many bytes, its other requests are refused.
+/// Maximum size of the responses of a batch. After that its remaining requests are refused.
 pub const BATCH_ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Answers requests; holds the conversations of its caller.
+/// Answers requests. Keeps the conversations of its caller.
 pub struct RpcServer {
     conversations: Conversations,
     sessions: Sessions,
@@ -35,26 +35,26 @@ pub struct RpcServer {
 }
 
 impl RpcServer {
-    /// Returns a server with one empty conversation, `main`, and a clock for snapshots. Its sessions are gone with the
-    /// process.
+    /// Creates a server with one empty conversation, `main`, and a clock for snapshots. Its sessions exist only as
+    /// long as the process.
     pub fn new(now_millis: fn() -> i64) -> Self {
         Self::with_store(now_millis, Ok(StoreUrl::Memory))
     }
 
-    /// The same with sessions that are kept here, or why no store is known: methods that need none work all the
-    /// same. The store is opened when a method needs it.
+    /// Same as [`Self::new`], with the store of the sessions. The store is opened when a method needs it. If the
+    /// store is an error text, only methods that need a store fail.
     pub fn with_store(now_millis: fn() -> i64, store: Result<StoreUrl, String>) -> Self {
         let (conversations, sessions) = (Conversations::new(), Sessions::new(store));
         Self { conversations, sessions, now_millis, project: || None }
     }
 
-    /// The same with a project that new sessions belong to where the caller names none.
+    /// Sets a function that returns the project of new sessions. It is used if the caller names none.
     #[must_use]
     pub fn in_project(self, project: fn() -> Option<String>) -> Self {
         Self { project, ..self }
     }
 
-    /// Answers one line. What it writes is whole lines; for a notification, none.
+    /// Answers one line. Writes whole lines, or nothing for a notification.
     pub fn answer(&mut self, line: &str, out: &mut impl Write) -> io::Result<()> {
         let mut answer = String::new();
         match json::parse(line) {
@@ -65,7 +65,7 @@ impl RpcServer {
         self.send(&answer, out)
     }
 
-    /// Answers a line that could not even be read.
+    /// Answers a line that could not be read.
     pub fn refuse(&mut self, error: &LineError, out: &mut impl Write) -> io::Result<()> {
         let mut answer = String::new();
         write_error(&mut answer, None, &RpcError::line(error));
@@ -88,7 +88,8 @@ impl RpcServer {
             return write_error(out, None, &RpcError::batch(requests.len()));
         }
         for request in requests {
-            // The comma, or the bracket if nothing was answered yet, is taken back for a request that gets no answer.
+            // A request without a response leaves no comma: it is removed again, or the bracket if it is the first
+            // one.
             let before = out.len();
             out.push(if before == 0 { '[' } else { ',' });
             if before < BATCH_ANSWER_BYTES_MAX {
@@ -114,7 +115,7 @@ impl RpcServer {
             Some(method) => request.params.and_then(|params| self.call(method, params)),
             None => Err(RpcError::unknown_method(&request.method)),
         };
-        // A notification is never answered, not even where it failed.
+        // A notification gets no response, even if it failed.
         match (request.id, result) {
             (None, _) => {}
             (Some(id), Ok(result)) => write_answer(out, id.get(), "result", &result),
@@ -123,7 +124,7 @@ impl RpcServer {
     }
 }
 
-/// The answer to a request that comes too late in a large batch: it was not carried out.
+/// Writes the response to a request that is not performed because the batch has become too large.
 fn refuse_rest(raw: &RawValue, out: &mut String) {
     match Request::read(raw) {
         Ok(Request { id: None, .. }) => {}
@@ -135,12 +136,12 @@ fn refuse_rest(raw: &RawValue, out: &mut String) {
 struct Request<'a> {
     id: Option<&'a RawValue>,
     method: String,
-    /// Wrong parameters are the caller's to hear of only if it wants an answer at all.
+    /// The parameters, or the error that the caller gets if it expects a response.
     params: Result<Object<'a>, RpcError>,
 }
 
 impl<'a> Request<'a> {
-    /// Reads a request. One that is none may still have an id to be answered with.
+    /// Reads a request. An invalid one may still have an id for the response.
     fn read(raw: &'a RawValue) -> Result<Self, (Option<&'a RawValue>, RpcError)> {
         let invalid = |id, reason: &str| (id, RpcError::invalid_request(reason));
         let mut object = Object::try_from(raw)

@@ -1,5 +1,5 @@
-//! Sessions in other forms than the log: the snapshot of a conversation, and the session file of agent-chatter.
-//! They hold the messages of one branch and the team's task; what else a log holds is left out, and counted. Pure.
+//! Other formats of sessions than the log: the snapshot of a conversation, and the session file of agent-chatter.
+//! They contain the messages of one branch and the team's task. Other content of a log is left out and counted. Pure.
 
 mod agent_chatter;
 
@@ -16,10 +16,10 @@ use tertulia_store::{SessionId, fresh_salt};
 
 pub use agent_chatter::AgentChatterRecord;
 
-/// The longest id that a store takes.
+/// Maximum length of an id in a store.
 const ID_BYTES_MAX: usize = 1024;
 
-/// The form of a file.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Log,
@@ -52,12 +52,13 @@ pub enum DocumentError {
 #[derive(Debug)]
 pub struct Document {
     pub entries: Vec<Entry>,
-    /// The id that it had, if it can be one here.
+    /// Its original id, if it is valid here.
     pub id: Option<SessionId>,
 }
 
 impl Form {
-    /// Detects the format of a text. Returns `None` if it is not one JSON value. One line of a log is enough.
+    /// Detects the format of a text. Returns `None` if the text is not one JSON value. One line of a log is
+    /// sufficient.
     pub fn detect(text: &str) -> Option<Result<Self, DocumentError>> {
         let raw = json::parse(text).ok()?;
         let Ok(object) = Object::try_from(raw) else { return Some(Err(DocumentError::Unknown)) };
@@ -72,7 +73,7 @@ impl Form {
 }
 
 impl Document {
-    /// Reads a document; `None` for the form means whatever it looks like.
+    /// Reads a document. Without `form`, detects the format.
     pub fn read(text: &str, form: Option<Form>) -> Result<Self, DocumentError> {
         let raw = json::parse(text)?;
         let form = match form {
@@ -100,7 +101,7 @@ fn as_object(fields: &Fields) -> Json {
         |(name, value): (&str, &Json)| format!("{}:{}", Json::text(name).as_str(), value.as_str());
     let pairs = fields.iter().map(pair);
     let text = format!("{{{}}}", pairs.collect::<Vec<_>>().join(","));
-    // Names and values are JSON, so the whole is; the fallback is never needed.
+    // Names and values are JSON, so the whole text is JSON, and the fallback is never needed.
     Json::parse(&text).unwrap_or_else(|_| Json::text(""))
 }
 
@@ -109,23 +110,23 @@ fn text_of(value: Option<&Json>) -> Option<String> {
     json::text(value.raw()).ok()
 }
 
-/// The messages of one branch, and what was left out of it.
+/// The messages of one branch, and the counts of what was left out.
 #[derive(Debug, Default)]
 pub struct Branch {
     pub messages: Vec<Arc<ConversationMessage>>,
     pub team_task: Option<String>,
     /// The origin of an imported session: the object in its header.
     pub source: Option<Json>,
-    /// Calls of tools, pictures and thinking of messages.
+    /// The number of tool calls, pictures and thinking parts in messages.
     pub parts_left_out: u64,
     pub wordless: u64,
     pub hidden: u64,
-    /// Entries that say nothing: settings, cuts, figures.
+    /// The number of entries without a message: settings, cuts, figures.
     pub silent: u64,
 }
 
 impl Branch {
-    /// Takes in the next entry of the branch.
+    /// Adds the next entry of the branch.
     pub fn add(&mut self, entry: Entry) {
         let time = entry.timestamp;
         match entry.kind {
@@ -149,22 +150,22 @@ impl Branch {
                 let id = MessageId::from(entry.id.as_str());
                 self.messages.push(Arc::new(ConversationMessage { id, message }));
             }
-            // In a store what is redacted is purged, so its text cannot get here.
+            // A store purges redacted entries, so their text cannot get here.
             EntryKind::Purged(_) => self.hidden += 1,
             EntryKind::TeamTask(task) => self.team_task = task.task.map(String::from),
             _ => self.silent += 1,
         }
     }
 
-    /// The same as a snapshot of this moment.
+    /// Returns the messages as a snapshot with this time.
     pub fn into_snapshot(self, timestamp: Option<Json>) -> ContextSnapshot {
         let Self { messages, team_task, .. } = self;
         ContextSnapshot { messages, team_task, timestamp, unknown: Fields::NONE }
     }
 }
 
-/// Returns a conversation as a log: a header that says where it came from, the messages, and the team's task as it
-/// stood in the end. Ids are kept where they can be.
+/// Returns a conversation as a log: a header with its origin, the messages, and the last task of the team. Keeps ids
+/// if possible.
 pub fn entries_of(snapshot: ContextSnapshot, form: &str, source: &Fields) -> Vec<Entry> {
     let mut origin = Fields::NONE;
     origin.push("format", Json::text(form));
@@ -214,7 +215,7 @@ impl Log {
     }
 }
 
-/// A message of a model's log has a role and no speaker; a conversation needs one.
+/// Returns the speaker for a role. A message in a model's log has only a role, but a conversation needs a speaker.
 fn speaker_of(role: Role) -> Speaker {
     let kind = match role {
         Role::User => SpeakerType::Human,
@@ -224,7 +225,7 @@ fn speaker_of(role: Role) -> Speaker {
     Speaker::new(role.as_str(), role.as_str(), kind)
 }
 
-/// Returns who said a message, for people.
+/// Returns the name of the speaker for people.
 pub fn name_of(message: &Message) -> &str {
     match message.speaker.as_deref() {
         Some(speaker) => &speaker.role_name,

@@ -1,4 +1,4 @@
-//! Stored sessions as JSON, for the command line and rpc. Moments are milliseconds since 1970.
+//! Stored sessions as JSON, for the command line and rpc. Times are milliseconds since 1970.
 
 use serde::Serialize;
 use tertulia_session::search::terms::TermKind;
@@ -68,7 +68,7 @@ struct MatchRecord<'a> {
     score: u64,
 }
 
-/// Returns the word for a kind of term.
+/// Returns the JSON word for a kind of term.
 pub fn term_kind_word(kind: TermKind) -> &'static str {
     match kind {
         TermKind::Word => "word",
@@ -78,7 +78,7 @@ pub fn term_kind_word(kind: TermKind) -> &'static str {
     }
 }
 
-/// A piece of a text; the marks are bytes of it.
+/// A piece of a text. The marks are byte positions in it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SnippetRecord<'a> {
@@ -113,7 +113,7 @@ impl<'a> From<&'a Hit> for HitRecord<'a> {
 }
 
 impl<'a> HitRecord<'a> {
-    /// Returns the record of a hit with the words that brought its score.
+    /// Returns the record of a hit with the words that caused its score.
     pub fn explained(hit: &'a Hit) -> Self {
         let matches = hit.matches.iter().map(|one| MatchRecord {
             asked: &one.asked,
@@ -170,7 +170,7 @@ impl<'a> VerifiedRecord<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AppendedRecord<'a> {
-    /// The session; left out where the caller named it.
+    /// The session. Left out if the caller named it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<&'a str>,
     pub last_appended_entry_id: Option<&'a str>,

@@ -1,5 +1,5 @@
-//! The log of a stored session in memory with its indexes, so that the next context only processes new entries. Used
-//! by `tertulia build --session` once, and by `tertulia rpc` as long as it runs.
+//! The log of a stored session in memory with its indexes, so that the next context only processes new entries.
+//! `tertulia build --session` uses it once, and `tertulia rpc` as long as it runs.
 
 use std::collections::HashSet;
 use std::mem;
@@ -11,10 +11,10 @@ use tertulia_store::{Range, Seq, SessionId, SessionStore, StoreError, StoredEntr
 
 use crate::model_context::BuildInput;
 
-/// A session's log.
+/// The log of a session.
 pub struct StoredLog {
     session: SessionId,
-    /// All entries, not only those of one branch: a redaction may be on another branch than its target.
+    /// All entries, not only those of one branch, because a redaction may be on another branch than its target.
     entries: Vec<Entry>,
     counts: Vec<(EntryId, TokenCount)>,
     last: Option<Last>,
@@ -30,7 +30,7 @@ struct Last {
 }
 
 impl StoredLog {
-    /// Reads a session whole.
+    /// Reads a whole session.
     pub fn load(store: &SessionStore, session: &SessionId) -> Result<Self, StoreError> {
         let mut log = Self {
             session: session.clone(),
@@ -46,8 +46,8 @@ impl StoredLog {
         Ok(log)
     }
 
-    /// Reads what is new. Where something was redacted meanwhile, or the session is another one under the
-    /// same id, all of it is read again: what is hidden must not stay in memory.
+    /// Reads the new entries. Reads all entries again after a redaction, because redacted text must not stay in
+    /// memory, and if another session has the same id now.
     pub fn catch_up(&mut self, store: &SessionStore) -> Result<(), StoreError> {
         if !self.read_new(store)? {
             *self = Self::load(store, &self.session)?;
@@ -91,12 +91,12 @@ impl StoredLog {
         &self.entries
     }
 
-    /// Returns the entry that the next one is appended behind.
+    /// Returns the newest entry, which the next entry follows.
     pub fn tail(&self) -> Option<&EntryId> {
         self.last.as_ref().map(|last| &last.id)
     }
 
-    /// Hands the log to a build, with the index that knows it. The input holds the log meanwhile.
+    /// Passes the log and its index to a build. The input contains the log until the build returns.
     pub fn lend<T>(
         &mut self,
         input: &mut BuildInput,
@@ -110,7 +110,7 @@ impl StoredLog {
         let built = if input.token_counts.is_empty() {
             build(input, &mut self.index)
         } else {
-            // What a caller claims is for its own call.
+            // Counts from the caller are used only for the caller's own request.
             build(input, &mut self.fresh_index())
         };
         self.entries = mem::take(&mut input.session_entries);
@@ -125,14 +125,14 @@ impl StoredLog {
         index
     }
 
-    /// Gives the store the counts that it does not have.
+    /// Stores the token counts that the store does not have.
     pub fn store_counts(&mut self, store: &SessionStore) -> Result<(), StoreError> {
         let Some(tokenizer) = self.counter.as_ref().map(counter_name) else { return Ok(()) };
         let counts = self.counts.iter().filter(|(_, count)| count.tokenizer == tokenizer);
         let known: HashSet<&EntryId> = counts.map(|(id, _)| id).collect();
         let counted = self.index.counts(&self.entries);
         let new: Vec<_> = counted
-            // The sizes of stubs are no sizes of entries.
+            // The size of a stub is not the size of its entry.
             .filter(|(id, _)| !id.as_str().ends_with("#stub") && !known.contains(id))
             .map(|(id, tokens)| (id, TokenCount { tokenizer: tokenizer.clone(), tokens }))
             .collect();
@@ -150,7 +150,7 @@ impl Last {
     }
 }
 
-/// The name under which counts are stored: the tokenizer, and the vendor where that is not its usual one.
+/// Returns the name under which counts are stored: the tokenizer, and the vendor if it is not the usual one.
 fn counter_name(counter: &MessageCounter) -> Box<str> {
     let id = counter.tokenizer.id();
     if *counter == MessageCounter::new(counter.tokenizer.clone()) {

@@ -1,5 +1,4 @@
-//! Accounts for every item of the source: the parts of all messages and all other entries, each with what became of
-//! it.
+//! Accounts for every item of the source. The items are the parts of all messages, and all other entries.
 
 use std::collections::HashMap;
 
@@ -14,7 +13,7 @@ use super::select::{Origin, Selection};
 const SUMMARY: &str = "a summary replaces it";
 const STUB: &str = "a stub that names its entry replaces it";
 
-/// Returns the receipt of what was selected and written.
+/// Returns the receipt for a selection and the session that was written from it.
 pub(super) fn receipt(entries: &[Entry], selection: &Selection<'_>, written: &Written) -> Receipt {
     let sent = Sent::new(selection, written);
     let mut receipt = Receipt::default();
@@ -32,7 +31,7 @@ pub(super) fn receipt(entries: &[Entry], selection: &Selection<'_>, written: &Wr
                     });
                 }
             }
-            // It says how far the log was handed over.
+            // A link only records how far the log was handed over, so it is no item.
             EntryKind::NativeSession(_) => {}
             other => {
                 let status = sent.other_status(entry);
@@ -44,11 +43,11 @@ pub(super) fn receipt(entries: &[Entry], selection: &Selection<'_>, written: &Wr
     receipt
 }
 
-/// What was written for every source.
+/// The written messages by source.
 struct Sent<'a> {
-    /// The index of the first message of every source, and how it came about.
+    /// For every source, the index of its first message and the origin of that message.
     messages: HashMap<&'a EntryId, (usize, Origin)>,
-    /// The outcomes of every message.
+    /// For every message, the outcomes of its parts.
     outcomes: Vec<&'a [ItemOutcome]>,
 }
 
@@ -69,7 +68,7 @@ impl<'a> Sent<'a> {
         Self { messages, outcomes }
     }
 
-    /// Returns what became of the parts of a message.
+    /// Returns the statuses of the parts of a message.
     fn statuses(
         &self,
         entry: &Entry,
@@ -90,7 +89,7 @@ impl<'a> Sent<'a> {
         changed(message, new, outcomes)
     }
 
-    /// Returns what became of an entry that is no message.
+    /// Returns the status of an entry that is no message.
     fn other_status(&self, entry: &Entry) -> ItemStatus {
         let left_out = |reason: &str| ItemStatus::LeftOut { reason: reason.into() };
         if self.messages.contains_key(&entry.id) {
@@ -114,7 +113,7 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// Returns what became of parts whose message was changed before it was written: a stub or a label.
+/// Returns the statuses of the parts of a message that was changed before it was written, by a stub or a label.
 fn changed(message: &Message, new: &[Part], outcomes: &[ItemOutcome]) -> Vec<ItemStatus> {
     let is_same_shape = message.parts.len() == new.len();
     let has_text = new.iter().any(|part| part.as_text().is_some());
@@ -153,7 +152,7 @@ fn status_of(outcome: &PartOutcome) -> ItemStatus {
     }
 }
 
-/// Returns what became of a part of a message of which nothing was written.
+/// Returns the status of a part of a message that was not written.
 fn unsent(part: &Part, outcome: Option<&Outcome>) -> ItemStatus {
     let is_thinking = matches!(part.kind, PartKind::Thinking(_));
     let reason = match outcome {
@@ -179,7 +178,8 @@ fn unsent(part: &Part, outcome: Option<&Outcome>) -> ItemStatus {
     ItemStatus::LeftOut { reason: reason.into() }
 }
 
-/// Returns the receipt of an import, which ends with the entry at this index: every record is kept, byte for byte.
+/// Returns the receipt of an import that ends with the link at this index. An import keeps every record byte for
+/// byte.
 pub(super) fn import_receipt(entries: &[Entry], link: usize) -> Receipt {
     let before = entries.get(..link).unwrap_or_default();
     let is_link = |entry: &Entry| matches!(entry.kind, EntryKind::NativeSession(_));
@@ -191,7 +191,7 @@ pub(super) fn import_receipt(entries: &[Entry], link: usize) -> Receipt {
             None if entry.is_purged() => {
                 (0, ItemStatus::LeftOut { reason: "it was redacted after the import".into() })
             }
-            // Made from the same record as the entry before it.
+            // This entry was made from the same record as the previous one.
             None => continue,
         };
         let kind = match &entry.kind {
@@ -205,7 +205,7 @@ pub(super) fn import_receipt(entries: &[Entry], link: usize) -> Receipt {
     receipt
 }
 
-/// Returns the numbers of the entries whose size is not what a receipt says: they were redacted since.
+/// Returns the numbers of the entries whose size differs from the receipt, because they were redacted later.
 pub(super) fn changed_entries(receipt: &Receipt, entries: &[Entry]) -> Vec<u64> {
     let mut expected: HashMap<u64, u64> = HashMap::new();
     for item in &receipt.items {
@@ -261,7 +261,7 @@ fn entry_kind(kind: &EntryKind) -> ItemKind {
     }
 }
 
-/// Returns the size of an entry that is no message: its text, or the record of an agent.
+/// Returns the size of an entry that is no message: the size of its text, or of the agent's record.
 pub(super) fn entry_bytes(entry: &Entry) -> u64 {
     let length = match &entry.kind {
         EntryKind::CompactionSummary(summary) => summary.summary.len(),

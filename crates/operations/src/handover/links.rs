@@ -1,4 +1,4 @@
-//! The sessions of agents that a log is connected to: those that were imported into it, and those that were written
+//! The sessions of agents to which a log is linked: those that were imported into it, and those that were written
 //! from it.
 
 use std::fmt::Write as _;
@@ -7,10 +7,10 @@ use tertulia_dialect::native::{NativeFormat, NativeOrigin, original_bytes};
 use tertulia_session::json::{self, Json};
 use tertulia_session::{Entry, EntryId, EntryIndex, EntryKind, Fields, NativeDirection, Timestamp};
 
-/// A session of an agent, as far as it was imported or written.
+/// A link to a session of an agent, up to the point to which it was imported or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The entry that says so.
+    /// The entry that records the link.
     pub entry: EntryId,
     pub format: NativeFormat,
     pub native_session_id: Box<str>,
@@ -23,11 +23,11 @@ pub struct Link {
     /// The entry at which the log and the session have the same content.
     pub anchor: EntryId,
     pub timestamp: Option<Timestamp>,
-    /// Digests of what was written, to recognize it in a session that the agent wrote anew.
+    /// Digests of what was written. They identify it in a session that the agent has rewritten.
     pub written: Vec<u32>,
 }
 
-/// The name of the field with the digests.
+/// The name of the field that contains the digests.
 const WRITTEN: &str = "writtenDigests";
 
 /// Adds digests to the payload of a link.
@@ -70,13 +70,13 @@ impl Link {
     }
 }
 
-/// The session of an agent as a source of entries.
+/// A session of an agent as a source of entries.
 #[derive(Debug)]
 pub(super) struct Source {
     format: NativeFormat,
-    /// How the ids of its entries begin; `None` for the session that the log began with.
+    /// The prefix of the ids of its entries. `None` for the session with which the log began.
     name: Option<String>,
-    /// How the ids of the entries of other sessions begin.
+    /// The prefixes of the ids of entries of other sessions.
     others: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl Source {
         if self.others.iter().any(|name| id.starts_with(name.as_str())) {
             return false;
         }
-        // The first entry of a record keeps its text.
+        // The first entry of a record contains the text of the record.
         let first = id.rsplit_once('#').map_or(id, |(first, _)| first);
         let first = index.position(&EntryId::from(first)).and_then(|at| entries.get(at));
         let origin = first.and_then(NativeOrigin::of);
@@ -114,7 +114,7 @@ impl Source {
     }
 }
 
-/// Returns the bytes of the main file of a session that was imported; `None` if something of it was redacted.
+/// Returns the bytes of the main file of an imported session. `None` if a part of it was redacted.
 pub(super) fn bytes_of(entries: &[Entry], link: &Link) -> Option<Vec<u8>> {
     let index = EntryIndex::over(entries).ok()?;
     let source = Source::new(entries, link);
@@ -123,7 +123,7 @@ pub(super) fn bytes_of(entries: &[Entry], link: &Link) -> Option<Vec<u8>> {
     original_bytes(positions.filter_map(|at| entries.get(at)), "").filter(|bytes| !bytes.is_empty())
 }
 
-/// Returns what is in front of the ids of the entries of a session that the log did not begin with.
+/// Returns the prefix for the ids of entries from a session with which the log did not begin.
 pub(crate) fn name_in_front(link: &Link) -> String {
     const DIGITS: usize = 12;
     let native: String = link.native_session_id.chars().take(DIGITS).collect();

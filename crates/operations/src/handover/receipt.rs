@@ -1,5 +1,5 @@
-//! The receipt of a handover or an import: what became of every item of the source, with its size and a reason. It
-//! holds no text of the session.
+//! The receipt of a handover or an import: the status of every item of the source, with its size and a reason. It
+//! contains no text of the session.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use tertulia_session::json::{
 };
 
 tertulia_session::word_enum! {
-    /// What an item of the source is.
+    /// The kind of an item.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum ItemKind: "the kind of an item" {
         UserText = "user text",
@@ -32,7 +32,7 @@ tertulia_session::word_enum! {
     }
 }
 
-/// What became of every item.
+/// The statuses of all items.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Receipt {
     pub items: Vec<Item>,
@@ -41,7 +41,7 @@ pub struct Receipt {
 /// One item of the source: a part of a message, or another entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The number of its entry in the log, from 1.
+    /// The number of its entry in the log, starting at 1.
     pub entry: u64,
     pub kind: ItemKind,
     pub bytes: u64,
@@ -52,11 +52,11 @@ pub struct Item {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ItemStatus {
     Kept,
-    /// All of it is there, in another form.
+    /// The item is complete, in another form.
     Reshaped {
         reason: Box<str>,
     },
-    /// A part of it is missing.
+    /// A part of the item is missing.
     Shortened {
         kept_bytes: u64,
         reason: Box<str>,
@@ -73,7 +73,7 @@ pub struct Tally {
     pub bytes: u64,
 }
 
-/// Why a stored receipt cannot be read.
+/// The reason why a stored receipt cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiptError {
@@ -89,7 +89,7 @@ impl ItemStatus {
     /// The words for the statuses, from the best to the worst.
     pub const WORDS: [&'static str; 4] = ["kept", "reshaped", "shortened", "left out"];
 
-    /// Returns the index of its word.
+    /// Returns the index of the status in [`Self::WORDS`].
     pub fn index(&self) -> usize {
         match self {
             Self::Kept => 0,
@@ -99,7 +99,7 @@ impl ItemStatus {
         }
     }
 
-    /// Returns why it is not as it was.
+    /// Returns the reason why the item changed, if it did.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Kept => None,
@@ -147,7 +147,7 @@ impl Receipt {
         kinds
     }
 
-    /// Returns the items of which most is missing, the largest loss first.
+    /// Returns the items with the most missing bytes, the largest loss first.
     pub fn largest_losses(&self, count: usize) -> Vec<&Item> {
         let mut lost: Vec<&Item> = self.items.iter().filter(|item| item.lost_bytes() > 0).collect();
         lost.sort_by_key(|item| (std::cmp::Reverse(item.lost_bytes()), item.entry));
@@ -155,7 +155,7 @@ impl Receipt {
         lost
     }
 
-    /// Returns the receipt in its stored form: kinds and reasons once, then a short list for every item.
+    /// Returns the stored form of the receipt: each kind and reason once, then a short list for every item.
     pub fn to_json(&self) -> String {
         let mut reasons: Vec<&str> = Vec::new();
         let mut items = String::new();
@@ -191,7 +191,7 @@ impl Receipt {
         format!(r#"{{"version":1,"kinds":[{kinds}],"reasons":[{reasons}],"items":[{items}]}}"#)
     }
 
-    /// Reads a receipt in its stored form.
+    /// Reads a receipt from its stored form.
     pub fn read(raw: &RawValue) -> Result<Self, ReceiptError> {
         let mut object = Object::try_from(raw)?;
         let kinds: Vec<ItemKind> = object.need_with("kinds", "a list of strings", |raw| {

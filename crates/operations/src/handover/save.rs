@@ -1,5 +1,5 @@
-//! Saves a session that was written for an agent: as a new file, or as lines behind those that are there. A file that
-//! exists is never replaced, and a file that changed since it was imported or written is not touched.
+//! Saves a session that was written for an agent, as a new file or as lines at the end of an existing one. An
+//! existing file is never replaced. A file that changed after it was imported or written is not touched.
 
 #![expect(clippy::disallowed_methods, reason = "it writes files")]
 
@@ -23,7 +23,7 @@ pub struct Saved {
     pub hash: String,
 }
 
-/// Why a session was not saved. The files are as they were, unless the error says otherwise.
+/// The reason why a session was not saved. The files are unchanged, unless the error says otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveError {
@@ -57,13 +57,13 @@ impl From<NewFileError> for SaveError {
     }
 }
 
-/// Writes a new file, with the folders above it. Only the user can read it.
+/// Writes a new file, and creates the folders above it. Only the user can read the file.
 pub fn create(path: &Path, text: &[u8]) -> Result<Saved, SaveError> {
     let saved = write_new(path, text, None)?;
     saved.ok_or_else(|| SaveError::Raced(path.to_owned()))
 }
 
-/// Writes a new file; `None` if it does not have this hash.
+/// Writes a new file. Returns `None` if the text does not have this hash.
 fn write_new(path: &Path, text: &[u8], hash: Option<&str>) -> Result<Option<Saved>, SaveError> {
     let failed = |source| SaveError::Io { path: path.to_owned(), source };
     if let Some(folder) = path.parent() {
@@ -79,16 +79,16 @@ fn write_new(path: &Path, text: &[u8], hash: Option<&str>) -> Result<Option<Save
     Ok(Some(Saved { path: path.to_owned(), ..written }))
 }
 
-/// Writes a session that its agent has deleted as it was when it was imported, byte for byte. `None` if the log does
-/// not hold all of it.
+/// Restores a session that its agent has deleted, byte for byte as it was imported. Returns `None` if the log does
+/// not contain all of it.
 pub fn restore(entries: &[Entry], link: &Link) -> Result<Option<Saved>, SaveError> {
     let Some(path) = link.path.as_deref().map(Path::new) else { return Ok(None) };
     let Some(bytes) = bytes_of(entries, link) else { return Ok(None) };
     write_new(path, &bytes, Some(&link.hash))
 }
 
-/// Takes back what was saved, if nobody has written to it since: a new file, or the lines after those that the link
-/// counts.
+/// Undoes a save, if no program has written to the file since. Removes a new file, or the lines after those that the
+/// link counts.
 pub fn undo(saved: &Saved, continued: Option<&Link>) -> Result<(), SaveError> {
     let failed = |source| SaveError::Io { path: saved.path.clone(), source };
     let file = OpenOptions::new().write(true).open(&saved.path).map_err(failed)?;
@@ -101,7 +101,7 @@ pub fn undo(saved: &Saved, continued: Option<&Link>) -> Result<(), SaveError> {
     }
 }
 
-/// Adds lines to a file that is as the link says.
+/// Appends lines to a file. Fails if the file differs from the link.
 pub fn append(path: &Path, link: &Link, text: &str) -> Result<Saved, SaveError> {
     let failed = |source| SaveError::Io { path: path.to_owned(), source };
     let opened = OpenOptions::new().read(true).append(true).open(path);
@@ -118,9 +118,9 @@ pub fn append(path: &Path, link: &Link, text: &str) -> Result<Saved, SaveError> 
     let break_before =
         if bytes > 0 && !ends_in_line(&mut file).map_err(failed)? { "\n" } else { "" };
     let added = format!("{break_before}{text}");
-    // One call, so that no other program's line gets between two of ours.
+    // One call, so that no other program can write a line between two of ours.
     if let Err(error) = file.write_all(added.as_bytes()).and_then(|()| file.sync_all()) {
-        // Half a record would be worse than none.
+        // An incomplete record would be worse than none.
         file.set_len(bytes).map_err(failed)?;
         return Err(failed(error));
     }

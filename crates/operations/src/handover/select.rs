@@ -1,4 +1,4 @@
-//! Chooses the messages that are handed over: all of them, or what fits, with summaries and stubs in place of the
+//! Chooses the messages that are handed over: all of them, or those that fit, with summaries and stubs instead of the
 //! rest.
 
 use std::borrow::Cow;
@@ -16,18 +16,19 @@ use tertulia_session::{Entry, EntryId, EntryIndex, EntryKind, Message, Role, Tim
 
 use super::{HandoverError, HandoverOptions};
 
-/// Tokens that an agent needs for its own system prompt and tools; a quarter of a small window.
+/// Tokens that an agent needs for its own system prompt and tools. In a small window it is at most a quarter.
 const AGENT_TOKENS: u64 = 32_000;
-/// Usage that other models reported says nothing about the tokens of the next one, and no member has this name.
+/// A name that no member has. Token usage that other models reported is not valid for the next model, so it is
+/// ignored.
 const NO_MEMBER: &str = "tertulia/handover";
 
-/// What is handed over.
+/// The messages that are handed over.
 #[derive(Debug)]
 pub(super) struct Selection<'a> {
     pub messages: Vec<Selected<'a>>,
-    /// What became of every entry of the log; empty if nothing had to be left out.
+    /// The outcome of every entry of the log. Empty if nothing had to be left out.
     pub verdicts: HashMap<EntryId, Verdict>,
-    /// The index of the first entry that is accounted for.
+    /// The index of the first entry that the receipt covers.
     pub from: usize,
 }
 
@@ -40,14 +41,14 @@ pub(super) struct Selected<'a> {
     pub origin: Origin,
 }
 
-/// How a message comes about.
+/// The origin of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// It is the message of its source.
+    /// It is the unchanged message of its source.
     Entry,
-    /// It is made from its source: with stubs, or labelled with its speaker.
+    /// It is the changed message of its source, with stubs or with a label of its speaker.
     Changed,
-    /// It is added, such as a summary.
+    /// It is added, as a summary is.
     Added,
 }
 
@@ -58,7 +59,7 @@ impl Selected<'_> {
     }
 }
 
-/// Returns the window of the model that an agent uses if nobody says which.
+/// Returns the window of the model that an agent uses by default.
 pub fn default_window(to: NativeFormat) -> u64 {
     match to {
         NativeFormat::Gemini => 1_048_576,
@@ -90,7 +91,7 @@ pub(super) fn select<'a>(
     let mut config = config(options);
     config.max_history_messages = options.last;
     if options.last.is_some() {
-        // Exactly as many as somebody asked for: nothing is appended later.
+        // The person asked for an exact number of messages, and nothing is appended later.
         config.target_permille = 1_000;
     }
     let builder = ContextBuilder::new(config)?.with_counter(counter(options)).for_member(NO_MEMBER);
@@ -112,7 +113,7 @@ pub(super) fn select<'a>(
             Source::System | Source::RuntimeHints | Source::Closing => {}
             Source::Recall => {
                 let mut message = one.message.into_owned();
-                // It is part of the conversation from now on.
+                // From now on, recalled passages are part of the conversation.
                 message.meta = None;
                 recalled = Some(added(EntryId::from("recall"), message));
             }
@@ -132,13 +133,13 @@ pub(super) fn select<'a>(
     Ok(Selection { messages, verdicts, from: 0 })
 }
 
-/// Returns a message that is added to what the log has.
+/// Returns a message that the log does not contain.
 fn added<'a>(source: EntryId, message: Message) -> Selected<'a> {
     let (source, message) = (Cow::Owned(source), Cow::Owned(message));
     Selected { source, message, timestamp: None, origin: Origin::Added }
 }
 
-/// Returns the message of an entry as the context has it.
+/// Returns the message of an entry in the form that the context has.
 fn of_entry<'a>(
     (entries, index): (&[Entry], &EntryIndex),
     id: EntryId,
@@ -151,7 +152,7 @@ fn of_entry<'a>(
     let is_other_role = |said: &Message| said.effective_role() != message.effective_role();
     let origin = match (&message, said) {
         (MessageRef::Said(_), _) => Origin::Entry,
-        // Such as a result that was made for a call of the entry.
+        // For example, a result that was made for a call of the entry.
         (_, Some(said)) if is_other_role(said) && !is_labelled => Origin::Added,
         _ => Origin::Changed,
     };
@@ -163,7 +164,7 @@ fn of_entry<'a>(
     }
 }
 
-/// Chooses what is new since an earlier handover; `None` if it is more than the agent's window takes, so that a new
+/// Chooses the new messages since an earlier handover. `None` if they exceed the agent's window, so that a new
 /// session is needed.
 pub(super) fn select_new<'a>(
     entries: &'a [Entry],
@@ -230,8 +231,8 @@ fn counter(options: &HandoverOptions<'_>) -> MessageCounter {
     }
 }
 
-/// Returns the speaker whose part the agent takes, if several members of a team spoke; `None` if the log has roles
-/// alone.
+/// Returns the speaker in whose role the agent continues, if several members of a team spoke. `None` if messages of
+/// the log have only roles.
 fn own_member(
     entries: &[Entry],
     options: &HandoverOptions<'_>,
@@ -263,7 +264,7 @@ fn own_member(
     }
 }
 
-/// Gives messages without a time that of the next one.
+/// Gives each message without a time the time of the next message.
 fn fill_times(messages: &mut [Selected<'_>]) {
     let mut next = None;
     for one in messages.iter_mut().rev() {

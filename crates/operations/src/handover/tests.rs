@@ -1,4 +1,5 @@
-//! A log is handed over: what is chosen, what becomes of the rest, and what a second handover adds.
+//! Tests of handing over a log: the chosen messages, the statuses of the rest, and the additions of a second
+//! handover.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use tertulia_session::{
 
 use super::*;
 
-/// A log that is one chain.
+/// A log without branches.
 #[derive(Default)]
 struct Log(Vec<Entry>);
 
@@ -142,7 +143,7 @@ fn a_budget_shortens_and_every_byte_is_accounted_for() {
     assert!(kept.items > 4 && shortened.items > 40, "{:?}", handover.receipt.by_status());
     assert_eq!(left_out.items, 0);
     assert_eq!(handover.receipt.total().bytes, source_bytes(&log.0));
-    // The newest messages are there.
+    // The newest messages are kept.
     let last = handover.receipt.items.last().unwrap();
     assert_eq!((last.entry, &last.status), (160, &ItemStatus::Kept));
 }
@@ -272,7 +273,7 @@ fn any_part() -> impl Strategy<Value = Part> {
 }
 
 proptest! {
-    /// Every part of every message is in the receipt exactly once, whatever the log and the budget.
+    /// Every part of every message is in the receipt exactly once, for any log and any budget.
     #[test]
     fn every_part_is_accounted_for_once(
         messages in prop::collection::vec(

@@ -1,5 +1,5 @@
-//! Where the entries of an import go: into a new session that is hidden until it is complete, into one append to an
-//! old one, or nowhere.
+//! The destination of an import's entries: a new session that is hidden until it is complete, one append to an
+//! existing session, or none.
 
 use tertulia_native::FoundSession;
 use tertulia_session::json::Json;
@@ -10,19 +10,19 @@ use tertulia_store::{
     Append, Import, NewRecord, NewSession, SessionId, SessionStore, StoreError, fresh_salt,
 };
 
-/// More bytes than this are appended in several steps.
+/// Maximum number of bytes of one append. More are appended in several steps.
 const APPEND_BYTES: u64 = 64 << 20;
-/// Approximate size of an entry besides the record that it keeps.
+/// Approximate size of an entry without the record that it keeps.
 const ENTRY_BYTES: usize = 512;
 
-/// The place for new entries.
+/// The destination of new entries.
 pub(super) enum Sink<'a> {
     New(Box<Import>),
     Old { store: &'a SessionStore, id: SessionId, waiting: Vec<Entry>, bytes: u64, tail: EntryId },
     Nowhere,
 }
 
-/// What was added.
+/// The counts of what was added.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) entries: u64,
@@ -58,7 +58,7 @@ impl<'a> Sink<'a> {
             Self::Nowhere => Ok(()),
             Self::New(import) => import.push(entry),
             Self::Old { waiting, bytes, .. } => {
-                // A message is about as long as the record that it was read from.
+                // The text of a message is about as long as the record that it was read from.
                 let kept = entry.meta.as_ref().map_or(0, |meta| 2 * meta.as_str().len());
                 *bytes += (kept + ENTRY_BYTES) as u64;
                 waiting.push(entry);
@@ -82,7 +82,7 @@ impl<'a> Added<'a> {
         Self { sink, now: now.clone(), tally: Tally::default(), last: None }
     }
 
-    /// Adds the header of a new session, which says where it is from. Returns its id.
+    /// Adds the header of a new session, which names its origin. Returns the id of the header.
     pub(super) fn header(&mut self, session: &FoundSession) -> Result<EntryId, StoreError> {
         let field = |text: &str| Json::text(text).as_str().to_owned();
         let path = session.place.path().to_string_lossy();
@@ -130,8 +130,8 @@ impl<'a> Added<'a> {
         self.sink.push(new.with_id(EntryId::from("title-1")))
     }
 
-    /// Adds the entry that says how far the session was imported, and stores everything. If nothing is new, nothing is
-    /// stored.
+    /// Adds the link that records how far the session was imported, and stores everything. Stores nothing if there
+    /// are no new entries.
     pub(super) fn finish(
         mut self,
         link: NewEntry,

@@ -1,5 +1,5 @@
-//! Which sessions of agents are in which of our sessions, for all sessions of a store. It is only a cache: it reads what
-//! is new since it was saved, and can be made again at any time.
+//! An index of the links between sessions of agents and our sessions, for all sessions of a store. It is only a
+//! cache: it reads what is new since it was saved, and can be rebuilt at any time.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,18 @@ use tertulia_store::{Range, Seq, SessionId, SessionStore, StoreError};
 
 use crate::handover::Link;
 
-/// The sessions of agents that a store is connected to.
+/// The sessions of agents to which a store is linked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkIndex {
     sessions: BTreeMap<SessionId, Scanned>,
 }
 
-/// The links of one session, as far as it was read.
+/// The links of one session, up to the last entry that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Scanned {
     entries: Seq,
-    /// The chain hash of the last of them. Another one means another session under the same id.
+    /// The chain hash of the last entry that was read. A different hash means that another session has the same id
+    /// now.
     chain: String,
     links: Vec<IndexedLink>,
 }
@@ -30,14 +31,14 @@ struct Scanned {
 pub struct IndexedLink {
     pub format: NativeFormat,
     pub native_session_id: String,
-    /// How many bytes of it were imported or written.
+    /// The number of its bytes that were imported or written.
     pub bytes: u64,
-    /// When, in milliseconds since 1970.
+    /// The time of the link, in milliseconds since 1970.
     pub millis: i64,
 }
 
 impl LinkIndex {
-    /// Reads what is new in the store.
+    /// Reads the new entries of the store.
     pub fn update(&mut self, store: &SessionStore) -> Result<(), StoreError> {
         let newest = store.newest_entries()?;
         let mut sessions = std::mem::take(&mut self.sessions);
@@ -56,7 +57,7 @@ impl LinkIndex {
         Ok(())
     }
 
-    /// Returns the sessions that are connected to a session of an agent: first the one with the usual id.
+    /// Returns the sessions that are linked to a session of an agent, beginning with the one that has the usual id.
     pub fn sessions_of(
         &self,
         format: NativeFormat,
@@ -68,7 +69,7 @@ impl LinkIndex {
         linked.map(|(id, _)| id)
     }
 
-    /// Returns the newest link to a session of an agent, and the session that has it.
+    /// Returns the newest link to a session of an agent, and the session that contains the link.
     pub fn link_of(
         &self,
         format: NativeFormat,
@@ -95,7 +96,7 @@ impl LinkIndex {
         format!("{{{}}}", sessions.join(","))
     }
 
-    /// Reads it from JSON; what cannot be read is read from the store again.
+    /// Reads the index from JSON. Parts that cannot be read will be read from the store again.
     pub fn from_json(text: &str) -> Self {
         let fields = json::parse(text).ok().and_then(|raw| Object::try_from(raw).ok());
         let fields = fields.into_iter().flat_map(Object::into_fields);
@@ -121,7 +122,7 @@ fn read_link(raw: &json::RawValue) -> Option<IndexedLink> {
     })
 }
 
-/// Reads the links of a session after an entry.
+/// Reads the links of a session that come after an entry.
 fn scan(
     store: &SessionStore,
     id: &SessionId,
@@ -136,7 +137,7 @@ fn scan(
         }
     });
     match outlined {
-        // It was deleted meanwhile.
+        // The session was deleted meanwhile.
         Err(StoreError::SessionNotFound(_)) => {}
         outlined => outlined?,
     }

@@ -1,4 +1,4 @@
-//! What of an agent's session is already in a log. This is the one place that decides which records are known: those
+//! The part of an agent's session that is already in a log. Only this module decides which records are known: those
 //! that were imported, and those that were written when the session was handed over.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use tertulia_store::{Range, Seq, SessionId, SessionStore, StoreError};
 
 use crate::handover::{Link, name_in_front};
 
-/// The name of the field that says that secrets were replaced.
+/// The name of the field which records that secrets were replaced.
 pub(super) const SECRETS: &str = "redactedSecrets";
 
 /// A log with entries of an agent's session.
@@ -21,18 +21,17 @@ pub(super) struct KnownLog {
     /// The first entry, usually the header.
     pub(super) first: EntryId,
     tail: EntryId,
-    /// The numbers of all entries by the hash of their id, and the number of the parent of each.
+    /// The numbers of all entries by the hash of their id, and for each entry the number of its parent.
     numbers: HashMap<u64, Seq>,
     parents: Vec<Seq>,
-    /// How far the session was imported or written last.
+    /// The link up to which the session was last imported or written.
     pub(super) link: Link,
-    /// Whether this session of the agent is the one that the log began with. The ids of records of other ones get a
-    /// name in front.
+    /// Whether the log began with this session of the agent. The ids of records of other sessions get a prefix.
     pub(super) is_origin: bool,
     pub(super) redacts_secrets: bool,
-    /// Whether the first records of the main file are those that the link counts.
+    /// Whether the main file still begins with the records that the link counts.
     pub(super) has_prefix: bool,
-    /// Hashes of the records of entries; empty if the prefix says enough.
+    /// Hashes of the records of entries. Empty if they are not needed because of the prefix.
     records: HashMap<u64, Stored>,
     has_versions: bool,
 }
@@ -44,17 +43,17 @@ enum Stored {
     Purged,
 }
 
-/// What is known of a record.
+/// What the log contains of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     New,
     Same,
-    /// The same id with another text.
+    /// An entry with the same id has another text.
     Changed,
 }
 
 impl KnownLog {
-    /// Reads what a log has of a session; `None` if it has nothing of it.
+    /// Reads the entries that a log has of a session. `None` if it has none.
     pub(super) fn read(
         store: &SessionStore,
         id: &SessionId,
@@ -106,7 +105,7 @@ impl KnownLog {
         }))
     }
 
-    /// Reads the records of all entries, unless the prefix of the session says which are known.
+    /// Reads the records of all entries, unless the beginning of the session shows which are known.
     pub(super) fn read_records(
         &mut self,
         store: &SessionStore,
@@ -133,26 +132,26 @@ impl KnownLog {
         self.numbers.contains_key(&hash_of(id.as_str()))
     }
 
-    /// Compares the first entry of a record with the one that has this id.
+    /// Compares the first entry of a record with the entry that has this id.
     pub(super) fn compare(&self, id: &EntryId, entry: &Entry) -> Found {
         match self.records.get(&hash_of(id.as_str())) {
             Some(Stored::Purged) => Found::Same,
             Some(Stored::Record(hash)) if Some(*hash) == record_hash(entry) => Found::Same,
             Some(Stored::Record(_)) => Found::Changed,
-            // An entry that is not from a record, or the records were not needed.
+            // The entry does not come from a record, or the records were not needed.
             None if self.has(id) && self.records.is_empty() => Found::Same,
             None if self.has(id) => Found::Changed,
             None => Found::New,
         }
     }
 
-    /// Returns whether a record was changed before, so that it has several versions.
+    /// Returns whether the log has several versions of a changed record.
     pub(super) fn has_versions(&self) -> bool {
         self.has_versions
     }
 
-    /// Returns how often every text, call and result was written, if the session does not begin with the records that
-    /// were written.
+    /// Returns how often every text, call and result was written. Empty if the session still begins with the written
+    /// records.
     pub(super) fn left_to_find(&self) -> HashMap<u32, u32> {
         let mut left: HashMap<u32, u32> = HashMap::new();
         if !self.has_prefix && !self.link.written.is_empty() {
@@ -168,8 +167,8 @@ impl KnownLog {
         &self.tail
     }
 
-    /// Returns what a record follows that goes on where the log and the session had the same content: the newest entry,
-    /// if it comes after that point on its branch, otherwise that point.
+    /// Returns the parent of a record that continues from the last common content of the log and the session. It is
+    /// the newest entry if that is after this point on its branch, otherwise the entry at this point.
     pub(super) fn continuation(&self) -> EntryId {
         let number = |id: &EntryId| self.numbers.get(&hash_of(id.as_str())).copied();
         let (Some(anchor), Some(mut at)) = (number(&self.link.anchor), number(&self.tail)) else {
@@ -177,13 +176,13 @@ impl KnownLog {
         };
         while at > anchor {
             let parent = usize::try_from(at - 1).ok().and_then(|index| self.parents.get(index));
-            // A parent is always an earlier entry, so the walk ends.
+            // A parent is always an earlier entry, so the loop ends.
             at = parent.copied().filter(|parent| *parent < at).unwrap_or_default();
         }
         if at == anchor { self.tail.clone() } else { self.link.anchor.clone() }
     }
 
-    /// Returns the name in front of ids, so that records of two sessions in one log do not collide.
+    /// Returns the prefix of ids, which prevents records of two sessions in one log from having the same ids.
     pub(super) fn name_in_front(&self) -> Option<String> {
         (!self.is_origin).then(|| name_in_front(&self.link))
     }
@@ -206,7 +205,8 @@ pub(super) fn native_session(entry: &Entry) -> Option<&NativeSession> {
     }
 }
 
-/// Returns whether a session begins with the bytes that were imported or written. A database has no first bytes.
+/// Returns whether a session begins with the bytes that were imported or written. Returns `false` for a database,
+/// which has no sequence of bytes.
 fn has_prefix(session: &FoundSession, link: &Link) -> Result<bool, NativeError> {
     match &session.place {
         Place::File(path) if link.bytes > 0 => {
@@ -216,8 +216,8 @@ fn has_prefix(session: &FoundSession, link: &Link) -> Result<bool, NativeError> 
     }
 }
 
-/// Returns a hash of the record that an entry keeps; `None` if it keeps none. The number of its line does not count:
-/// a line before it may have been removed.
+/// Returns a hash of the record that an entry keeps; `None` if it keeps none. The hash does not cover the line
+/// number, because an earlier line may have been removed.
 pub(super) fn record_hash(entry: &Entry) -> Option<u64> {
     const LINE: &str = ",\"line\":";
     let meta = entry.meta.as_ref().map(Json::as_str)?;

@@ -1,4 +1,4 @@
-//! Brings the entries of a reader into a log: which are new, under which ids, and what they follow.
+//! Merges the entries of a reader into a log: decides which are new, and determines their ids and parents.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,16 +20,16 @@ pub(super) struct Merge<'a> {
     session: &'a FoundSession,
     known: Option<KnownLog>,
     added: Added<'a>,
-    /// What roots follow.
+    /// The parent of root entries.
     first: EntryId,
     name: Option<String>,
-    /// Where ids of the reader lead, if not to the entry of the same id.
+    /// The entry of the log for an id of the reader, if it is not the entry of the same id.
     places: HashMap<EntryId, EntryId>,
-    /// Hashes of the ids of records that were written from the log, and have no entries of their own.
+    /// Hashes of the ids of records that were written from the log. They have no entries of their own.
     written: HashSet<u64>,
-    /// How often every digest of what was written was not found yet.
+    /// For every digest of what was written, how often it has not been found yet.
     left_to_find: HashMap<u32, u32>,
-    /// The last entry of the records that were known before, by the id of the reader.
+    /// The last entry of the records that were known before. The id is that of the reader.
     boundary: Option<EntryId>,
     changed: u64,
 }
@@ -59,7 +59,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Begins a new log with its header.
+    /// Adds the header if the log is new.
     pub(super) fn begin(&mut self) -> Result<(), StoreError> {
         if self.known.is_none() {
             self.first = self.added.header(self.session)?;
@@ -67,7 +67,7 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// Takes the entries that the reader gave last. Returns whether any of them is new, or there are none.
+    /// Merges the entries that the reader returned last. Returns whether any of them is new, or there are none.
     pub(super) fn take(
         &mut self,
         reader: &SessionReader<'_>,
@@ -95,7 +95,7 @@ impl<'a> Merge<'a> {
         Ok(is_any_new)
     }
 
-    /// Takes the entries of one record. Returns whether it is new.
+    /// Merges the entries of one record. Returns whether it is new.
     fn record(&mut self, entries: Vec<Entry>, is_in_prefix: bool) -> Result<bool, StoreError> {
         let Some(first) = entries.first() else { return Ok(false) };
         let native = first.id.clone();
@@ -128,8 +128,8 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Takes a record out of those that were written from the log, if it says nothing else. An agent that keeps its
-    /// sessions in a database gives the records other ids.
+    /// Returns whether a record was written from the log and has no other content. Each written record counts once.
+    /// An agent that keeps its sessions in a database gives the records other ids.
     fn takes_written(&mut self, entries: &[Entry]) -> bool {
         if self.left_to_find.is_empty() {
             return false;
@@ -146,7 +146,8 @@ impl<'a> Merge<'a> {
         is_written
     }
 
-    /// Takes a record whose id is in the log with another text: as the version that has this text, or as a new one.
+    /// Merges a record whose id is in the log with another text: as the version that has this text, or as a new
+    /// version.
     fn version(&mut self, entries: Vec<Entry>, own: &EntryId) -> Result<bool, StoreError> {
         for number in 2_u32.. {
             let version = EntryId::from(format!("{own}~{number}"));
@@ -168,7 +169,7 @@ impl<'a> Merge<'a> {
         Ok(false)
     }
 
-    /// Notes where the entries of a record are, if not under their own ids.
+    /// Records the entries of a record under their new ids, if these differ from their own ids.
     fn at(&mut self, entries: &[Entry], place: &EntryId) {
         let is_elsewhere = entries.first().is_some_and(|first| first.id != *place);
         if is_elsewhere && self.name.is_none() || place.as_str().contains('~') {
@@ -192,7 +193,7 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// Returns the entry of the log that a new entry follows, by the id of the reader.
+    /// Returns the parent of a new entry in the log. `native` is the id of the parent in the reader.
     fn parent(&self, native: Option<&EntryId>) -> EntryId {
         let Some(native) = native else { return self.first.clone() };
         let place = self.place(native);
@@ -203,7 +204,7 @@ impl<'a> Merge<'a> {
         place
     }
 
-    /// Returns where an entry of the reader is in the log.
+    /// Returns the entry of the log for an id of the reader.
     fn place(&self, native: &EntryId) -> EntryId {
         if let Some(place) = self.places.get(native) {
             return place.clone();
@@ -223,7 +224,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Renames the entries that a summary names.
+    /// Replaces the ids in a summary by those of the log.
     fn rename_references(&self, kind: &mut EntryKind) {
         let EntryKind::CompactionSummary(summary) = kind else { return };
         let kept = summary.kept_ids.iter_mut().flatten();
@@ -233,7 +234,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Returns the entry that says how far the session was imported.
+    /// Returns the link that records how far the session was imported.
     pub(super) fn link(&self, reader: &SessionReader<'_>, redacts_secrets: bool) -> NewEntry {
         let facts = reader.session();
         let mut unknown = Fields::NONE;
@@ -259,7 +260,8 @@ impl<'a> Merge<'a> {
             receipt: None,
             unknown,
         };
-        // It becomes the newest entry of the log, so it must not lead away from what others said meanwhile.
+        // The link becomes the newest entry of the log, so it must be on the branch of messages that others wrote
+        // meanwhile.
         let anchor = match (&facts.leaf, &self.known) {
             (Some(leaf), _) => self.parent(Some(leaf)),
             (None, Some(log)) => log.continuation(),

@@ -1,13 +1,13 @@
-//! Replaces secrets of known shapes: keys and tokens of services, and private keys. Works on the bytes of a record, so
-//! that the text, the kept record and everything made from them are without the secret.
+//! Replaces secrets of known forms: keys and tokens of services, and private keys. It changes the bytes of a record,
+//! so the secret is also missing in the text, the kept record and everything made from them.
 
-/// What is put in the place of a secret. It needs no escape in JSON.
+/// The text that replaces a secret. It needs no escape in JSON.
 const PLACEHOLDER: &[u8] = b"[secret removed]";
 
-/// A kind of secret: what it begins with, and what follows.
+/// The form of a secret: its prefix, and the characters after it.
 struct Shape {
     prefix: &'static [u8],
-    /// The fewest bytes behind the prefix.
+    /// Minimum number of bytes after the prefix.
     length: usize,
     rest: Charset,
 }
@@ -18,7 +18,7 @@ enum Charset {
     Plain,
     /// Letters, digits, `-` and `_`.
     Word,
-    /// A word with two dots or more: a signed token.
+    /// A word with at least two dots, as in a signed token.
     Token,
     /// Capital letters and digits.
     Capital,
@@ -68,17 +68,17 @@ const SHAPES: [Shape; 34] = [
 const KEY_BEGIN: &[u8] = b"-----BEGIN ";
 const KEY_KIND: &[u8] = b"PRIVATE KEY-----";
 const KEY_END: &[u8] = b"-----END ";
-/// How far the kind may be from the beginning, as in `-----BEGIN OPENSSH PRIVATE KEY-----`.
+/// Maximum distance of the kind from the beginning, as in `-----BEGIN OPENSSH PRIVATE KEY-----`.
 const KIND_BYTES: usize = 48;
 
-/// Returns the bytes without the secrets, and counts these; `None` if there are none.
+/// Returns the bytes without the secrets, and adds the number of secrets to `count`. `None` if there are none.
 pub fn redact_secrets(bytes: &[u8], count: &mut u64) -> Option<Vec<u8>> {
     let mut clean: Option<Vec<u8>> = None;
     let (mut at, mut copied) = (0, 0);
     while let Some(byte) = bytes.get(at) {
         let is_start = match byte {
             b'-' => bytes.get(at..).is_some_and(|rest| rest.starts_with(KEY_BEGIN)),
-            // The letters that the shapes begin with.
+            // These are the first letters of all prefixes.
             b's' | b'g' | b'A' | b'y' | b'G' | b'x' | b'n' | b'p' | b'h' | b'r' | b'w' | b'S'
             | b'e' => is_free(bytes, at),
             _ => false,
@@ -100,7 +100,7 @@ pub fn redact_secrets(bytes: &[u8], count: &mut u64) -> Option<Vec<u8>> {
     Some(clean)
 }
 
-/// Returns whether no word goes on here. The letter of an escape, as in `\nsk-…`, belongs to no word.
+/// Returns whether no word extends over this position. The letter of an escape, as in `\nsk-…`, belongs to no word.
 fn is_free(bytes: &[u8], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).and_then(|index| bytes.get(index));
     match before(1) {
@@ -128,11 +128,11 @@ fn secret_at(bytes: &[u8], at: usize) -> Option<usize> {
     })
 }
 
-/// Returns the length of a private key, to its last line or to the end of the string.
+/// Returns the length of a private key: up to its last line, or up to the end of the string.
 fn private_key(rest: &[u8]) -> Option<usize> {
     let kind = memchr::memmem::find(rest.get(..rest.len().min(KIND_BYTES))?, KEY_KIND)?;
     let body = kind + KEY_KIND.len();
-    // A key that was cut off goes to the end of its string.
+    // An incomplete key extends to the end of its string.
     let string_end = memchr::memchr(b'"', rest).unwrap_or(rest.len());
     let within = rest.get(body..string_end.max(body))?;
     let Some(end) = memchr::memmem::find(within, KEY_END) else {
@@ -156,7 +156,7 @@ impl Charset {
     fn fits(self, found: &[u8]) -> bool {
         match self {
             Self::Token => found.iter().filter(|byte| **byte == b'.').count() >= 1,
-            // A word such as `sk-some-long-kebab-case-name` is none.
+            // A word such as `sk-some-long-kebab-case-name` is no secret.
             Self::Word => found.iter().any(u8::is_ascii_digit),
             Self::Plain | Self::Capital => true,
         }

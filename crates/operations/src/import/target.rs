@@ -1,5 +1,5 @@
-//! Chooses the session that an agent's session is imported into: the one that it was imported into or written from
-//! before, or a new one with an id that is the same each time.
+//! Chooses the session into which an agent's session is imported: the one that is linked to it, or a new one with an
+//! id that is the same each time.
 
 use tertulia_dialect::native::NativeFormat;
 use tertulia_native::{Environment, FoundSession, SessionReader};
@@ -9,16 +9,16 @@ use tertulia_store::{SessionId, SessionStore};
 use super::known::{Found, KnownLog};
 use super::{ImportError, ImportOptions, LinkIndex, native_id, redact_secrets};
 
-/// How many sessions of the same id, from different machines, can be told apart.
+/// Maximum number of sessions with the same id of the agent, from different machines.
 const COPIES_MAX: u32 = 1000;
 
 /// The session that an import adds to.
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) id: SessionId,
-    /// What it has already; `None` for a new session.
+    /// Its entries of the agent's session. `None` for a new session.
     pub(super) known: Option<KnownLog>,
-    /// A session with the same id of the agent and another content.
+    /// A session with the same id of the agent but different content.
     pub(super) collides_with: Option<SessionId>,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn choose(
     let beginning = read_beginning(environment, session, options, false)?;
     let mut collides_with = None;
     for linked in index.sessions_of(session.format, &beginning.native_id) {
-        // Deleted meanwhile, or the redaction of its link.
+        // The session may have been deleted meanwhile, or its link redacted.
         let known = match store.has(linked)? {
             true => read_log(store, environment, linked, session, &beginning, options)?,
             false => None,
@@ -69,7 +69,7 @@ pub(super) fn choose(
     Err(ImportError::Taken(session_id(session.format, &beginning.native_id, 1)?))
 }
 
-/// Reads what a log has of a session; `None` if it is of another session with the same id.
+/// Reads the entries that a log has of a session. `None` if it belongs to another session with the same id.
 fn read_log(
     store: &SessionStore,
     environment: &Environment,
@@ -85,7 +85,7 @@ fn read_log(
     if known.has_prefix || !known.is_origin {
         return Ok(Some(known));
     }
-    // Something was changed, or it is another session: its first message tells.
+    // Either the session was changed, or it is another one. Its first message shows which.
     let own;
     let first = match known.redacts_secrets && !options.redacts_secrets {
         true => {
@@ -133,7 +133,7 @@ fn session_id(
 ) -> Result<SessionId, tertulia_store::StoreError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
     let plain: String = native_id.chars().map(|c| if fits(c) { c } else { '-' }).collect();
-    // Room for the agent and a number.
+    // This leaves room for the name of the agent and a number.
     let short = plain.get(..plain.len().min(SessionId::BYTES_MAX - 24)).unwrap_or_default();
     let id = format!("{}-{short}", format.as_str());
     let id = if number == 1 { id } else { format!("{id}-{number}") };

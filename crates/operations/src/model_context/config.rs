@@ -1,4 +1,4 @@
-//! The settings of a build, with their defaults: `config`, the model, who writes summaries.
+//! The settings of a build, with their defaults: `config`, the model, and the writer of summaries.
 
 use tertulia_context::builder::{ContextBuilder, ContextConfig, ContextError};
 use tertulia_context::tokens::{MessageCounter, Model, Tokenizer, find_model};
@@ -8,7 +8,7 @@ use tertulia_session::json::{
 
 use super::{BuildError, Overrides, Unused, not_one_of, read_word};
 
-/// A builder, and what was found out on the way to it.
+/// A builder, and the values that were derived with it.
 #[derive(Debug)]
 pub struct Setup {
     pub builder: ContextBuilder,
@@ -17,7 +17,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Takes the settings out of an input.
+    /// Takes the settings from an input.
     pub fn read(
         input: &mut Object<'_>,
         overrides: &Overrides<'_>,
@@ -44,7 +44,7 @@ impl Setup {
         Ok(Self { builder, counter, model: name })
     }
 
-    /// Returns how many tokens a request may have.
+    /// Returns the maximum number of tokens of a request.
     pub fn limit(&self) -> u64 {
         self.builder.config().max_input_tokens
     }
@@ -139,7 +139,7 @@ fn read_config(
     Ok(config)
 }
 
-/// Returns a share such as 0.6 in thousandths.
+/// Reads a share such as 0.6. Returns it in thousandths.
 fn read_permille(
     object: &mut Object<'_>,
     name: &'static str,
@@ -168,7 +168,7 @@ fn read_permille(
     Err(ContextError::field(format!("config.{name}"), problem).into())
 }
 
-/// The builder does not know in which object its fields are.
+/// Adds the name of the outer object to an error, because the builder does not know it.
 pub(super) fn within(outer: &str, error: ContextError) -> ContextError {
     match error {
         ContextError::InvalidInput(mut invalid) if invalid.entry.is_none() => {

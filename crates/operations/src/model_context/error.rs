@@ -1,4 +1,5 @@
-//! Errors of building a context: a sentence with the location and the fix for people, and the same as fields for programs.
+//! Errors of building a context. Each has a sentence with the location and the fix for people, and the same data as
+//! fields for programs.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::builder::{ContextError, FloorItem, FloorPart, InvalidInput};
@@ -12,7 +13,7 @@ use tertulia_session::record::EntryReadError;
 pub enum BuildError {
     #[error(transparent)]
     Field(#[from] FieldError),
-    /// `index` is the entry's position in the list, from 0.
+    /// `index` is the position of the entry in the list, starting at 0.
     #[error("sessionEntries[{index}]: {cause}")]
     Entry {
         index: usize,

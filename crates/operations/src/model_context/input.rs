@@ -1,4 +1,4 @@
-//! The input of a build, field by field, and the flags of a caller that replace fields.
+//! The input of a build, field by field, and the flags of a caller that override fields.
 
 use tertulia_context::builder::{ContextBuildInput, ContextUpdateRequest};
 use tertulia_context::tokens::ToolSpec;
@@ -20,11 +20,11 @@ pub struct BuildInput {
     pub input_messages: Vec<Message>,
     pub runtime_init_data: Option<Json>,
     pub runtime_hints: Option<Json>,
-    /// The tools as they came, for sending them.
+    /// The tools as they arrived, to be sent.
     pub tools: Vec<Json>,
-    /// The same, for counting them.
+    /// The same tools, to be counted.
     pub tool_specs: Vec<ToolSpec>,
-    /// The model refused the last context as too long.
+    /// Whether the model rejected the last context as too long.
     pub overflow_hint: bool,
     pub explain: bool,
     pub token_counts: Vec<(EntryId, u64)>,
@@ -41,12 +41,12 @@ pub struct Overrides<'a> {
     pub system_prompt: Option<&'a str>,
     pub session_entries: Option<Vec<Entry>>,
     pub input_format: Option<Dialect>,
-    /// A vendor's request that replaces the whole input.
+    /// A vendor's request that replaces the new messages of the input.
     pub request: Option<&'a RawValue>,
     pub explain: bool,
 }
 
-/// The field in which new messages come.
+/// The field that contains new messages.
 #[derive(Clone, Copy, Debug)]
 pub enum Messages {
     Input,
@@ -63,7 +63,7 @@ impl Messages {
 }
 
 impl BuildInput {
-    /// Takes the fields of an input out; what is left in it says nothing to this version.
+    /// Takes the fields from an input. The remaining fields are unknown to this version.
     pub fn read(
         object: &mut Object<'_>,
         messages: Messages,
@@ -98,7 +98,7 @@ impl BuildInput {
         let flag = |object: &mut Object<'_>, name| object.take_with(name, boolean);
         let (explain, format) = match messages {
             Messages::Input => (flag(object, "explain")?, object.take_with("format", read_word)?),
-            // An update has neither; a note says that the field was ignored.
+            // An update has neither of them, and a note tells that the field was ignored.
             Messages::New => (None, None),
         };
         Ok(Self {
@@ -176,7 +176,7 @@ struct VendorInput {
     notes: Vec<String>,
 }
 
-/// Reads new messages: ours, or a vendor's request, which may bring a system prompt and tools along.
+/// Reads new messages: in our format, or as a vendor's request, which may also contain a system prompt and tools.
 fn read_messages(raw: &RawValue, format: Option<Dialect>) -> Result<VendorInput, FieldError> {
     let Some(dialect) = format else {
         let messages = each(raw, read_entry_message)?;

@@ -50,7 +50,7 @@ impl Serialize for BuildOutput<'_> {
 }
 
 impl BuildInput {
-    /// Returns the context. The index knows the counts that came with the input.
+    /// Builds the context, after adding the counts of the input to the index.
     pub fn build(&self, index: &mut ContextIndex) -> Result<ContextBuildResult<'_>, BuildError> {
         index.know_counts(self.token_counts.iter().cloned());
         Ok(self.setup.builder.build_with(index, &self.as_input())?)
@@ -62,7 +62,7 @@ impl BuildInput {
         Ok(to_json(&BuildOutput { input: self, index, result: &result }))
     }
 
-    /// Returns the JSON of what changes in the middle of a run.
+    /// Returns the JSON of the changes in the middle of a run.
     pub fn update_json(&self, index: &mut ContextIndex) -> Result<String, BuildError> {
         index.know_counts(self.token_counts.iter().cloned());
         let result = self.setup.builder.update_with(index, &self.as_update())?;
@@ -86,7 +86,7 @@ pub(super) fn entries(entries: &[Entry]) -> Vec<EntryRecord<'_>> {
     entries.iter().map(EntryRecord::new).collect()
 }
 
-/// Returns what entries cost, as far as it was counted and is wanted: those of the log, then those that are new to it.
+/// Returns the known token counts of entries if the input requests them: those of the log, then those of new entries.
 fn counts(
     input: &BuildInput,
     index: &ContextIndex,
@@ -98,7 +98,7 @@ fn counts(
     let mut counts: Vec<_> = index.counts(&input.session_entries).collect();
     let mut known: HashSet<EntryId> = counts.iter().map(|(id, _)| id.clone()).collect();
     for sent in sent {
-        // What was mended is not what the entry says.
+        // The count of a repaired message is not the count of its entry.
         if let (Source::Entry(id), MessageRef::Said(_)) | (Source::Summary(id), _) =
             (&sent.source, &sent.message)
             && known.insert(id.clone())
@@ -163,7 +163,7 @@ impl Serialize for StatsRecord<'_> {
         map.serialize_entry("summarizedMessagesCount", &stats.summarized_messages_count)?;
         map.serialize_entry("elidedMessagesCount", &stats.elided_messages_count)?;
         map.serialize_entry("recalledEntriesCount", &stats.recalled_entries_count)?;
-        // A thousand says nothing: it is what was counted.
+        // A factor of a thousand is left out, because it changes nothing.
         if stats.scale_permille != 1_000 {
             map.serialize_entry("scalePermille", &stats.scale_permille)?;
         }
@@ -200,7 +200,7 @@ struct VerdictRecord<'a> {
     matches: Vec<MatchRecord<'a>>,
 }
 
-/// A word that brought an entry back.
+/// A word that caused the recall of an entry.
 #[derive(serde::Serialize)]
 struct MatchRecord<'a> {
     word: &'a str,
@@ -209,7 +209,7 @@ struct MatchRecord<'a> {
     added: bool,
 }
 
-/// The verdicts, each with the words that brought its entry back.
+/// Returns the verdicts, each with the words that caused the recall of its entry.
 fn verdicts<'a>(result: &'a ContextBuildResult<'_>) -> Vec<VerdictRecord<'a>> {
     let mut by_entry: HashMap<&EntryId, Vec<&RecallMatch>> = HashMap::new();
     for passage in &result.recalled {
@@ -223,7 +223,7 @@ fn verdicts<'a>(result: &'a ContextBuildResult<'_>) -> Vec<VerdictRecord<'a>> {
 }
 
 impl<'a> MatchRecord<'a> {
-    /// Returns the words of an entry, each once: several of its passages may have one.
+    /// Returns the words of an entry, each once. Several of its passages may have the same word.
     fn all(matches: &[&'a RecallMatch]) -> Vec<Self> {
         let mut seen = HashSet::new();
         let new = matches.iter().filter(|one| seen.insert(one.word.to_lowercase()));
@@ -253,7 +253,7 @@ impl Serialize for CountsRecord {
     }
 }
 
-/// Says a context as this vendor wants it; the rendering borrows its messages.
+/// Renders a context as a request of this vendor. The rendering borrows the messages of the context.
 pub fn render<'a>(
     dialect: Dialect,
     result: &'a ContextBuildResult<'_>,

@@ -1,4 +1,4 @@
-//! Summaries that a model writes: the request for one as JSON, there and back, and what became of the text.
+//! Summaries that a model writes: the request for one as JSON, reading it back, and accepting or refusing the text.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::builder::{ContextIndex, SummaryRequest};
@@ -14,7 +14,7 @@ use crate::to_json;
 
 const SOME_AUTHOR: &str = "model";
 
-/// Puts a model's text through the gate, with the log of the object or a stored one; gives the JSON of what became of it.
+/// Checks a model's text with the log of the object or a stored one. Returns the result as JSON.
 pub fn accept_summary(
     object: &mut Object<'_>,
     stored: Option<&[Entry]>,
@@ -77,7 +77,7 @@ impl Serialize for SummaryRequestRecord<'_> {
     }
 }
 
-/// Reads a request that was given back. Its text was for the model and may be left out.
+/// Reads a request that the caller passes back. Its text was meant for the model and may be left out.
 fn read_request(raw: &RawValue, unused: &mut Unused) -> Result<SummaryRequest, FieldError> {
     let mut object = Object::try_from(raw)?;
     let id = |object: &mut Object<'_>, name| object.take_text(name).map(|id| id.map(EntryId::from));

@@ -1,4 +1,4 @@
-//! Finds an entry of a session by its name: its id, or a prefix that no other id has, with or without `e-`.
+//! Finds an entry of a session by its name: its id, or a unique prefix of it, with or without `e-`.
 
 use tertulia_session::{Entry, EntryId, Message};
 use tertulia_store::{SessionId, SessionStore, StoreError};
@@ -7,7 +7,7 @@ use tertulia_team::nearest_name;
 use super::{MATCHES_SHOWN, NameError, Named, listed};
 
 const HEAD: &str = "e-";
-/// So long a prefix of an id is compared with others to find what may have been meant.
+/// Minimum length of a prefix that is compared with ids to suggest a similar one.
 const PREFIX_MIN: usize = 6;
 const COMPARED_MAX: usize = 1000;
 
@@ -24,7 +24,7 @@ pub fn find_stored_entry(store: &SessionStore, session: &SessionId, given: &str)
     match store.entry(session, &exact) {
         Err(StoreError::EntryNotFound { .. }) => {}
         Err(error @ StoreError::SessionNotFound(_)) => return Err(error.into()),
-        // Found, even if it cannot be read.
+        // The entry exists, even if it cannot be read.
         _ => return Ok(exact),
     }
     let ids = store.entry_ids(session)?;
@@ -55,7 +55,7 @@ fn find(ids: &[&EntryId], given: &str) -> Named<usize> {
         }
         (None, _) => {
             let newest = ids.iter().rev().take(COMPARED_MAX);
-            // Mostly a prefix is given. A short one is near to too many.
+            // People usually type a prefix. A short prefix resembles too many ids.
             let length = Some(given.len()).filter(|length| *length >= PREFIX_MIN);
             let names = newest.flat_map(|id| {
                 let prefix = length.and_then(|length| id.as_str().get(..length));
@@ -70,7 +70,7 @@ fn unknown(given: &str, nearest: Option<String>) -> NameError {
     NameError::UnknownEntry { given: given.to_owned(), nearest, session: None }
 }
 
-/// Returns the shortest prefix of an id that no other one has, but no shorter than what is usually shown.
+/// Returns the shortest unique prefix of an id, but at least as many characters as are usually shown.
 fn unique(id: &EntryId, ids: &[&EntryId]) -> String {
     let text = id.as_str();
     let shared = |other: &str| text.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
@@ -80,12 +80,12 @@ fn unique(id: &EntryId, ids: &[&EntryId]) -> String {
     text.get(..length).unwrap_or(text).to_owned()
 }
 
-/// Returns the newest message of a log that says something.
+/// Returns the newest message of a log that is not empty.
 pub fn newest_message(entries: &[Entry]) -> Option<&Entry> {
     newest_said(entries).map(|(entry, _)| entry)
 }
 
-/// The same, if this member said it.
+/// Same as [`newest_message`], if this member wrote the message.
 pub fn own_newest_message<'e>(entries: &'e [Entry], member: &str) -> Option<&'e Entry> {
     let (entry, message) = newest_said(entries)?;
     let speaker = message.speaker.as_deref()?;

@@ -1,4 +1,5 @@
-//! Finds a session by its name: an id, `latest` or `-`, a title, or a unique prefix of a title, an id or a later part of it.
+//! Finds a session by its name: an id, `latest` or `-`, a title, or a unique prefix of a title, an id or a later part
+//! of an id.
 
 use tertulia_session::{Entry, Message, Setting};
 use tertulia_store::{
@@ -12,15 +13,15 @@ const COMPARED_MAX: usize = 1000;
 
 const GIVEN_SHOWN: usize = 80;
 
-/// The number of newest sessions that are searched for one of a team.
+/// Maximum number of newest sessions that are searched for a session of a team.
 const SESSIONS_LOOKED_AT: usize = 200;
-/// The number of entries that are read from either end of a session to tell whether it is one of a team.
+/// Number of entries that are read at each end of a session to find out whether a team worked in it.
 const ENTRIES_LOOKED_AT: usize = 256;
 
-/// The session that `latest` stands for.
+/// The session to which `latest` refers.
 #[derive(Clone, Copy, Debug)]
 pub enum Latest<'f> {
-    /// The newest one of this project in which a team worked.
+    /// The newest session of this project in which a team worked.
     OfFolder(&'f str),
     OfProject(&'f str),
 }
@@ -53,7 +54,7 @@ pub fn elsewhere(store: &SessionStore, id: &SessionId, project: &str) -> Named<O
     Ok(other.map(|other| format!("session {name} belongs to another project: {other}")))
 }
 
-/// Finds a session. Exact names win over prefixes, and ids win over titles.
+/// Finds a session. Exact names take precedence over prefixes, and ids over titles.
 pub fn find_session(store: &SessionStore, given: &str, latest: Latest<'_>) -> Named<SessionId> {
     if let Some(id) = exact_session(store, given)? {
         return Ok(id);
@@ -66,7 +67,7 @@ pub fn find_session(store: &SessionStore, given: &str, latest: Latest<'_>) -> Na
     }
     let ids = store.ids()?;
     let by_id = |fits: &dyn Fn(&SessionId) -> bool| ids.iter().filter(|id| fits(id)).collect();
-    // The form that people are shown is as good as the id, and found without looking for titles.
+    // The short form of an id is checked next, because this requires no titles.
     let shown: Vec<&SessionId> = by_id(&|id| short_session(id) == given);
     if !shown.is_empty() {
         return only(given, &shown);
@@ -88,7 +89,8 @@ pub fn find_session(store: &SessionStore, given: &str, latest: Latest<'_>) -> Na
     }
 }
 
-/// Does the same for an optional name. Without a name it finds the newest session, not one that is called `latest`.
+/// Same as [`find_session`] for an optional name. Without a name, finds the newest session, even if another one has
+/// the title `latest`.
 pub fn find_session_or_latest(
     store: &SessionStore,
     given: Option<&str>,
@@ -100,13 +102,13 @@ pub fn find_session_or_latest(
     }
 }
 
-/// Returns the id of a session that is to be made.
+/// Returns the id of a session that will be created.
 pub fn new_session_id(name: &str) -> Named<SessionId> {
     refuse_latest(name)?;
     Ok(name.parse::<SessionId>().map_err(StoreError::from)?)
 }
 
-/// Refuses an id or a title that means the newest session wherever one is named.
+/// Rejects an id or a title that means the newest session.
 pub fn refuse_latest(name: &str) -> Named<()> {
     match name.trim() {
         given if is_latest(given) => Err(NameError::NameOfLatest { given: given.to_owned() }),
@@ -114,7 +116,7 @@ pub fn refuse_latest(name: &str) -> Named<()> {
     }
 }
 
-/// Returns whether this is a word for the newest session.
+/// Returns whether this word means the newest session.
 pub fn is_latest(given: &str) -> bool {
     matches!(given, "latest" | "-")
 }
@@ -123,12 +125,12 @@ pub fn is_latest(given: &str) -> bool {
 pub fn exact_session(store: &SessionStore, given: &str) -> Named<Option<SessionId>> {
     match given.parse::<SessionId>() {
         Ok(id) => Ok(store.has(&id)?.then_some(id)),
-        // No id, but it may be a title.
+        // The text is no valid id, but it may be a title.
         Err(_) => Ok(None),
     }
 }
 
-/// Nothing is called this, nor begins so; something may be called nearly so.
+/// Returns the error for a name to which no session corresponds, with a similar name if there is one.
 fn unknown_session(store: &SessionStore, given: &str) -> Named<NameError> {
     let filter = ListFilter { limit: Some(COMPARED_MAX), ..ListFilter::default() };
     let mut names = Vec::new();
@@ -153,20 +155,20 @@ fn only(given: &str, found: &[&SessionId]) -> Named<SessionId> {
     Err(NameError::AmbiguousId { given: given.to_owned(), matches })
 }
 
-/// Returns whether a later part of the id begins so: `2ftj` names `2026-11-16-1542-2ftj924w`.
+/// Returns whether a later part of the id has this prefix: `2ftj` matches `2026-11-16-1542-2ftj924w`.
 fn has_part(id: &SessionId, given: &str) -> bool {
     let id = id.as_str();
     let mut parts = id.match_indices('-').filter_map(|(index, _)| id.get(index + 1..));
     parts.any(|part| part.starts_with(given))
 }
 
-/// The sessions with a title, and the title in lower case.
+/// Returns the sessions that have a title, with the title in lower case.
 fn titled(store: &SessionStore, ids: &[SessionId]) -> Named<Vec<(SessionId, String)>> {
     let mut titled = Vec::new();
     for id in ids {
         match store.own_title(id) {
             Ok(Some(title)) => titled.push((id.clone(), title.to_lowercase())),
-            // One that was deleted meanwhile is not meant.
+            // The session was deleted meanwhile.
             Ok(None) | Err(StoreError::SessionNotFound(_)) => {}
             Err(error) => return Err(error.into()),
         }
@@ -174,8 +176,8 @@ fn titled(store: &SessionStore, ids: &[SessionId]) -> Named<Vec<(SessionId, Stri
     Ok(titled)
 }
 
-/// Returns the session of this project in which a team worked last; one without a project counts if its log names the
-/// folder.
+/// Returns the session of this project in which a team worked last. A session without a project is included if its
+/// log names the folder.
 pub fn newest_team_session(store: &SessionStore, folder: &str) -> Named<SessionId> {
     let mut own = list(store, ProjectScope::Project(folder.to_owned()))?.into_iter();
     let mut found = own.find(|info| matches!(look_at(store, &info.id), Seen::Team(_)));
@@ -200,7 +202,7 @@ fn list(store: &SessionStore, project: ProjectScope) -> Named<Vec<SessionInfo>> 
     Ok(store.list(&filter)?)
 }
 
-/// Returns the error for a folder without a team session; it names a session of another folder, if there is one.
+/// Returns the error for a folder without a team session. It names a session of another folder, if there is one.
 fn no_team_session(store: &SessionStore, folder: &str) -> Named<NameError> {
     let elsewhere = list(store, ProjectScope::All)?.into_iter().find_map(|info| {
         let Seen::Team(noted) = look_at(store, &info.id) else { return None };
@@ -214,7 +216,7 @@ fn no_team_session(store: &SessionStore, folder: &str) -> Named<NameError> {
 }
 
 enum Seen {
-    /// A session of a team, with its project folder if the log names one.
+    /// A session in which a team worked, with its project folder if the log names one.
     Team(Option<Box<str>>),
     Other,
 }

@@ -1,5 +1,5 @@
-//! The entries of a branch as blocks of a document. A call and its result are one block; a call waits
-//! for its result until somebody says something. What only records the state of turns has no block.
+//! Converts the entries of a branch to blocks of a document. A call and its result form one block: a call waits for
+//! its result until the next message. Entries that only record states of turns have no block.
 
 use tertulia_session::json::{Json, RawValue};
 use tertulia_session::{
@@ -13,24 +13,24 @@ use super::clean::one_line;
 use crate::names::short;
 use crate::session_file::name_of;
 
-/// The most calls that wait for their results.
+/// Maximum number of calls that wait for their results.
 const WAITING_MAX: usize = 64;
 
 /// A block of a document.
 #[derive(Debug)]
 pub(super) enum Block<'a> {
-    /// Somebody begins to speak.
+    /// The start of a message of a new speaker.
     Heading(Heading<'a>),
-    /// What somebody said, in Markdown.
+    /// Text of a message, in Markdown.
     Prose(&'a str),
     Thinking(&'a str),
     Tool(Tool),
     Picture(&'a Image),
     /// A summary that replaced earlier messages for the model.
     Summary(&'a str),
-    /// A line within what somebody says.
+    /// A line within a message.
     Note(String),
-    /// A line about the session.
+    /// A line about the session, outside messages.
     Aside(String),
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Heading<'a> {
     pub is_partial: bool,
 }
 
-/// A call of a tool with its result, or one of them.
+/// A tool call with its result, or only one of them.
 #[derive(Debug, Default)]
 pub(super) struct Tool {
     pub call: Option<Call>,
@@ -60,13 +60,13 @@ pub(super) struct Outcome {
     pub pictures: Vec<Image>,
 }
 
-/// Takes blocks.
+/// A function that receives blocks.
 type Take<'t> = &'t mut dyn FnMut(Block<'_>);
 
 /// Turns entries into blocks.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    /// Who speaks, and whether it is an agent: more of the same agent follows without a heading.
+    /// The current speaker, and whether it is an agent. Further messages of the same agent have no heading.
     speaker: Option<(Box<str>, bool)>,
     waiting: Vec<Call>,
 }
@@ -102,7 +102,7 @@ impl Blocks {
         }
     }
 
-    /// Ends what somebody says.
+    /// Ends the message of the current speaker.
     fn interrupt(&mut self, take: Take<'_>) {
         self.end(take);
         self.speaker = None;
@@ -126,7 +126,7 @@ impl Blocks {
         }
     }
 
-    /// Adds a heading, unless the same agent goes on.
+    /// Adds a heading, unless the same agent continues.
     fn heading(
         &mut self,
         entry: &Entry,
@@ -171,7 +171,7 @@ impl Blocks {
         }
     }
 
-    /// What an agent of the team did during its turn.
+    /// Adds an action of an agent of the team during its turn.
     fn activity(
         &mut self,
         entry: &Entry,
@@ -229,7 +229,7 @@ impl Blocks {
     }
 }
 
-/// Returns whether there is nothing to read in a part.
+/// Returns whether a part contains nothing to read.
 fn is_empty(part: &Part) -> bool {
     match &part.kind {
         PartKind::Text(text) | PartKind::Thinking(text) => text.trim().is_empty(),

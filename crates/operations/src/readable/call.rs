@@ -1,13 +1,13 @@
-//! A call of a tool for people: what it does in one line, and its arguments as a command, a change of
-//! a file, or JSON. The names of arguments are those of the usual coding agents.
+//! A tool call for people: a title in one line, and the arguments as a command, a change of a file, or JSON. The
+//! recognised names of arguments are those of common coding agents.
 
 use tertulia_session::json::{self, Json, Kind, Object, RawValue};
 
 use super::clean::{clean, excerpt};
 
-/// The longest title of a call.
+/// Maximum length of the title of a call.
 const TITLE_CHARACTERS: usize = 100;
-/// The first of these arguments is the title.
+/// Names of arguments for the title. The first one that a call has is used.
 const TITLES: [&str; 16] = [
     "command",
     "cmd",
@@ -26,7 +26,7 @@ const TITLES: [&str; 16] = [
     "name",
     "action",
 ];
-/// Arguments with a text before and after a change.
+/// Pairs of arguments that contain a text before and after a change.
 const CHANGES: [(&str, &str); 5] = [
     ("old_string", "new_string"),
     ("oldString", "newString"),
@@ -34,7 +34,7 @@ const CHANGES: [(&str, &str); 5] = [
     ("oldText", "newText"),
     ("old_text", "new_text"),
 ];
-/// Arguments with the text of a file, or a patch.
+/// Arguments that contain the text of a file, or a patch.
 const TEXTS: [&str; 7] =
     ["content", "file_text", "newContent", "patch", "patchText", "input", "diff"];
 
@@ -45,7 +45,7 @@ pub(super) struct Snippet {
     pub text: String,
 }
 
-/// What a piece of text is.
+/// The kind of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SnippetKind {
     Text,
@@ -59,13 +59,13 @@ pub(super) enum SnippetKind {
 pub(super) struct Call {
     pub id: Box<str>,
     pub name: String,
-    /// Its most telling argument; empty if there is none.
+    /// Its most informative argument; empty if there is none.
     pub title: String,
     pub input: Vec<Snippet>,
 }
 
 impl Call {
-    /// Reads a call. `raw` are the arguments if they are not JSON.
+    /// Reads a call. `raw` contains the arguments if they are not JSON.
     pub(super) fn new(id: &str, name: &str, arguments: &Json, raw: Option<&str>) -> Self {
         let mut call = Self {
             id: id.into(),
@@ -126,9 +126,9 @@ impl Call {
         let mut titles = titles.into_iter().flatten();
         self.title =
             titles.next().map(|title| excerpt(&title, TITLE_CHARACTERS)).unwrap_or_default();
-        // The title says it already.
+        // The title already contains the command.
         self.input.retain(|one| one.kind != SnippetKind::Command || one.text != self.title);
-        // Short arguments beside the one in the title.
+        // These are the short arguments that are not in the title.
         let beside: Vec<String> = titles.map(|text| excerpt(&text, TITLE_CHARACTERS)).collect();
         if !beside.is_empty() {
             let text = beside.join("\n");
@@ -141,7 +141,7 @@ impl Call {
 }
 
 impl Snippet {
-    /// Returns a text with what it is; `None` for an empty one.
+    /// Returns a text with its kind; `None` if it is empty.
     pub(super) fn of_output(text: &str) -> Option<Self> {
         let text = clean(text).into_owned();
         let kind = if is_diff(&text) { SnippetKind::Diff } else { SnippetKind::Text };
@@ -164,8 +164,7 @@ fn words(raw: Option<&RawValue>) -> Option<String> {
     }
 }
 
-/// Returns the lines before and after a change, without those at the start and the end that are the
-/// same.
+/// Returns the removed and added lines of a change, without equal lines at its start and end.
 fn change(old: &str, new: &str) -> String {
     let (old, new) = (clean(old), clean(new));
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
@@ -188,7 +187,7 @@ fn change(old: &str, new: &str) -> String {
     text
 }
 
-/// Returns whether a text is a patch: of `diff`, of `git`, or as Codex writes it.
+/// Returns whether a text is a patch, in the format of `diff`, of `git` or of Codex.
 fn is_diff(text: &str) -> bool {
     let start = text.trim_start();
     if ["diff --git ", "*** Begin Patch", "@@ -"].iter().any(|mark| start.starts_with(mark)) {

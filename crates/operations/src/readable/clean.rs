@@ -1,12 +1,12 @@
-//! Texts without what a document cannot show: control characters and the colours of terminals. Long
-//! outputs are shortened here.
+//! Removes characters that a document cannot show: control characters and the colours of terminals. Also shortens
+//! long outputs.
 
 use std::borrow::Cow;
 
-/// Outputs with more lines or bytes are shortened.
+/// Maximum size of an output that is not shortened.
 const LINES_MAX: usize = 60;
 const BYTES_MAX: usize = 6 * 1024;
-/// What stays of them.
+/// The size of the parts that are kept at the start and the end, in lines and bytes.
 const HEAD: (usize, usize) = (40, 4 * 1024);
 const TAIL: (usize, usize) = (10, 1024);
 
@@ -48,14 +48,14 @@ fn sequence(text: &str) -> usize {
     }
 }
 
-/// Returns a text in one line.
+/// Returns a text as one line.
 pub(super) fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns a text in one line of at most this many characters.
+/// Returns a text as one line of at most this many characters.
 pub(super) fn excerpt(text: &str, characters: usize) -> String {
-    // Enough for as many characters, whatever their size.
+    // These bytes are sufficient for the characters, whatever their size.
     let head = text.get(..text.floor_char_boundary(characters * 8)).unwrap_or_default();
     let line = one_line(head);
     match line.char_indices().nth(characters) {
@@ -65,14 +65,14 @@ pub(super) fn excerpt(text: &str, characters: usize) -> String {
     }
 }
 
-/// A text, or its start and its end.
+/// A whole text, or its start and its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shown<'a> {
     pub head: &'a str,
     pub rest: Option<LeftOut<'a>>,
 }
 
-/// What was left out of a text.
+/// The part of a text that was left out, and the end of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LeftOut<'a> {
     pub lines: usize,
@@ -81,7 +81,7 @@ pub(super) struct LeftOut<'a> {
 }
 
 impl LeftOut<'_> {
-    /// Returns a note that says how much is missing.
+    /// Returns a note about the size of the missing part.
     pub(super) fn note(&self) -> String {
         match self.lines {
             0 | 1 => format!("… {} bytes left out; --full writes everything …", self.bytes),
@@ -95,7 +95,7 @@ impl LeftOut<'_> {
     }
 }
 
-/// Shortens a long text, unless everything is wanted.
+/// Shortens a long text, unless `is_full` is set.
 pub(super) fn shorten(text: &str, is_full: bool) -> Shown<'_> {
     let whole = Shown { head: text, rest: None };
     let is_long = text.len() > BYTES_MAX || text.lines().nth(LINES_MAX).is_some();

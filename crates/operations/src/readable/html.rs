@@ -1,6 +1,6 @@
-//! A session as one HTML file that needs no other file and no network. Its policy allows the style and
-//! the script of this page and nothing else, so even a mistake here could not run what somebody said.
-//! Everything but the search works without scripts.
+//! A session as one HTML file that needs no other file and no network. Its policy allows only the style and the
+//! script of this page. So even if a mistake in this code let a message become markup, its scripts could not run.
+//! Everything except the search works without scripts.
 
 use std::fmt::Write as _;
 
@@ -14,12 +14,12 @@ use super::{About, counts, prose};
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
-/// The hashes of the two, which a test compares.
+/// The hashes of the style and the script. A test compares them.
 const STYLE_HASH: &str = "sha256-E0vdGBYfmfqhx3AXnrGdtX085tRK9YA4JKyAd9/veD8=";
 const SCRIPT_HASH: &str = "sha256-cm8Mq1+7pIRuBqzTxPFH7zStCZMhe5GoujTvkNam1lQ=";
 /// The number of colours in the style.
 const COLOURS: usize = 8;
-/// Larger pictures are left out unless everything is wanted.
+/// Maximum size of a picture. Larger ones are left out unless the document is full.
 const PICTURE_BYTES_MAX: usize = 512 * 1024;
 
 /// The state of the page while it is written.
@@ -31,7 +31,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Returns the head of the page, the title, and what is known of the session.
+    /// Returns the head of the page, the title, and the data of the session.
     pub(super) fn begin(&mut self, about: &About<'_>) -> String {
         let title = escaped(&one_line(about.title));
         let mut page = format!(
@@ -222,7 +222,7 @@ fn write_pre(kind: SnippetKind, text: &str, into: &mut String) {
     into.push_str("</code></pre>\n");
 }
 
-/// A picture with its data is shown; one at an address is not, because the page loads nothing.
+/// Writes a picture with its data. A picture with only an address is not shown, because the page loads nothing.
 fn write_picture(image: &Image, is_full: bool, into: &mut String) {
     const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
     let mime_type = &*image.mime_type;

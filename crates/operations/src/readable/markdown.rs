@@ -1,4 +1,4 @@
-//! A session as Markdown that can be pasted into a pull request. Calls of tools are collapsed.
+//! A session as Markdown for a pull request. Tool calls are collapsed.
 
 mod contain;
 
@@ -11,7 +11,7 @@ use super::clean::{clean, one_line, shorten};
 use super::prose::escaped;
 use contain::{contained, plain};
 
-/// Returns the title and what is known of the session.
+/// Returns the title and the data of the session.
 pub(super) fn begin(about: &About<'_>) -> String {
     let survey = &about.survey;
     let mut text = format!("# {}\n\n", plain(&one_line(about.title)));
@@ -117,12 +117,12 @@ fn write_snippet(snippet: &Snippet, is_full: bool, into: &mut String) {
     }
 }
 
-/// Writes a block that is collapsed. `summary` is HTML in one line.
+/// Writes a collapsed block. `summary` is HTML in one line.
 fn details(summary: &str, body: &str, into: &mut String) {
     let _ = write!(into, "<details>\n<summary>{summary}</summary>\n\n{body}\n</details>\n");
 }
 
-/// Returns a text for a code span of one backtick.
+/// Returns a text that can be put between two backticks.
 fn code(text: &str) -> String {
     text.replace('`', "'")
 }

@@ -1,5 +1,5 @@
-//! What somebody said, as HTML. The text is read as Markdown; tags in it are text, links lead only to
-//! web pages and email addresses, and pictures of other places are links.
+//! Messages as HTML. The text is parsed as Markdown. Tags in it become text, links lead only to web pages and email
+//! addresses, and pictures with an address become links.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Options, Parser, T
 
 use super::clean::clean;
 
-/// Longer texts are not read as Markdown.
+/// Maximum size of a text that is parsed as Markdown.
 pub(super) const BYTES_MAX: usize = 512 * 1024;
 
 /// The extensions of Markdown that agents use.
@@ -31,8 +31,8 @@ pub(super) fn write(text: &str, into: &mut String) {
     }
 }
 
-/// Writes a text so that no character of it is markup, in elements and in attributes. Control
-/// characters that are left, such as those that Markdown can spell, become U+FFFD.
+/// Writes a text so that no character of it is markup, in elements and in attributes. The remaining control
+/// characters, such as those from Markdown escapes, become U+FFFD.
 pub(super) fn escape(text: &str, into: &mut String) {
     let is_special = |c: char| {
         matches!(c, '<' | '>' | '&' | '"' | '\'') || c.is_control() && !matches!(c, '\t' | '\n')
@@ -80,7 +80,7 @@ impl Writer<'_> {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
-            // Tags are text.
+            // Tags are written as text.
             Event::Text(text)
             | Event::Html(text)
             | Event::InlineHtml(text)
@@ -165,7 +165,8 @@ impl Writer<'_> {
         self.into.push_str("<code>");
     }
 
-    /// A link within a link is text, as is one that leads elsewhere.
+    /// Begins a link. A link inside a link becomes text, and so does a link that does not lead to a web page or an
+    /// email address.
     fn link(&mut self, address: &CowStr<'_>, before: &str) {
         let is_link = is_safe(address) && !self.links.contains(&true);
         self.links.push(is_link);
@@ -188,12 +189,12 @@ impl Writer<'_> {
     }
 }
 
-/// The headings of a message are below those of the document.
+/// Returns the level of a heading. Headings of a message are below those of the document.
 fn heading(level: usize) -> usize {
     (level + 2).min(6)
 }
 
-/// Returns the tags of an element without attributes; nothing for one that is not used.
+/// Returns the tags of an element without attributes; empty for an unused element.
 fn names(tag: &TagEnd) -> (&'static str, &'static str) {
     match tag {
         TagEnd::Paragraph => ("<p>", "</p>\n"),

@@ -1,5 +1,4 @@
-//! What is known of a session before it is written: who took part, how much was said, and what it
-//! cost.
+//! Collects data of a session before it is written: the speakers, the number of messages, and the cost.
 
 use std::collections::HashMap;
 
@@ -7,13 +6,13 @@ use tertulia_session::{Entry, EntryKind, Message, PartKind, Role, Timestamp, Tur
 
 use crate::session_file::name_of;
 
-/// The maximum number of speakers that are named. Others are only counted.
+/// Maximum number of speakers that are named. Others are only counted.
 const SPEAKERS_MAX: usize = 1000;
 
-/// The result of a first look at all entries of a branch.
+/// The data collected from all entries of a branch.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
-    /// The names of those who spoke, in the order in which they did.
+    /// The names of the speakers, in the order of their first messages.
     pub(super) speakers: Vec<Box<str>>,
     numbers: HashMap<Box<str>, usize>,
     pub(super) messages: u64,
@@ -25,7 +24,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Adds the next entry. `at` is its time.
+    /// Adds the next entry. `at` is the time of the entry.
     pub fn add(&mut self, entry: &Entry, at: &Timestamp) {
         match &entry.kind {
             EntryKind::Message(message) => {
@@ -57,7 +56,7 @@ impl Survey {
         self.last.as_ref()
     }
 
-    /// Returns the number of a speaker, from 0.
+    /// Returns the number of a speaker, starting at 0.
     pub(super) fn number(&self, name: &str) -> usize {
         self.numbers.get(name).copied().unwrap_or(self.speakers.len())
     }

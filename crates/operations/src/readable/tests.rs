@@ -1,4 +1,4 @@
-//! Documents of small sessions.
+//! Tests with documents of small sessions.
 
 mod hash;
 mod hostile;
@@ -69,7 +69,7 @@ fn json(text: &str) -> Json {
     Json::parse(text).unwrap()
 }
 
-/// Two people's talk with an agent that changes a file.
+/// Returns a conversation of two people with an agent that changes a file.
 fn talk() -> Vec<EntryKind> {
     let change = r#"{"file_path":"a.rs","old_string":"a\nb","new_string":"a\nc"}"#;
     vec![

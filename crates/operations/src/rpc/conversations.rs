@@ -1,4 +1,5 @@
-//! The conversations of one caller, and the notifications of their hooks and logs until the answer is sent.
+//! The conversations of one caller, and the notifications of their hooks and logs, which wait until the next response
+//! is sent.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -28,7 +29,8 @@ impl Conversations {
         conversations
     }
 
-    /// Creates a conversation. It replaces one of the same name, and a note for the caller says what is lost.
+    /// Creates a conversation. Replaces an existing one of the same name, with a note that tells the caller what is
+    /// lost.
     pub(super) fn create(
         &mut self,
         name: &str,
@@ -75,7 +77,7 @@ impl Conversations {
         self.outbox.log(conversation, LogLevel::Warn, line);
     }
 
-    /// Returns what hooks and logs said since the last time, one line each.
+    /// Returns the messages of hooks and logs since the last call, one line each.
     pub(super) fn take_notifications(&mut self) -> Vec<String> {
         std::mem::take(&mut self.outbox.lines())
     }
@@ -113,7 +115,7 @@ impl Outbox {
 impl Serialize for Notice<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        // As in requests: no name means the main conversation.
+        // No name means the main conversation, as in requests.
         if self.conversation != MAIN {
             map.serialize_entry("conversation", self.conversation)?;
         }

@@ -1,4 +1,5 @@
-//! Errors on the wire: codes of the standard, texts of the contract, and in `data` the kind and its numbers.
+//! Errors of rpc: the codes of the standard, the texts of the contract, and in `data` the kind of error and its
+//! numbers.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

@@ -1,4 +1,4 @@
-//! The methods: parameters in, JSON out. One table has them all.
+//! The methods: parameters in, JSON out. One table lists all of them.
 
 mod conversation;
 mod sessions;
@@ -62,7 +62,7 @@ impl Method {
         METHODS.iter().find(|method| method.name == name)
     }
 
-    /// Returns the method that somebody who wrote this may have meant.
+    /// Returns the method with the most similar name, if one is similar enough.
     pub(super) fn nearest(name: &str) -> Option<&'static Self> {
         nearest_name(name, METHODS.iter().map(|method| (method.name, method)))
     }
@@ -112,7 +112,7 @@ impl RpcServer {
 
     fn build(&mut self, params: &mut Params<'_>, messages: Messages, build: Build) -> Answer {
         let session = take_session(params)?;
-        // The log of a stored session is lent to the input when it is built.
+        // The log of a stored session is passed to the input when the context is built.
         let session_entries = session.is_some().then(Vec::new);
         let overrides = Overrides { session_entries, ..Overrides::default() };
         let mut unused = Unused::default();

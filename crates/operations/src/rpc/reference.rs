@@ -1,7 +1,7 @@
-//! The rpc methods as a table for people: `cargo xtask reference` writes it to docs/rpc.md. A test compares the
-//! names with those that the server knows.
+//! The rpc methods as a table for people. `cargo xtask reference` writes it to docs/rpc.md. A test compares its names
+//! with those of the server.
 
-/// One method, in the words of the reference.
+/// The description of one method.
 #[derive(Debug)]
 pub struct MethodReference {
     /// The method's name in a request.

@@ -1,5 +1,5 @@
-//! The session file of agent-chatter, schema 1.0: `{schemaVersion, teamId, sessionId, createdAt, updatedAt,
-//! context, metadata}`, where `context` is a snapshot whose moments are date texts.
+//! The session file of agent-chatter, schema 1.0: `{schemaVersion, teamId, sessionId, createdAt, updatedAt, context,
+//! metadata}`. `context` is a snapshot whose times are date texts.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const VERSION: &str = "1.0";
 const TEAM: &str = "tertulia";
 const SUMMARY_CHARACTERS: usize = 50;
 
-/// Reads a session file. All but its context is kept in the header of the session.
+/// Reads a session file. The header of the session keeps all fields except its context.
 pub(super) fn read(raw: &RawValue) -> Result<Document, DocumentError> {
     let mut object = Object::try_from(raw)?;
     let version = object.take("schemaVersion").map_or("nothing", RawValue::get);
@@ -32,7 +32,7 @@ pub(super) fn read(raw: &RawValue) -> Result<Document, DocumentError> {
     Ok(Document { entries: entries_of(snapshot, "agent-chatter", &source), id })
 }
 
-/// A session as such a file.
+/// A session in this format.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentChatterRecord {
@@ -60,7 +60,7 @@ fn write_snapshot<S: Serializer>(snapshot: &ContextSnapshot, to: S) -> Result<S:
 }
 
 impl AgentChatterRecord {
-    /// Returns the file of a branch; a session that came from such a file keeps its names.
+    /// Returns the file of a branch. A session that was read from such a file keeps its names.
     pub fn new(info: &SessionInfo, mut branch: Branch) -> Self {
         let source = branch.source.take();
         let named = |name: &str| {

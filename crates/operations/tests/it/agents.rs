@@ -1,4 +1,4 @@
-//! A store, and agents that work on their own session files.
+//! A store, and agents that continue their own session files.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -12,7 +12,7 @@ use tertulia_operations::import::{ImportOptions, Imported, LinkIndex, import_ses
 use tertulia_session::{Entry, EntryIndex, Role, Timestamp};
 use tertulia_store::{Append, Range, SessionId, SessionStore};
 
-/// One session in a store, and the folder of the agents.
+/// One session in a store, and the home folder of the agents.
 pub(crate) struct World {
     pub(crate) home: TempDir,
     pub(crate) environment: Environment,
@@ -62,7 +62,7 @@ impl World {
         self.store.load(session, &Range::All).unwrap().into_iter().map(|one| one.entry).collect()
     }
 
-    /// Hands the session over; returns the file. `None` if the agent has everything already.
+    /// Hands the session over. Returns the file, or `None` if the agent's session is already up to date.
     pub(crate) fn hand_over(&mut self, to: NativeFormat) -> Option<PathBuf> {
         let now = self.now();
         let session = self.session.clone().unwrap();
@@ -104,7 +104,7 @@ impl World {
         }
     }
 
-    /// Lets an agent answer a new request in its session.
+    /// Makes an agent answer a new request in its session.
     pub(crate) fn work(&mut self, agent: NativeFormat, path: &Path, said: &str) {
         let records = match agent {
             NativeFormat::Claude => self.claude(path, said),
@@ -163,7 +163,7 @@ impl World {
         records
     }
 
-    /// Returns what was said on the current branch, in order.
+    /// Returns the texts of the current branch, in order.
     pub(crate) fn branch(&self) -> Vec<String> {
         let entries = self.entries();
         let index = EntryIndex::over(&entries).unwrap();
@@ -181,7 +181,7 @@ impl World {
     }
 }
 
-/// Returns what was said in a session file, in order, by reading it as a session of its own.
+/// Returns the texts of a session file, in order, by importing it into a new session.
 pub(crate) fn said_in(path: &Path) -> Vec<String> {
     let mut world = World::new();
     world.import(path);

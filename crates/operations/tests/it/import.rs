@@ -153,7 +153,7 @@ fn secrets_are_removed_from_texts_and_kept_records_and_stay_removed() {
     assert_eq!(machine.import(&path).secrets, 1);
     assert!(!format!("{:?}", machine.log(SESSION)).contains("0123456789"));
     assert_eq!(machine.said(SESSION), "u1:key:[secret removed] a1:Thanks");
-    // Later imports remove them too, so nothing seems to have changed.
+    // Later imports replace secrets too, so no record seems to have changed.
     machine.redacts_secrets = false;
     let more = machine.claude("s.jsonl", &format!("u1=key:{key} a1=Thanks u2=again:{key}"));
     let imported = machine.import(&more);

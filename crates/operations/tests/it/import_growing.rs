@@ -1,4 +1,4 @@
-//! Importing again: only what is new is added, with the same ids, wherever the session was changed.
+//! Importing a session again adds only the new records, with the same ids, wherever the session was changed.
 
 use proptest::prelude::*;
 use tertulia_dialect::native::original_bytes;
@@ -117,7 +117,7 @@ fn a_redacted_record_stays_redacted() {
     machine.claude("s.jsonl", "u1=Hello a1=the_secret u2=On a2=More");
     let again = machine.import_afresh(&path);
     assert_eq!((again.entries, again.changed), (1, 0));
-    // Also if the records are compared one by one.
+    // The result is the same if the records are compared one by one.
     machine.claude("s.jsonl", "u1=Hello a1=the_secret u2=Oh a2=More");
     machine.import_afresh(&path);
     assert!(!format!("{:?}", machine.log(SESSION)).contains("the secret"));
@@ -132,7 +132,7 @@ proptest! {
     ) {
         let mut words = vec!["u0=m0".to_owned()];
         for (number, parent) in (1..).zip(&parents) {
-            // Most records follow the one before.
+            // Most records follow the previous one.
             let parent = parent.index(3 * number).min(number - 1);
             let name = |n: usize| if n.is_multiple_of(2) { format!("u{n}") } else { format!("a{n}") };
             words.push(format!("{}<{}=m{number}", name(number), name(parent)));
@@ -144,7 +144,7 @@ proptest! {
         ends.push(whole.len());
         for end in ends {
             let path = grown.write("s.jsonl", &whole[..end]);
-            // A file without a whole record is of no agent yet.
+            // A file without a complete record has no recognisable format yet.
             if whole[..end].contains('\n') {
                 grown.import(&path);
             }

@@ -1,4 +1,4 @@
-//! The return trip: what an agent adds to a session that was written for it comes back into the same log.
+//! Records that an agent adds to a session that was written for it are imported into the same log.
 
 use tertulia_dialect::native::NativeFormat;
 use tertulia_native::prefix_hash;
@@ -11,7 +11,7 @@ use tertulia_store::{Append, NewSession, SessionId};
 
 use crate::machine::{Machine, NOW, lines};
 
-/// Creates a session of ours with two messages, and says that a file was written from it.
+/// Creates a session of ours with two messages, and records that a file was written from it.
 fn handed_over(machine: &Machine, path: &std::path::Path, records: u64) -> SessionId {
     let id = "team".parse::<SessionId>().unwrap();
     machine.store.create(&NewSession { id: Some(id.clone()) }).unwrap();
@@ -116,7 +116,7 @@ fn records_of_two_agents_with_the_same_names_do_not_collide() {
     let mut machine = Machine::new();
     let first = machine.claude("s.jsonl", "u1=Hello a1=Hi");
     let imported = machine.import(&first);
-    // The same log is handed over as another session, whose records have the same ids by accident.
+    // The same log is handed over as another session whose records happen to have the same ids.
     let text = lines("u1=Hello a1=Hi").replace("s-1", "s-2");
     let second = machine.write("t.jsonl", &text);
     let bytes = text.len() as u64;

@@ -1,4 +1,4 @@
-//! Whatever the order of work, imports and handovers: nothing is lost, and nothing is there twice.
+//! In every order of agents' work, imports and handovers, nothing is lost and nothing is duplicated.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use super::agents::{World, said_in};
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// The agent answers a request in its own session.
+    /// Claude Code answers a request in its own session.
     ClaudeWorks,
     CodexWorks,
-    /// What is new is imported.
+    /// The new records of Claude Code's session are imported.
     ImportClaude,
     ImportCodex,
-    /// Both sessions are imported, and what is new handed over.
+    /// Both sessions are imported, and the new messages are handed over.
     HandOverToCodex,
     HandOverToClaude,
 }

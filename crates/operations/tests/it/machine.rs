@@ -1,4 +1,4 @@
-//! A machine with sessions of Claude Code, and a store. Sessions are written in a short notation.
+//! A machine with sessions of Claude Code, and a store. The tests write sessions in a short notation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl Machine {
         self.folder.path().join(name)
     }
 
-    /// Writes a file.
+    /// Writes a file in the folder of the machine.
     pub(crate) fn write(&self, name: &str, content: &str) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -48,7 +48,7 @@ impl Machine {
         path
     }
 
-    /// Writes a session of Claude Code.
+    /// Writes a session of Claude Code from the notation of [`lines`].
     pub(crate) fn claude(&self, name: &str, notation: &str) -> PathBuf {
         self.write(name, &lines(notation))
     }
@@ -89,7 +89,7 @@ impl Machine {
         self.try_import(path).unwrap()
     }
 
-    /// Imports in a process that knows nothing of earlier ones.
+    /// Imports a file without an index, as a new process would.
     pub(crate) fn import_afresh(&mut self, path: &Path) -> Imported {
         self.index = LinkIndex::default();
         self.import(path)
@@ -101,7 +101,7 @@ impl Machine {
         entries.into_iter().map(|stored| stored.entry).collect()
     }
 
-    /// Returns what is said on the current branch, `id:text` with spaces between.
+    /// Returns the messages of the current branch as `id:text`, separated by spaces.
     pub(crate) fn said(&self, id: &str) -> String {
         let log = self.log(id);
         let index = EntryIndex::over(&log).unwrap();
@@ -116,17 +116,17 @@ impl Machine {
         said.join(" ")
     }
 
-    /// Returns the number of entries of a kind.
+    /// Returns the number of entries that match a condition.
     pub(crate) fn count(&self, id: &str, is_it: impl Fn(&EntryKind) -> bool) -> usize {
         self.log(id).iter().filter(|entry| is_it(&entry.kind)).count()
     }
 }
 
-/// Returns the session with the usual id.
+/// The id of the imported session.
 pub(crate) const SESSION: &str = "claude-s-1";
 
-/// Returns lines of Claude Code. Each word is a message: `u1=Hello` of the user, `a1<u1=Hi` of the agent; `<` names the
-/// one before it, if that is not the word before. `_` is a space.
+/// Returns lines of Claude Code. Each word of the notation is a message: `u1=Hello` of the user, `a1<u1=Hi` of the
+/// agent. `<` names the parent, if it is not the previous message. `_` is a space.
 pub(crate) fn lines(notation: &str) -> String {
     let mut text = String::new();
     let mut before: Option<String> = None;
@@ -139,7 +139,7 @@ pub(crate) fn lines(notation: &str) -> String {
         let parent = parent.map_or("null".to_owned(), |parent| format!("{parent:?}"));
         let role = if id.starts_with('a') { "assistant" } else { "user" };
         let said = said.replace('_', " ");
-        // Records of one answer have one id of it.
+        // All records of one answer have the same message id.
         let message_id = match role {
             "user" => String::new(),
             _ => format!(r#""id":"msg_{id}","type":"message","#),

@@ -1,4 +1,5 @@
-//! Sessions of agents, seen from outside: imported, handed over, continued there and imported again.
+//! Sessions of agents through the public interface: they are imported, handed over, continued by the agent and
+//! imported again.
 
 #![expect(
     clippy::unwrap_used,

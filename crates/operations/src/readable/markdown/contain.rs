@@ -1,6 +1,5 @@
-//! Texts that stay where they are put: no heading, tag, fence or link target of a text has an effect
-//! on what follows it. What cannot be changed so that this holds is written as a code block. Whether
-//! it holds is checked by reading the result.
+//! Changes texts so that no heading, tag, fence or link target in them affects the text that follows. A text that
+//! cannot be changed in this way is written as a code block. The result is parsed again to check this.
 
 use std::ops::Range;
 
@@ -8,12 +7,12 @@ use pulldown_cmark::{Event, HeadingLevel, OffsetIter, Parser, Tag, TagEnd};
 
 use crate::readable::prose;
 
-/// The changes may uncover markup that they change in turn.
+/// Maximum number of rounds. A change may uncover markup that has to be changed too.
 const ROUNDS_MAX: usize = 4;
-/// The headings of a text have this level or a deeper one.
+/// The smallest level of headings in a text.
 const LEVEL: &str = "####";
 
-/// Returns Markdown of somebody so that it has no effect outside.
+/// Returns a person's or an agent's Markdown in a form that does not affect the text after it.
 pub(super) fn contained(text: &str) -> String {
     let mut text = text.trim_matches('\n').to_owned();
     if text.len() <= prose::BYTES_MAX {
@@ -38,7 +37,7 @@ pub(super) fn contained(text: &str) -> String {
     block
 }
 
-/// Writes a text as a code block that no text can end.
+/// Writes a text as a code block that the text itself cannot end.
 pub(super) fn fenced(language: &str, text: &str, into: &mut String) {
     let fence = "`".repeat(longest_run(text, b'`').max(2) + 1);
     into.push_str(&fence);
@@ -52,9 +51,9 @@ pub(super) fn fenced(language: &str, text: &str, into: &mut String) {
     into.push('\n');
 }
 
-/// Returns a text of one line so that it is only words.
+/// Returns a text of one line in a form without markup.
 pub(super) fn plain(text: &str) -> String {
-    // Brackets are words unless something in the text could make a link of them.
+    // Brackets need no escape unless something in the text could turn them into a link.
     let is_link = ["](", "][", "]:"].iter().any(|link| text.contains(link));
     let mut escaped = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -90,7 +89,7 @@ fn parse(text: &str) -> OffsetIter<'_> {
     Parser::new_ext(text, prose::options()).into_offset_iter()
 }
 
-/// Returns what must be replaced: tags, headings, and targets of links.
+/// Returns the replacements of tags, headings, and targets of links.
 fn edits(text: &str) -> Vec<(Range<usize>, String)> {
     let parser = parse(text);
     let targets = parser.reference_definitions().iter();
@@ -114,7 +113,7 @@ fn edits(text: &str) -> Vec<(Range<usize>, String)> {
     edits
 }
 
-/// Applies edits that are in order; one within another waits for the next round.
+/// Applies edits that are in order. An edit inside another one waits for the next round.
 fn edited(text: &str, edits: Vec<(Range<usize>, String)>) -> String {
     let mut edited = String::with_capacity(text.len() + 16);
     let mut at = 0;
@@ -130,19 +129,19 @@ fn edited(text: &str, edits: Vec<(Range<usize>, String)>) -> String {
     edited
 }
 
-/// Returns a heading as one of a deeper level.
+/// Returns a heading with a deeper level.
 fn deeper(heading: &str) -> String {
     if let Some(rest) = heading.strip_prefix('#') {
         return format!("{LEVEL}{}", rest.trim_start_matches('#'));
     }
-    // Underlined: the last line is the underline.
+    // In an underlined heading, the last line is the underline.
     let text = heading.trim_end();
     let text = text.rsplit_once('\n').map_or(text, |(text, _)| text);
     let end = heading.get(heading.trim_end().len()..).unwrap_or_default();
     format!("{LEVEL} {}{end}", text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
 }
 
-/// Returns the fence that ends the code block at the end of a text.
+/// Returns the fence that ends an open code block at the end of a text.
 fn open_fence(text: &str) -> Option<String> {
     let mut start = None;
     for (event, range) in parse(text) {
@@ -160,8 +159,7 @@ fn open_fence(text: &str) -> Option<String> {
     (!is_closed).then_some(fence)
 }
 
-/// Returns whether a heading after a text is a heading, and the text has nothing that reaches
-/// beyond it.
+/// Returns whether a heading after the text is still a heading, and nothing in the text extends beyond it.
 fn is_contained(text: &str) -> bool {
     const NEXT: &str = "\n## next\n";
     let all = format!("{text}{NEXT}");

@@ -1,4 +1,4 @@
-//! The hashes in the policy of a page, computed again.
+//! Computes the hashes in the policy of a page again.
 
 /// Returns bytes as base64.
 pub(super) fn base64(bytes: &[u8]) -> String {
@@ -15,7 +15,7 @@ pub(super) fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// SHA-256 as FIPS 180-4 defines it.
+/// Computes SHA-256 as FIPS 180-4 defines it.
 pub(super) fn sha256(message: &[u8]) -> Vec<u8> {
     let primes = (2_u32..).filter(|n| (2..*n).all(|divisor| n % divisor > 0));
     let fraction = |root: f64| ((root - root.floor()) * 4_294_967_296.0) as u32;

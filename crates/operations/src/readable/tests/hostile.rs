@@ -1,4 +1,4 @@
-//! Documents of sessions whose every text tries to become markup.
+//! Tests with documents of sessions in which every text tries to become markup.
 
 use proptest::prelude::*;
 use tertulia_session::json::Json;
@@ -9,7 +9,7 @@ use tertulia_session::{
 use super::{call, json, result, said, text, written};
 use crate::readable::{Language, prose};
 
-/// What an attacker would say.
+/// Texts of an attacker.
 const HOSTILE: [&str; 25] = [
     "<script>alert(1)</script>",
     "</script><script>alert(1)</script>",
@@ -38,7 +38,7 @@ const HOSTILE: [&str; 25] = [
     "\u{202e}right to left\u{0}\u{1b}[31m\u{7f}\u{85}",
 ];
 
-/// A session in which this text is everywhere.
+/// Returns a session that contains this text in every position.
 fn session_of(hostile: &str) -> Vec<EntryKind> {
     let arguments =
         format!("{{{0}:{0},\"command\":{0},\"path\":{0}}}", Json::text(hostile).as_str());
@@ -70,7 +70,7 @@ fn session_of(hostile: &str) -> Vec<EntryKind> {
     ]
 }
 
-/// Returns the tags and attributes of a page, without what they hold.
+/// Returns the tags and attributes of a page, without the values of attributes.
 fn tags(page: &str) -> Vec<String> {
     let mut tags = Vec::new();
     let mut rest = page;
@@ -144,7 +144,7 @@ fn allowed_tags() -> Vec<String> {
         "td class=\"",
         "img alt=\" loading=\" src=\"",
     ];
-    // An attribute's text is between two quotes, of which one is kept.
+    // The text of an attribute is between two quotes, and only one of them is kept.
     allowed
         .extend(with_attributes.iter().map(|tag| tag.replace('"', "\"\"").replace("\"\"", "\"")));
     allowed
@@ -164,7 +164,8 @@ fn check_page(title: &str, hostile: &str) {
         let lower = address.get(..12).unwrap_or(address).to_lowercase();
         assert!(is_safe.iter().any(|start| lower.starts_with(start)), "{hostile:?}: {address:.20}");
     }
-    // What follows is always the same, and what precedes has as many tags as without the text.
+    // The page after the messages is always the same, and the page before them has the same tags as for a harmless
+    // text.
     assert_eq!(
         tail,
         written(Language::Html, "t", Vec::new(), false).rsplit_once("</main>").unwrap().1

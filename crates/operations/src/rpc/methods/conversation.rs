@@ -1,4 +1,4 @@
-//! The methods that work on a conversation, and those that need none: texts and messages in, texts and counts out.
+//! The methods that work on a conversation, and those that need none: they convert and count texts and messages.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -236,7 +236,8 @@ fn read_strip(raw: &RawValue) -> Result<Strip, FieldError> {
     }
 }
 
-/// Any number is a limit here: nothing fits into a negative one, and a fraction of a byte is none.
+/// Reads a limit in bytes. Any number is valid: nothing fits into a negative limit, and fractions of a byte are
+/// ignored.
 fn byte_limit(raw: &RawValue) -> Result<usize, FieldError> {
     if Kind::from(raw) != Kind::Number {
         return Err(FieldError::wrong_kind("a number of bytes", raw));

@@ -1,4 +1,5 @@
-//! The methods that work on stored sessions, which are named by their whole ids: programs do not guess.
+//! The methods that work on stored sessions. Sessions are named by their complete ids, because programs need no short
+//! names.
 
 use serde::Serialize;
 use tertulia_session::json::{
@@ -18,16 +19,16 @@ use crate::session_record::{AppendedRecord, HitRecord, SessionRecord, VerifiedRe
 use crate::stored_log::StoredLog;
 use crate::to_json;
 
-/// The number of logs that are kept in memory; the least recently used one is removed first.
+/// Maximum number of logs in memory. The least recently used one is removed first.
 const LOGS_KEPT: usize = 8;
 
-/// The store, opened when a method needs it, and the logs of the sessions that contexts were built from, so that the
-/// next build reads only what is new.
+/// The store, and the logs of the sessions from which contexts were built. The store is opened when a method needs
+/// it. With the logs, the next build reads only new entries.
 pub(in crate::rpc) struct Sessions {
-    /// Or why no store is known; calls that need a session get this error.
+    /// The store's URL, or the error for methods that need a store.
     url: Result<StoreUrl, String>,
     store: Option<SessionStore>,
-    /// The one that was used last is the last.
+    /// The logs. The most recently used one is the last.
     kept: Vec<(SessionId, StoredLog)>,
 }
 
@@ -49,14 +50,14 @@ impl Sessions {
         Ok(store)
     }
 
-    /// Does something with the log of a session as it is now.
+    /// Calls a function with the current log of a session.
     pub(super) fn with_log<T>(
         &mut self,
         session: &SessionId,
         work: impl FnOnce(&mut StoredLog) -> T,
     ) -> Result<T, StoreError> {
         let store = self.store()?;
-        // Taken out meanwhile: a log that cannot be read any more is not kept.
+        // The log is removed while it is updated, so that one that can no longer be read is not kept.
         let kept = self.kept.iter().position(|(id, _)| id == session);
         let (mut log, is_new) = match kept.map(|index| self.kept.remove(index)) {
             Some((_, mut log)) => {
@@ -66,7 +67,8 @@ impl Sessions {
             None => (StoredLog::load(&store, session)?, true),
         };
         let done = work(&mut log);
-        // Only once, since it reads every entry; later entries stay in memory with the log.
+        // Counts are stored only once, because this reads every entry. Counts of later entries stay in memory with
+        // the log.
         if is_new && let Err(error) = log.store_counts(&store) {
             tracing::debug!("the counts of tokens were not stored: {error}");
         }
@@ -92,7 +94,7 @@ impl RpcServer {
     pub(super) fn create_session(&mut self, params: &mut Params<'_>) -> Answer {
         let id = params.object.take_with("sessionId", text)?;
         let id = id.as_deref().map(session_id).transpose()?;
-        // The folder that the caller names, else the one that the server works in.
+        // The project is the folder that the caller names, or otherwise the folder in which the server works.
         let project = params.object.take_text("project")?.or_else(self.project);
         let info = self.sessions.store()?.create_in(&NewSession { id }, project.as_deref())?;
         Ok(named("sessionId", info.id.as_str()))
@@ -109,7 +111,7 @@ impl RpcServer {
             let is_callers = expected_tail.is_some();
             let expected_tail = expected_tail.clone().or(tail);
             match store.append(&session, Append { expected_tail, ..Append::new(entries) }) {
-                // Somebody was faster; the caller did not ask to hear of that.
+                // Another process was faster. The caller did not ask to be told about that.
                 Err(StoreError::SessionConcurrentWrite { .. }) if !is_callers => {}
                 appended => break appended?,
             }
@@ -234,7 +236,7 @@ fn moment(raw: &RawValue) -> Result<Timestamp, FieldError> {
     read.ok_or_else(|| FieldError::wrong_kind(expected, raw))
 }
 
-/// Entries as callers hand them in: an id and a parent may be left out, and are found here.
+/// Entries from callers. Their ids and parents may be missing, and are determined here.
 struct Drafts(Vec<Draft>);
 
 struct Draft {
@@ -242,7 +244,7 @@ struct Draft {
     has_id: bool,
 }
 
-/// Reads a list of entries; one without `id` gets its id when it is chained.
+/// Reads a list of entries. An entry without `id` gets its id when its parent is determined.
 fn read_entries(raw: &RawValue) -> Result<Drafts, RpcError> {
     let list = elements(raw).map_err(|error| error.within("entries"))?;
     let read = |(index, raw)| read_draft(raw).map_err(|error| wrong_entry(index, error));
@@ -253,7 +255,7 @@ fn wrong_entry(index: usize, error: EntryReadError) -> RpcError {
     let path = format!("entries[{index}]");
     match error {
         EntryReadError::Nameless(cause) => cause.within(&path).into(),
-        // Read without an id: there is none to show.
+        // The entry has no id that the error could contain.
         EntryReadError::Field { entry, cause } if entry.as_str().is_empty() => {
             cause.within(&path).into()
         }
@@ -274,7 +276,7 @@ fn read_draft(raw: &RawValue) -> Result<Draft, EntryReadError> {
         text.push_str(&format!(",{}:{}", Json::text(name).as_str(), value.get()));
     }
     text.push('}');
-    // The pieces are JSON, so the whole is; the fallback is never needed.
+    // The pieces are JSON, so the whole text is JSON, and the fallback is never needed.
     let raw = json::parse(&text).unwrap_or(raw);
     Ok(Draft { entry: read_entry(raw)?, has_id: false })
 }
@@ -282,14 +284,14 @@ fn read_draft(raw: &RawValue) -> Result<Draft, EntryReadError> {
 impl Drafts {
     /// Returns the entries with ids and parents.
     ///
-    /// - An entry without `id` follows the one before it: in the list, else the expected tail, else the
-    ///   newest of the session. Its id follows from its content.
-    /// - An entry with `id` and without `parentId` stays as it is, unless the session names parents: there it
-    ///   would start a branch of its own, so it follows the one before it too. If it is stored already, its
-    ///   parent is the one that it has, so that trying again is harmless.
+    /// - An entry without `id` follows the previous one in the list. The first one follows the expected tail, or
+    ///   otherwise the newest entry of the session. Its id is derived from its content.
+    /// - An entry with `id` and without `parentId` stays unchanged, unless entries of the session name their parents.
+    ///   In such a session it would start a new branch, so it follows the previous one too. If it is stored already,
+    ///   it keeps its stored parent, so that sending it again has no effect.
     ///
-    /// What follows the newest entry of the session counts on it: the tail that comes back beside the
-    /// entries must still be there when they are stored, else they are to be chained anew.
+    /// Also returns the tail on which the entries depend, if they depend on one. It must still be the newest entry
+    /// when they are stored; otherwise their parents have to be determined again.
     fn chained(
         &self,
         store: &SessionStore,
@@ -336,19 +338,19 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Returns the newest entry, and whether any entry names the one that it follows.
+    /// Returns the newest entry, and whether the entries of the session name their parents.
     fn end(&self) -> Result<(Option<EntryId>, bool), StoreError> {
         let Some(last) = self.store.load(self.session, &Range::Tail(1))?.pop() else {
             return Ok((None, false));
         };
-        // Without a parent of its own an entry follows the one before it only while none was named.
+        // An entry without a parent follows the previous one only if no entry has named a parent so far.
         let starts_branch = last.parent.is_none() && last.seq > 1;
         let names_parents = last.entry.parent_id.is_some() || starts_branch;
         Ok((Some(last.entry.id), names_parents))
     }
 
-    /// Returns the entry without an id that is stored already behind its parent, where the caller says in which entry
-    /// the session must end: then it is sent once more, because the answer to the first time was lost.
+    /// Returns the stored entry that equals this entry without an id and has the same parent. It exists if the caller
+    /// sends an entry again because the first response was lost. Only called if the caller names the expected tail.
     fn sent_before(&self, entry: &Entry) -> Result<Option<Entry>, StoreError> {
         let Some(parent) = &entry.parent_id else { return Ok(None) };
         let mut from = match self.store.entries(self.session, &Range::From(parent.clone())) {
