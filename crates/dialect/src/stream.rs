@@ -35,6 +35,7 @@ mod outcome;
 mod pi;
 mod plain_text;
 mod turn;
+mod usage_limit;
 
 pub use acp::{AcpAsk, AcpClient, AcpPermission, AcpPrompt, PermissionChoice, PermissionRequest};
 pub use chat::{BodyError, chat_request};
@@ -42,6 +43,7 @@ pub use error_class::{ErrorClass, TurnError};
 pub use event::{Cost, DeniedTool, Scope, StreamEvent, TextOrigin, Unparsed, Usage, ViolationKind};
 pub use gemini_transcript::gemini_transcript_text;
 pub use outcome::{Exit, FinalText, LineCounts, TurnOutput};
+pub use usage_limit::{Day, LimitScope, ResetTime, UsageLimit, WallTime};
 
 use acp::Acp;
 use chat::Chat;

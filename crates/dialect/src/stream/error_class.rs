@@ -148,7 +148,7 @@ fn status_in(message: &str) -> Option<u64> {
     })
 }
 
-fn beginning(text: &str) -> &str {
+pub(super) fn beginning(text: &str) -> &str {
     text.get(..text.floor_char_boundary(SEARCHED_BYTES_MAX)).unwrap_or(text)
 }
 

@@ -53,3 +53,6 @@ mod stream_properties;
 mod stream_show;
 mod stream_verdicts;
 mod stream_written;
+mod usage_limits;
+mod usage_limits_none;
+mod usage_limits_resolved;

@@ -1,0 +1,124 @@
+//! Usage limits: recognises from the message of a failed turn that the plan, the quota or the
+//! credits of an agent or API are used up, and when they reset. Called where a [`super::TurnError`]
+//! is made; knows messages and the names of fields, no agent's stream.
+//!
+//! Pure. The texts of vendors are matched by phrases, because most agents report limits as text.
+//! Structured data inside the text (JSON, HTTP headers) is found by the names of its fields, also
+//! if it is quoted several times. An unknown text is not a limit.
+
+mod fields;
+mod moment;
+mod reset;
+mod resolve;
+mod said;
+mod scope;
+
+use std::time::Duration;
+
+use jiff::civil;
+use tertulia_session::Timestamp;
+
+use said::Said;
+
+tertulia_session::word_enum! {
+    /// What a usage limit covers.
+    #[non_exhaustive]
+    pub enum LimitScope: "the scope of a usage limit, such as five_hour or week" {
+        /// Too many requests or tokens in a short time. A later retry of the same agent solves it;
+        /// it is no reason to use another one.
+        Minute = "minute",
+        /// The allowance of a session of about five hours.
+        FiveHour = "five_hour",
+        Day = "day",
+        Week = "week",
+        Month = "month",
+        /// The allowance of one model, for any time. Other models of the same plan may still work.
+        Model = "model",
+        /// A limit of spending or usage that was set for a workspace, project or organization.
+        Workspace = "workspace",
+        /// The credits are used up, or the plan includes none. Waiting does not help.
+        Credits = "credits",
+        /// The message does not say which limit was reached.
+        Unknown = "unknown",
+    }
+}
+
+/// A limit that an agent or API reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageLimit {
+    pub scope: LimitScope,
+    /// `None` if the message does not say when the limit resets.
+    pub resets: Option<ResetTime>,
+}
+
+/// The time of a reset as it was reported, without reference to a clock.
+/// [`resolve`](Self::resolve) turns it into a point in time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResetTime {
+    At(Timestamp),
+    /// The time from the report to the reset.
+    After(Duration),
+    Wall(WallTime),
+}
+
+/// A time as a clock on the wall shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WallTime {
+    pub day: Day,
+    pub time: civil::Time,
+    /// Name of the time zone, such as `Europe/Berlin`; `None` for the local zone.
+    pub zone: Option<Box<str>>,
+}
+
+/// The day of a [`WallTime`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Day {
+    /// Today, or tomorrow if the time has passed.
+    Next,
+    Tomorrow,
+    /// The next day with this name, today included if the time has not passed.
+    Weekday(civil::Weekday),
+    /// The next such day of a year.
+    MonthDay {
+        month: i8,
+        day: i8,
+    },
+    Date(civil::Date),
+}
+
+/// A limit that resets within this time is a short rate limit, whatever the message calls it.
+const SHORT_WAIT_MAX: Duration = Duration::from_secs(5 * 60);
+
+impl UsageLimit {
+    /// Recognises a limit in the message of a failed turn, which may contain or be JSON. Only the
+    /// first 8 KiB are searched.
+    pub fn from_message(message: &str) -> Option<Self> {
+        let said = Said::new(super::error_class::beginning(message));
+        let found = scope::find(&said)?;
+        let reported = reset::find(&said);
+        let wait = match &reported {
+            Some(ResetTime::After(wait)) => Some(*wait),
+            _ => None,
+        };
+        let is_short = wait.is_some_and(|wait| wait <= SHORT_WAIT_MAX);
+        let scope = match found.scope {
+            _ if found.may_be_short && is_short => LimitScope::Minute,
+            LimitScope::Minute if wait.is_some() && !is_short => LimitScope::Unknown,
+            scope => scope,
+        };
+        let resets = match found.usual_reset {
+            Some(usual) if reported.is_none() || is_short => Some(usual),
+            _ => reported,
+        };
+        Some(Self { scope, resets })
+    }
+
+    /// Returns the limit that an HTTP status alone indicates.
+    pub fn from_status(status: u64) -> Option<Self> {
+        match status {
+            402 => Some(Self { scope: LimitScope::Credits, resets: None }),
+            429 => Some(Self { scope: LimitScope::Minute, resets: None }),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The time of a reset in a message. Called by [`super::UsageLimit::from_message`].
+
+use super::said::Said;
+use super::{ResetTime, fields, moment};
+
+/// Fields that give the reset of the limit itself; the first one that is present counts.
+const EXACT_FIELDS: [&str; 9] = [
+    "resets_at",
+    "resetsat",
+    "resets_in_seconds",
+    "quotaresettimestamp",
+    "quotaresetdelay",
+    "anthropic-ratelimit-unified-reset",
+    "x-ratelimit-reset",
+    "retry-after-ms",
+    "retry-after",
+];
+
+/// Fields that say when a request may be tried again; the limit may last longer.
+const RETRY_FIELDS: [&str; 5] = [
+    "retrydelay",
+    "x-ratelimit-reset-requests",
+    "x-ratelimit-reset-tokens",
+    "anthropic-ratelimit-requests-reset",
+    "anthropic-ratelimit-tokens-reset",
+];
+
+/// Words before a time, and words between them and the time.
+const CUES: [&str; 8] = [
+    "reset",
+    "try again",
+    "retry",
+    "retrying",
+    "regain access",
+    "available again",
+    "limit reached|",
+    "please wait",
+];
+const JOINTS: [&str; 7] = ["will ", "in ", "after ", "at ", "on ", "by ", "for "];
+
+pub(super) fn find(said: &Said) -> Option<ResetTime> {
+    let by_field = |names: &[&str]| names.iter().find_map(|name| fields::time(said, name));
+    by_field(&EXACT_FIELDS)
+        .or_else(|| CUES.iter().find_map(|cue| after_cue(said, cue)))
+        .or_else(|| by_field(&RETRY_FIELDS))
+}
+
+fn after_cue(said: &Said, cue: &str) -> Option<ResetTime> {
+    said.lower.match_indices(cue).find_map(|(at, _)| {
+        let rest = said.from(at + cue.len());
+        // Claude's oldest form: seconds since 1970 after a bar.
+        if cue.ends_with('|') {
+            let (number, _) = moment::decimal(rest)?;
+            return fields::since_1970(number as u64);
+        }
+        let rest = rest.strip_prefix('s').unwrap_or(rest);
+        let mut rest = rest.trim_start_matches([':', ' ', '\n']);
+        while let Some(after) = JOINTS.iter().find_map(|joint| rest.strip_prefix(joint)) {
+            rest = after.trim_start_matches([' ', '~']);
+        }
+        let wait = moment::duration(rest).map(ResetTime::After);
+        wait.or_else(|| moment::moment(rest))
+    })
+}
