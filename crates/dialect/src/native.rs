@@ -1,10 +1,10 @@
-//! The sessions that agents keep themselves: reads their records as entries, and writes entries as
-//! records that the agent's own resume command accepts. docs/native-sessions.md lists the formats.
+//! The sessions that agents keep themselves. Reads their records as entries, and writes entries as records that the
+//! agent's own resume command accepts. docs/native-sessions.md describes the formats.
 //!
-//! A native session is a sequence of records: the lines of a file, the pieces of a JSON document, or
-//! the rows of a database. Finding and splitting them is IO and happens elsewhere; this module gets
-//! one [`Record`] at a time. Every record becomes at least one entry, and the exact text of the
-//! record is kept in the first of them ([`NativeOrigin`]), so a redaction of the entry removes both.
+//! A native session is a sequence of records: the lines of a file, the pieces of a JSON document, or the rows of a
+//! database. Finding and splitting them is IO, so other code does it; this module gets one [`Record`] at a time.
+//! Every record becomes at least one entry. The first of them keeps the exact text of the record ([`NativeOrigin`]),
+//! so a redaction of the entry removes both.
 
 mod aider;
 mod claude;
@@ -70,10 +70,10 @@ impl NativeFormat {
 pub struct Record<'a> {
     /// The file within the session, such as `subagents/agent-1.jsonl`; empty for the main one.
     pub file: &'a str,
-    /// The number of its first line in the file, from 1; the number of the row in a database.
+    /// The number of its first line in the file, or the number of the row in a database. Numbers start at 1.
     pub line: u64,
-    /// The bytes, without those in `end`. Not always UTF-8, and not always valid JSON.
+    /// The bytes, without those in `end`. They may be invalid UTF-8 or invalid JSON.
     pub bytes: &'a [u8],
-    /// What follows it in the file: `\n`, `\r\n`, or nothing at the end of a file.
+    /// The line break after it: `\n`, `\r\n`, or nothing at the end of a file.
     pub end: &'a str,
 }

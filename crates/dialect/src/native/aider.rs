@@ -1,11 +1,10 @@
 //! Sessions of aider: `.aider.chat.history.md`, one Markdown file for all sessions in a folder.
 //!
-//! - `# aider chat started at 2026-01-31 12:00:00` starts a session, which is a branch here. The
-//!   time is a local one without an offset; it is read as UTC.
-//! - Lines that begin with `#### ` are the user's, those that begin with `> ` are aider's own:
-//!   settings, questions, output of commands, tokens. aider ends both with two spaces, which tells
-//!   them from headings and quotes in an answer.
-//! - Everything else is the answer. Tool calls do not exist: edits are blocks in the answer.
+//! - `# aider chat started at 2026-01-31 12:00:00` starts a session, which becomes a branch. The time has no offset;
+//!   it is read as UTC.
+//! - Lines that begin with `#### ` are the user's. Lines that begin with `> ` are aider's own: settings, questions,
+//!   output of commands, tokens. aider ends both with two spaces, which headings and quotes in an answer do not have.
+//! - All other text is the answer. There are no tool calls: edits are blocks in the answer.
 
 use tertulia_session::{EntryKind, Fields, ModelChange, Part, Role, Timestamp, Usage, Usd};
 
@@ -17,7 +16,7 @@ const FORMAT: NativeFormat = NativeFormat::Aider;
 const STARTED: &str = "# aider chat started at ";
 const USER: &str = "#### ";
 const NOTE: &str = "> ";
-/// Commands that send their text to the model.
+/// The commands that send their text to the model.
 const ASKING: [&str; 5] = ["/ask", "/code", "/architect", "/context", "/help"];
 
 /// Reads the records of a session of aider.
@@ -48,7 +47,7 @@ impl Reader {
         Item::new(EntryKind::Message(self.speakers.message(Role::Assistant, parts)))
     }
 
-    /// A command of aider is not said to the model, except those that ask something.
+    /// Reads an input of the user. A command of aider is not sent to the model, except the commands in [`ASKING`].
     fn user(&self, text: &str) -> Item {
         let lines = text.lines().map(|line| {
             let line = line.strip_prefix(USER).or_else(|| line.strip_prefix(USER.trim_end()));
@@ -88,12 +87,12 @@ impl Reader {
     }
 }
 
-/// Whether a text begins like a document of aider. It may be cut anywhere.
+/// Returns whether a text begins like a document of aider. The text may be cut at any position.
 pub(super) fn is_document(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with(STARTED)
 }
 
-/// Splits a document into records, and takes from it what is known of the session.
+/// Splits a document into records, and reads the data of the session.
 pub(super) fn split(text: &str, facts: &mut ReadSession) -> Vec<Piece> {
     let _ = facts;
     let mut splitter = Splitter {
@@ -116,7 +115,7 @@ enum Line {
     Answer,
 }
 
-/// Splits the lines where the speaker changes. Empty lines belong to what is before them.
+/// Splits the text where the speaker changes. Empty lines belong to the lines before them.
 #[derive(Debug, Default)]
 struct Splitter {
     pieces: Vec<Piece>,
@@ -136,7 +135,7 @@ impl Splitter {
             self.at += line.len();
             return;
         }
-        // Every input of the user follows an empty line.
+        // An empty line precedes every input of the user.
         let is_input = kind == Line::User && self.end < self.at;
         let is_other = self.current.is_none_or(|(current, _)| current != kind);
         if kind == Line::Started || is_input || is_other {
@@ -163,7 +162,8 @@ impl Splitter {
     fn end_piece(&mut self) {
         match self.current.take() {
             Some((kind, start)) => {
-                // The line break before an answer tells it from a note: answers may begin with `> `.
+                // The piece includes the line break before an answer, which distinguishes it from a note: an answer
+                // may begin with `> `.
                 let shift = usize::from(kind == Line::Answer && start > 0);
                 self.pieces.push(Piece::record(start..self.at, start - shift..self.end));
             }
@@ -173,12 +173,12 @@ impl Splitter {
     }
 }
 
-/// Whether a line begins with exactly four number signs.
+/// Returns whether a line begins with exactly four number signs.
 fn is_user(line: &str) -> bool {
     line.strip_prefix(USER.trim_end()).is_some_and(|rest| rest.starts_with([' ', '\r', '\n']))
 }
 
-/// Returns the model that a note names: `Main model: gpt-4o with diff edit format`.
+/// Returns the model in a note such as `Main model: gpt-4o with diff edit format`.
 fn model(line: &str) -> Option<&str> {
     let starts = ["Main model: ", "Model: ", "Models: "];
     let rest = starts.iter().find_map(|start| line.strip_prefix(start))?;
@@ -186,8 +186,8 @@ fn model(line: &str) -> Option<&str> {
     (!model.contains(char::is_whitespace) && !model.is_empty()).then_some(model)
 }
 
-/// Reads `Tokens: 3.4k sent, 1.2k cache hit, 45 received. Cost: $0.17 message, $0.20 session.` and,
-/// from earlier versions, `3400 prompt tokens, 45 completion tokens, $0.17 cost`.
+/// Reads `Tokens: 3.4k sent, 1.2k cache hit, 45 received. Cost: $0.17 message, $0.20 session.`, or the format of
+/// earlier versions, `3400 prompt tokens, 45 completion tokens, $0.17 cost`.
 fn usage(line: &str, model: Option<&str>) -> Option<Usage> {
     let line = match line.strip_prefix("Tokens: ") {
         Some(line) => line,

@@ -1,6 +1,5 @@
-//! Sessions of Claude Code: `projects/<folder>/<id>.jsonl`, and one file for every sub-agent. The
-//! records form a tree by `uuid` and `parentUuid`; an answer is one record per content block, all
-//! with the same `message.id`.
+//! Sessions of Claude Code: `projects/<folder>/<id>.jsonl`, and one file for every sub-agent. The records form a tree
+//! by `uuid` and `parentUuid`. An answer has one record for each content block, all with the same `message.id`.
 
 mod branch;
 mod content;
@@ -26,11 +25,11 @@ const FORMAT: NativeFormat = NativeFormat::Claude;
 pub(super) struct Reader {
     speakers: Speakers,
     main: Branch,
-    /// The side conversations, by the id of their agent.
+    /// The conversations of sub-agents, by the id of the agent.
     sides: HashMap<Box<str>, Branch>,
-    /// The record with the call that started an agent, by the id of the agent.
+    /// The record with the call that started a sub-agent, by the id of the agent.
     callers: HashMap<Box<str>, Box<str>>,
-    /// The compaction whose summary comes next.
+    /// The compaction whose summary is the next record.
     boundary: Option<Boundary>,
     title: Title,
 }
@@ -102,7 +101,7 @@ impl Reader {
         self.prompt(record, content)
     }
 
-    /// Returns what the user said, or the results of tools.
+    /// Returns the user's message, or the results of tools.
     fn prompt(&mut self, record: &Record, mut content: Content) -> Item {
         content.retain_said(record.is_hidden);
         let Content { parts, problem } = content;
@@ -132,7 +131,7 @@ impl Reader {
         };
         let model = record::text(message.take("model"));
         let is_error = record::is_true(object.take("isApiErrorMessage"));
-        // The agent speaks itself: an error, or the output of a command.
+        // The agent itself wrote this text: an error, or the output of a command.
         if is_error || model.as_deref() == Some("<synthetic>") {
             return self.aside(record, "assistant");
         }
@@ -166,7 +165,7 @@ impl Reader {
         item
     }
 
-    /// Returns the summary of a compaction: what is sent instead of all that came before it.
+    /// Returns the summary of a compaction, which is sent instead of the messages before it.
     fn summary(&mut self, record: &Record, id: &str, content: &Content) -> Item {
         let Boundary { kept, tokens_before, tokens_after } =
             self.boundary.take().unwrap_or_default();
@@ -179,8 +178,7 @@ impl Reader {
         self.message(record, EntryKind::CompactionSummary(Box::new(summary)), true)
     }
 
-    /// Returns an entry of the conversation. `is_new` if it is no further block of the answer
-    /// before it.
+    /// Returns an entry of the conversation. `is_new` is false for a further block of the previous answer.
     fn message(&mut self, record: &Record, kind: EntryKind, is_new: bool) -> Item {
         let parent = self.parent(record);
         let is_fork = !matches!(parent, Parent::Previous);
@@ -189,7 +187,7 @@ impl Reader {
         Item { parent, ..record.item(kind) }
     }
 
-    /// Returns an entry beside the conversation. Later records may name it as their parent.
+    /// Returns an entry outside the conversation. Later records may name it as their parent.
     fn aside(&mut self, record: &Record, name: &str) -> Item {
         let Item { kind, .. } = Item::aside(FORMAT, Some(name).filter(|name| !name.is_empty()));
         let parent = match self.branch(record).last() {
@@ -212,8 +210,8 @@ impl Reader {
         }
     }
 
-    /// Returns the parent in a form that also holds in a side conversation, which begins at the
-    /// call that started its agent.
+    /// Returns a parent that is valid in the conversation of a sub-agent too. Such a conversation begins at the call
+    /// that started its agent.
     fn placed(&mut self, record: &Record, parent: Parent) -> Parent {
         if !record.is_side {
             return parent;
@@ -236,7 +234,7 @@ impl Reader {
     }
 }
 
-/// Whether a line is a record of Claude Code.
+/// Returns whether a line is a record of Claude Code.
 pub(super) fn is_record(object: &Object<'_>) -> bool {
     record::is_record(object)
 }

@@ -2,12 +2,12 @@
 //!
 //! - The command line program writes `<id>.messages.json`: `{version, agent, sessionId, messages}`.
 //!   A message has an `id`, and may have `ts`, `modelInfo`, `metrics` and `metadata`.
-//! - The extension of VS Code writes `api_conversation_history.json`: a list of messages, without
-//!   ids. Forks of it write the same.
+//! - The extension of VS Code writes `api_conversation_history.json`: a list of messages without ids. Forks of the
+//!   extension write the same.
 //!
-//! Both have blocks like those of Anthropic. What Cline adds to the text of the user (details of the
-//! environment, notices, tags around the words) is not said by the user, and left out here; the
-//! record has it. A compaction replaces the messages before it in the file.
+//! Both have blocks like those of Anthropic. Cline adds texts to a message of the user: details of the environment,
+//! notices, and tags around the user's words. They are left out here, and the record keeps them. A compaction
+//! replaces the messages before it in the file.
 
 mod blocks;
 mod words;
@@ -25,7 +25,7 @@ use super::{NativeFormat, ProblemKind, ReadSession};
 use blocks::Content;
 
 const FORMAT: NativeFormat = NativeFormat::Cline;
-/// The field with the messages of the document.
+/// The field of the document that contains the messages.
 const MESSAGES: &str = "messages";
 
 /// Reads the records of a session of Cline.
@@ -84,7 +84,7 @@ impl Reader {
         Item { id, timestamp, ..item }
     }
 
-    /// A message with results is a tool's, and one that Cline wrote has no speaker.
+    /// Returns a message. If it contains results, it is a tool message. If Cline wrote it, it has no speaker.
     fn message(&self, role: Role, parts: Vec<Part>, is_said: bool) -> Message {
         let is_result =
             |part: &Part| matches!(part.kind, tertulia_session::PartKind::ToolResult(_));
@@ -95,7 +95,7 @@ impl Reader {
         }
     }
 
-    /// The model and the usage of an answer.
+    /// Returns the model and the usage of an answer as further entries.
     fn beside(&mut self, record: &mut Object<'_>, facts: &mut ReadSession) -> Vec<EntryKind> {
         let mut more = Vec::new();
         let model = fields::take_object(record, "modelInfo").and_then(|mut info| {
@@ -113,7 +113,7 @@ impl Reader {
         more
     }
 
-    /// The extension nests the counts in `tokens`.
+    /// Reads the usage. The extension nests the counts in `tokens`.
     fn usage(&self, mut metrics: Object<'_>) -> Option<Usage> {
         let mut nested = fields::take_object(&mut metrics, "tokens").unwrap_or_default();
         let mut count = |name: &str, inner: &str| {
@@ -134,7 +134,8 @@ impl Reader {
         })
     }
 
-    /// The messages before a summary are no longer in the file, so nothing before it is kept.
+    /// Returns a summary. No earlier message is kept, because the file no longer contains the messages before a
+    /// summary.
     fn summary(
         &mut self,
         id: Option<Box<str>>,
@@ -151,12 +152,12 @@ impl Reader {
     }
 }
 
-/// Whether a text begins like a document of Cline. It may be cut anywhere.
+/// Returns whether a text begins like a document of Cline. The text may be cut at any position.
 pub(super) fn is_document(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let document = Document::new(text, MESSAGES);
     let is_object = text.starts_with('{');
-    // Our snapshots and the files of other programs have a version and messages too.
+    // Our snapshots and the files of other programs also have a version and messages.
     let is_own = |field: &str| document.field(field).is_some();
     if is_object && !(document.has_list && is_own("sessionId") && is_own("agent")) {
         return false;
@@ -164,14 +165,14 @@ pub(super) fn is_document(text: &str) -> bool {
     let first = match document.elements.first() {
         Some(first) => text.get(first.clone()),
         None if is_object => return document.has_list,
-        // The first message is longer than the beginning.
+        // The text is cut within the first message.
         None => return text.starts_with('[') && looks_like_message(text),
     };
     first.and_then(|first| json::parse(first).ok()).is_some_and(is_message)
 }
 
-/// Whether a value is a message: `{role, content}` with a list of blocks, or with other fields of
-/// Cline. Requests of model vendors have messages with nothing else.
+/// Returns whether a value is a message `{role, content}` with a list of blocks, or with other fields of Cline.
+/// Messages in requests of model vendors have no other fields.
 fn is_message(raw: &RawValue) -> bool {
     let Ok(mut message) = Object::try_from(raw) else { return false };
     let has_role =
@@ -180,12 +181,12 @@ fn is_message(raw: &RawValue) -> bool {
     has_role && is_list
 }
 
-/// Whether a list that was cut within its first message is of Cline.
+/// Returns whether a list that was cut within its first message belongs to Cline.
 fn looks_like_message(text: &str) -> bool {
     text.contains("\"role\"") && text.contains("\"content\"") && text.contains("\"type\"")
 }
 
-/// Splits a document into records, and takes from it what is known of the session.
+/// Splits a document into records, and reads the data of the session.
 pub(super) fn split(text: &str, facts: &mut ReadSession) -> Vec<Piece> {
     let document = Document::new(text, MESSAGES);
     let field = |name: &str| {

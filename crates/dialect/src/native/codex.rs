@@ -1,8 +1,8 @@
 //! Sessions of Codex: rollout files, in which every line is a record `{timestamp, type, payload}`.
 //!
-//! A file holds two logs. `response_item` records are what the model saw; `event_msg` records are
-//! what was on the screen. What was said is read from the first log, and from the second one only
-//! in a session that has no first one. Files from before the envelope hold the payloads alone.
+//! A file contains two logs: `response_item` records are what the model saw, and `event_msg` records are what the
+//! screen showed. Messages are read from the first log. If a session has no first log, they are read from the second
+//! one. Old files contain the payloads without the envelope.
 
 mod compacted;
 mod content;
@@ -23,16 +23,16 @@ use super::{NativeFormat, ProblemKind, ReadSession};
 use log::Log;
 use usage::Counter;
 
-/// Reads the records of a session of Codex. Its memory grows by some 150 bytes for every message.
+/// Reads the records of a session of Codex. Its memory grows by about 150 bytes for every message.
 #[derive(Debug)]
 pub(super) struct Reader {
     speakers: Speakers,
     /// The messages so far.
     log: Log,
     counter: Counter,
-    /// Whether a record was seen that holds what the model saw.
+    /// Whether a record of the model's log was read.
     has_items: bool,
-    /// Whether the record that describes the session was seen.
+    /// Whether the record that describes the session was read.
     has_meta: bool,
     model: Option<Box<str>>,
 }
@@ -49,7 +49,7 @@ impl Reader {
         }
     }
 
-    /// Reads a record. Its first entry will have the id `place`.
+    /// Reads a record. `place` is the id that its first entry will get.
     pub(super) fn read(&mut self, raw: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
         let Ok(mut record) = Object::try_from(raw) else {
             return aside(None).with_problem(ProblemKind::Field { field: "the record" });
@@ -92,8 +92,8 @@ impl Reader {
         }
     }
 
-    /// Reads a record from before the envelope: the description of the session without a type, a
-    /// state of the program, or what is now the payload.
+    /// Reads a record of the time before the envelope: the description of the session without a type, a state of the
+    /// program, or what is the payload today.
     fn bare(
         &mut self,
         mut record: Object<'_>,
@@ -116,8 +116,8 @@ impl Reader {
         }
     }
 
-    /// Reads the description of the session. A file that was forked may hold that of its origin
-    /// too; the first one counts.
+    /// Reads the description of the session. A forked file may also contain the description of its origin, so only
+    /// the first one is used.
     fn session_meta(&mut self, mut meta: Object<'_>, facts: &mut ReadSession) -> Item {
         let item = aside(Some("session_meta"));
         if std::mem::replace(&mut self.has_meta, true) {
@@ -138,7 +138,7 @@ impl Reader {
         }
     }
 
-    /// Reads the settings of a turn. Another model than before becomes an entry of its own.
+    /// Reads the settings of a turn. A change of the model becomes a further entry.
     fn turn_context(&mut self, mut context: Object<'_>, facts: &mut ReadSession) -> Item {
         let record = aside(Some("turn_context"));
         if facts.folder.is_none() {
@@ -166,11 +166,11 @@ fn spawning_thread(source: &RawValue) -> Option<Box<str>> {
     take_words(&mut spawn, "parent_thread_id").map(Into::into)
 }
 
-/// The types of records with a payload by which Codex is recognised.
+/// The types of records with a payload. They identify files of Codex.
 const ENVELOPES: [&str; 5] =
     ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
 
-/// Whether a record that we wrote is the result of a tool that failed. Codex has no field for it.
+/// Returns whether a record that we wrote is the result of a failed tool. Codex itself has no field for that.
 fn is_failure(record: &mut Object<'_>) -> bool {
     let ours = record.take(OURS).and_then(|raw| Object::try_from(raw).ok());
     ours.and_then(|mut ours| ours.take("isError")).is_some_and(|raw| raw.get() == "true")
@@ -181,7 +181,7 @@ fn aside(record_type: Option<&str>) -> Item {
     Item::aside(NativeFormat::Codex, record_type)
 }
 
-/// Takes a text; anything else counts as missing.
+/// Takes a text. Other values count as missing.
 fn take_words<'a>(object: &mut Object<'a>, name: &str) -> Option<Cow<'a, str>> {
     let raw = object.take(name)?;
     (Kind::from(raw) == Kind::String).then(|| json::words(raw))
@@ -191,7 +191,7 @@ fn take_time(object: &mut Object<'_>, name: &str) -> Option<Timestamp> {
     Timestamp::from_str(&take_words(object, name)?).ok()
 }
 
-/// Whether a line is a record of Codex.
+/// Returns whether a line is a record of Codex.
 pub(super) fn is_record(object: &Object<'_>) -> bool {
     let has = |wanted: &str| object.names().any(|name| name == wanted);
     let word = |wanted: &str| object.get(wanted).map(json::words).unwrap_or_default();
@@ -199,6 +199,6 @@ pub(super) fn is_record(object: &Object<'_>) -> bool {
         let kind = word("type");
         return has("timestamp") && !has("id") && ENVELOPES.contains(&&*kind);
     }
-    // The first line of an old file.
+    // This is the first line of an old file.
     !has("type") && has("id") && has("timestamp") && has("instructions")
 }

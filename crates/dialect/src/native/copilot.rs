@@ -1,16 +1,14 @@
-//! Sessions of Copilot CLI: `events.jsonl`, an event per line, as `{type, data, id, timestamp,
-//! parentId}`.
+//! Sessions of Copilot CLI: `events.jsonl`, with one event per line, as `{type, data, id, timestamp, parentId}`.
 //!
-//! An event's `parentId` is the event that was written before it, whatever it was about: the chain
-//! runs through bookkeeping and through the events of sub-agents, and events that were computed side
-//! by side name an older one. So the conversation follows its own last event, and only the `parentId`
-//! of a message of the user counts, if it goes back behind another one: then the conversation was
-//! rewound. The events of a sub-agent carry `agentId`, or the call that started it, and form a branch of their
-//! own behind `subagent.started`.
+//! The `parentId` of an event names the event that was written before it, even if that is bookkeeping or belongs to a
+//! sub-agent. Events that were computed in parallel name an older event. So in this reader an event follows the last
+//! event of the conversation. The `parentId` is used only for a message of the user: if it leads back before another
+//! message of the user, the conversation was rewound. The events of a sub-agent have an `agentId`, or name the call
+//! that started it. They form a branch that begins after `subagent.started`.
 //!
-//! What is said is in `user.message` (`content` is what the person wrote; `transformedContent` adds
-//! the time for the model), `assistant.message` and `tool.execution_complete`. A compaction replaces
-//! everything that was said before it began.
+//! Messages are in `user.message`, `assistant.message` and `tool.execution_complete`. In `user.message`, `content` is
+//! the text of the person, and `transformedContent` adds the time for the model. A compaction replaces all messages
+//! before its beginning.
 
 mod events;
 mod message;
@@ -27,33 +25,33 @@ use super::item::{Item, Parent, Speakers, native_summary};
 use super::reader::hash;
 use super::{NativeFormat, ProblemKind, ReadSession};
 
-/// Reads the records of a session of Copilot CLI. Remembers some 16 bytes of every event, and the
-/// id of the event before every message of the user.
+/// Reads the records of a session of Copilot CLI. Keeps about 16 bytes for every event, and the id of the event
+/// before every message of the user.
 #[derive(Debug)]
 pub(super) struct Reader {
     speakers: Speakers,
     model: Option<Box<str>>,
     /// The number of messages of the user so far.
     turn: u32,
-    /// That number for every event, by the hash of its id.
+    /// For every event, the number of messages of the user before it, by the hash of the event's id.
     turns: HashMap<u64, u32>,
     /// The last event of the conversation before every message of the user.
     before: HashMap<u64, Option<Box<str>>>,
     /// The last event of the conversation.
     last: Option<Box<str>>,
-    /// What the next event of the conversation follows, after the conversation was rewound.
+    /// The parent of the next event of the conversation, after the conversation was rewound.
     rewound: Option<Parent>,
     /// The last event of every sub-agent.
     agents: HashMap<Box<str>, Box<str>>,
     compaction: Compaction,
 }
 
-/// How far a compaction is, which runs while the conversation may go on.
+/// The state of a compaction. The conversation may continue while it runs.
 #[derive(Debug, Default)]
 enum Compaction {
     #[default]
     None,
-    /// It has begun, and nothing was said since.
+    /// It has begun, and no message followed yet.
     Begun,
     /// The first event of the conversation since it began.
     Since(Box<str>),
@@ -63,7 +61,7 @@ enum Compaction {
 struct Event {
     id: Option<Box<str>>,
     parent: Option<Box<str>>,
-    /// The sub-agent that it belongs to.
+    /// The sub-agent to which it belongs.
     agent: Option<Box<str>>,
 }
 
@@ -160,7 +158,7 @@ impl Reader {
         item
     }
 
-    /// Reads the start of a session, or that it was resumed.
+    /// Reads the event of a session that was started or resumed.
     fn start(&mut self, kind: &str, mut data: Object<'_>, facts: &mut ReadSession) -> Item {
         if kind == "session.start" {
             let id = take_word(&mut data, "sessionId");
@@ -176,7 +174,7 @@ impl Reader {
         self.changed(kind, data, "selectedModel", facts)
     }
 
-    /// Reads an event that names the model from here on.
+    /// Reads an event that names the model for the following events.
     fn changed(
         &mut self,
         kind: &str,
@@ -196,7 +194,7 @@ impl Reader {
         Some(EntryKind::ModelChange(ModelChange { model, unknown }))
     }
 
-    /// Reads the end of a compaction. What was said while it ran is still sent.
+    /// Reads the end of a compaction. Messages that were written while it ran are still sent.
     fn compacted(&mut self, kind: &str, mut data: Object<'_>, event: &Event) -> Item {
         let since = std::mem::take(&mut self.compaction);
         let summary = take_word(&mut data, "summaryContent");
@@ -217,7 +215,7 @@ impl Reader {
         item
     }
 
-    /// Goes back to what was said before a message of the user.
+    /// Rewinds the conversation to the state before a message of the user.
     fn rewind(&mut self, mut data: Object<'_>) {
         let Some(event) = take_word(&mut data, "upToEventId") else { return };
         if let Some(before) = self.before.get(&hash(&event)) {
@@ -225,7 +223,7 @@ impl Reader {
         }
     }
 
-    /// Says what the item follows, and remembers it.
+    /// Sets the parent of an item, and records the event.
     fn place(&mut self, item: &mut Item, event: Event, is_user: bool) {
         let Event { id, parent, agent } = event;
         item.id.clone_from(&id);
@@ -261,7 +259,7 @@ impl Reader {
         self.last = Some(id);
     }
 
-    /// Returns what an event of the conversation follows: the last one, unless this one is named.
+    /// Returns the parent of an event of the conversation. It is the last event, unless `named` is given.
     fn parent(&mut self, named: Option<Box<str>>) -> Parent {
         if let Some(rewound) = self.rewound.take() {
             return rewound;
@@ -269,7 +267,7 @@ impl Reader {
         let Some(named) = named else { return Parent::Previous };
         match self.turns.get(&hash(&named)) {
             Some(turn) if *turn == self.turn => Parent::Previous,
-            // Behind a message of the user, or unknown, which is reported.
+            // The parent is after a message of the user, or it is unknown, which is reported.
             _ => Parent::Id(named),
         }
     }
@@ -279,7 +277,7 @@ fn aside(kind: Option<&str>) -> Item {
     Item::aside(NativeFormat::Copilot, kind)
 }
 
-/// Reads an event that says nothing.
+/// Reads an event that contains no message.
 fn bookkeeping(kind: &str) -> Item {
     let item = aside(Some(kind));
     if events::is_known(kind) {
@@ -300,7 +298,7 @@ fn usage_of(kind: &str, counts: Object<'_>) -> Item {
     tokens(counts).map_or_else(|| aside(Some(kind)), Item::new)
 }
 
-/// Reads counts of tokens. The cost that Copilot tells is in requests of its plan, not in money.
+/// Reads token counts. The cost in the event is in requests of the plan and not in money, so it is not read.
 fn tokens(mut counts: Object<'_>) -> Option<EntryKind> {
     let input_tokens = take_count(&mut counts, "inputTokens")?;
     Some(EntryKind::Usage(Usage {
@@ -314,7 +312,7 @@ fn tokens(mut counts: Object<'_>) -> Option<EntryKind> {
     }))
 }
 
-/// Whether a line is a record of Copilot CLI. pi writes such fields too, in events of extensions.
+/// Returns whether a line is a record of Copilot CLI. Extensions of pi write events with the same fields.
 pub(super) fn is_record(object: &Object<'_>) -> bool {
     let has = |name: &str| object.names().any(|one| one == name);
     ["type", "data", "id", "timestamp", "parentId"].into_iter().all(has) && !has("customType")

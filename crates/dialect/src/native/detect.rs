@@ -4,8 +4,8 @@ use tertulia_session::json::{self, Object};
 
 use super::{NativeFormat, aider, claude, cline, codex, copilot, gemini, goose, opencode, pi};
 
-/// Returns the format of a file that begins like this; `None` if no agent writes such files. A few
-/// lines, or the first 64 KiB of a document, are enough.
+/// Returns the format of a file with this beginning. `None` if no agent writes such files. A few lines, or the first
+/// 64 KiB of a document, are sufficient.
 pub fn detect(beginning: &[u8]) -> Option<NativeFormat> {
     let text = match std::str::from_utf8(beginning) {
         Ok(text) => text,
@@ -23,7 +23,7 @@ pub fn detect(beginning: &[u8]) -> Option<NativeFormat> {
     NativeFormat::ALL.into_iter().find(|format| is_document(*format, text))
 }
 
-/// Whether a line is a record of this format.
+/// Returns whether a line is a record of this format.
 fn is_line(format: NativeFormat, object: &Object<'_>) -> bool {
     match format {
         NativeFormat::Claude => claude::is_record(object),
@@ -37,7 +37,7 @@ fn is_line(format: NativeFormat, object: &Object<'_>) -> bool {
     }
 }
 
-/// Whether a text begins like a document of this format. It may be cut anywhere.
+/// Returns whether a text begins like a document of this format. The text may be cut at any position.
 fn is_document(format: NativeFormat, text: &str) -> bool {
     match format {
         NativeFormat::Gemini => gemini::is_document(text),

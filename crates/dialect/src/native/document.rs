@@ -1,6 +1,5 @@
-//! Splits a JSON document into the elements of its main list, without reading them. A document that
-//! ends too early gives the elements that are complete. Used by the formats that keep a session as
-//! one JSON value.
+//! Splits a JSON document into the elements of its main list, without parsing them. For an incomplete document,
+//! returns the complete elements. For formats that keep a session as one JSON value.
 
 use std::ops::Range;
 
@@ -8,24 +7,24 @@ use memchr::memchr2;
 
 use super::split::Piece;
 
-/// A JSON document: an object with a list in it, or a list.
+/// A JSON document: a list, or an object that contains a list.
 #[derive(Debug, Default)]
 pub(super) struct Document<'a> {
     /// The other fields of the object: the name without its quotes, and the text of the value.
     pub fields: Vec<(&'a str, &'a str)>,
-    /// Where the elements of the list are.
+    /// The ranges of the elements in the text.
     pub elements: Vec<Range<usize>>,
     /// Whether the list was found.
     pub has_list: bool,
-    /// Whether the object or list has an end.
+    /// Whether the end of the object or list was found.
     pub has_end: bool,
-    /// Whether nothing follows the end.
+    /// Whether there is no text after the end.
     pub is_whole: bool,
 }
 
 impl<'a> Document<'a> {
-    /// Splits a list, or the list in the field `list` of an object. The name is compared as it is
-    /// written, without decoding escapes.
+    /// Splits a list, or the list in the field `list` of an object. Field names are compared without decoding
+    /// escapes.
     pub(super) fn new(text: &'a str, list: &str) -> Self {
         let mut document = Self::default();
         let mut scanner = Scanner { text, at: 0 };
@@ -40,8 +39,8 @@ impl<'a> Document<'a> {
         self.fields.iter().rev().find(|(key, _)| *key == name).map(|(_, value)| *value)
     }
 
-    /// Returns a piece for every element, each with what follows it up to the next one. What cannot
-    /// be split is a record too, so that the problem is reported.
+    /// Returns a piece for every element. Each includes the text up to the next element. A text that cannot be split
+    /// becomes a record too, so that the problem is reported.
     pub(super) fn into_pieces(self, text: &str) -> Vec<Piece> {
         let (Some(first), Some(last)) = (self.elements.first(), self.elements.last()) else {
             return match self.has_list && self.is_whole {
@@ -143,7 +142,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Skips a value and returns where it is; `None` if the text ends in it.
+    /// Skips a value and returns its range. `None` if the text ends inside the value.
     fn value(&mut self) -> Option<Range<usize>> {
         let start = self.at;
         match self.peek()? {

@@ -1,5 +1,5 @@
-//! Fields of records, read as leniently as a session of another program needs: what is missing or of
-//! another kind is `None`. The exact text of the record is kept anyway.
+//! Reads fields of records without errors, because other programs wrote them: a missing value or one of another type
+//! is `None`. The exact text of the record is kept anyway.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use tertulia_session::{Fields, OtherPart, Part, PartKind, Timestamp, ToolCall, U
 
 use super::NativeFormat;
 
-/// Returns the text of a string, with U+FFFD for half a surrogate pair.
+/// Returns the text of a string, with U+FFFD for lone surrogates.
 pub(super) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     (Kind::from(raw) == Kind::String).then(|| json::words(raw))
 }
@@ -19,7 +19,7 @@ pub(super) fn take_text<'a>(object: &mut Object<'a>, name: &str) -> Option<Cow<'
     object.take(name).and_then(text)
 }
 
-/// Takes a text of its own.
+/// Takes a text as an owned string.
 pub(super) fn take_string(object: &mut Object<'_>, name: &str) -> Option<String> {
     take_text(object, name).map(Cow::into_owned)
 }
@@ -34,7 +34,7 @@ pub(super) fn take_object<'a>(object: &mut Object<'a>, name: &str) -> Option<Obj
     object.take(name).and_then(|raw| Object::try_from(raw).ok())
 }
 
-/// Takes the elements of a list; none if there is no list.
+/// Takes the elements of a list. Returns none if the value is no list.
 pub(super) fn take_list<'a>(object: &mut Object<'a>, name: &str) -> Vec<&'a RawValue> {
     object.take(name).and_then(|raw| json::elements(raw).ok()).unwrap_or_default()
 }
@@ -44,7 +44,7 @@ pub(super) fn take_count(object: &mut Object<'_>, name: &str) -> Option<u64> {
     object.take(name).and_then(|raw| json::whole_number(raw).ok())
 }
 
-/// Takes whether a field is `true`.
+/// Takes a field and returns whether it is `true`.
 pub(super) fn take_flag(object: &mut Object<'_>, name: &str) -> bool {
     object.take(name).is_some_and(|raw| raw.get() == "true")
 }
@@ -55,14 +55,14 @@ pub(super) fn take_millis(object: &mut Object<'_>, name: &str) -> Option<Timesta
     i64::try_from(millis).ok().map(Timestamp::from_millis)
 }
 
-/// Returns where in the text a value of it is.
+/// Returns the range of a value in the text that contains it.
 pub(super) fn place(text: &str, value: &RawValue) -> Option<Range<usize>> {
     let start = (value.get().as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
     let end = start.checked_add(value.get().len())?;
     (text.get(start..end)? == value.get()).then_some(start..end)
 }
 
-/// Takes a boolean; SQLite writes it as 0 or 1.
+/// Takes a boolean. SQLite writes it as 0 or 1.
 pub(super) fn take_boolean(object: &mut Object<'_>, name: &str) -> Option<bool> {
     match object.take(name)?.get() {
         "true" | "1" => Some(true),
@@ -78,7 +78,7 @@ pub(super) fn take_usd(object: &mut Object<'_>, name: &str) -> Option<Usd> {
 
 /// Takes a time: seconds or milliseconds since 1970, or a date text.
 pub(super) fn take_time(object: &mut Object<'_>, name: &str) -> Option<Timestamp> {
-    // Seconds up to the year 5138.
+    // The largest number that is read as seconds; they extend to the year 5138.
     const SECONDS_MAX: u64 = 99_999_999_999;
     let raw = object.take(name)?;
     if Kind::from(raw) == Kind::String {
@@ -89,18 +89,18 @@ pub(super) fn take_time(object: &mut Object<'_>, name: &str) -> Option<Timestamp
     i64::try_from(millis).ok().map(Timestamp::from_millis)
 }
 
-/// Creates a part with the fields of its JSON that were not read.
+/// Creates a part that keeps the remaining fields of its JSON.
 pub(super) fn part(kind: PartKind, rest: Object<'_>) -> Part {
     Part::new(kind).with_unknown(Fields::NONE, rest.rest())
 }
 
-/// Creates a part of a kind that only this agent knows, kept whole.
+/// Creates a part of a kind that only this agent defines. The part keeps the whole JSON.
 pub(super) fn own_part(format: NativeFormat, kind: &str, raw: &RawValue) -> Part {
     let kind = format!("{}/{kind}", format.as_str()).into();
     Part::new(PartKind::Other(Box::new(OtherPart { kind, payload: Some(Json::from(raw)) })))
 }
 
-/// Creates a call. A text as arguments counts as the JSON in it; missing arguments are `{}`.
+/// Creates a call. If the arguments are a text, it is parsed as JSON. Missing arguments become `{}`.
 pub(super) fn call(id: &str, tool: &str, arguments: Option<&RawValue>) -> PartKind {
     let (arguments, raw_args_text) = match arguments {
         Some(raw) if Kind::from(raw) == Kind::String => {

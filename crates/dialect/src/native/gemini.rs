@@ -1,5 +1,5 @@
-//! Sessions of Gemini CLI: a log of records that has to be folded (`.jsonl`), and the documents of
-//! earlier versions (`.json`). The transcript of a turn is read through it too, see
+//! Sessions of Gemini CLI: a log whose records change a list of messages (`.jsonl`), and the documents of earlier
+//! versions (`.json`). The transcript of a turn is read by this module too, see
 //! [`crate::stream::gemini_transcript_text`].
 
 mod calls;
@@ -23,7 +23,7 @@ pub(super) use message::{FRONT, OPENING_ANSWER};
 pub(super) struct Reader {
     messages: MessageReader,
     tree: Tree,
-    /// The session whose records come now: a file of a sub-agent has its own.
+    /// The session of the current records. A file of a sub-agent has its own.
     session: Option<Box<str>>,
 }
 
@@ -33,7 +33,7 @@ impl Reader {
         Self { messages, tree, session: None }
     }
 
-    /// Reads a record. `place` is the id of its first entry if it has none of its own.
+    /// Reads a record. `place` is the id of its first entry if the record has no id.
     pub(super) fn read(&mut self, raw: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
         let Ok(mut object) = Object::try_from(raw) else {
             let field = ProblemKind::Field { field: "the record" };
@@ -57,7 +57,7 @@ impl Reader {
         item
     }
 
-    /// Reads a header. The one of another session begins the conversation of a sub-agent.
+    /// Reads a header. The header of another session begins the conversation of a sub-agent.
     fn header(&mut self, mut object: Object<'_>, place: &str, facts: &mut ReadSession) -> Item {
         let id: Option<Box<str>> = object.take_some("sessionId").map(|id| json::words(id).into());
         if self.session.is_some() && self.session != id {
@@ -124,7 +124,7 @@ impl Reader {
     }
 }
 
-/// Takes what a header, a document or a change says about the session.
+/// Reads the data of the session from a header, a document or a change.
 fn read_facts<'a>(mut field: impl FnMut(&str) -> Option<&'a RawValue>, facts: &mut ReadSession) {
     let is_text = |raw: &&RawValue| Kind::from(*raw) == Kind::String;
     if let Some(title) = field("summary").filter(is_text) {
@@ -141,7 +141,7 @@ fn is_header(object: &Object<'_>) -> bool {
     has("sessionId") && !has("type") && (has("projectHash") || has("kind"))
 }
 
-/// Whether a line is a record of Gemini CLI.
+/// Returns whether a line is a record of Gemini CLI.
 pub(super) fn is_record(object: &Object<'_>) -> bool {
     let has = |name: &str| object.names().any(|found| found == name);
     is_header(object) || has("$set") || has("$rewindTo")

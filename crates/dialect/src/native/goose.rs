@@ -1,4 +1,4 @@
-//! Sessions of goose, in three forms:
+//! Sessions of goose have three formats:
 //!
 //! - The database `sessions.db` (since 1.10; known up to schema 15). Its rows come as lines of JSON,
 //!   one for each row of one session: `{"table":"session","row":{…}}` first, then one
@@ -11,8 +11,7 @@
 //! - The export of `goose session export --format json`: an object like the row of the session, with
 //!   the messages in `conversation`.
 //!
-//! A compaction hides the messages before it from the agent, and adds a summary that the user does
-//! not see.
+//! A compaction hides the messages before it from the agent, and adds a summary that the user does not see.
 
 mod content;
 
@@ -28,7 +27,7 @@ use super::split::Piece;
 use super::{NativeFormat, ProblemKind, ReadSession};
 
 const FORMAT: NativeFormat = NativeFormat::Goose;
-/// The field with the messages of an export.
+/// The field of an export that contains the messages.
 const MESSAGES: &str = "conversation";
 
 /// Reads the records of a session of goose.
@@ -42,7 +41,7 @@ pub(super) struct Reader {
     summaries: u64,
 }
 
-/// The fields of a message, wherever they come from.
+/// The fields of a message in any format.
 struct Source {
     id: Option<Box<str>>,
     role: Option<String>,
@@ -137,7 +136,7 @@ impl Reader {
         let item = match (source.user_visible, source.agent_visible) {
             _ if parts.is_empty() => Item::aside(FORMAT, Some(&name)),
             (false, true) if is_first_visible => self.summary(id.clone(), &parts),
-            // Nobody said what the user does not see: notes for the agent, and copies.
+            // Messages that the user does not see are notes for the agent and copies, so they have no speaker.
             (false, _) => Item::aside(FORMAT, Some(&name)),
             (true, _) => self.message(role, parts, source.model, facts),
         };
@@ -167,7 +166,7 @@ impl Reader {
         item
     }
 
-    /// Nothing before a summary is sent to the agent.
+    /// Returns a summary. No message before it is sent to the agent.
     fn summary(&mut self, id: Option<Box<str>>, parts: &[Part]) -> Item {
         self.summaries += 1;
         let id = id.unwrap_or_else(|| format!("summary-{}", self.summaries).into());
@@ -201,7 +200,7 @@ impl Reader {
 }
 
 impl Source {
-    /// Messages without metadata are visible.
+    /// Returns the visibility of a message. Messages without metadata are visible.
     fn new(role: Option<String>, metadata: Option<Object<'_>>) -> Self {
         let mut metadata = metadata.unwrap_or_default();
         let user_visible = fields::take_boolean(&mut metadata, "userVisible").unwrap_or(true);
@@ -214,8 +213,8 @@ impl Source {
     }
 }
 
-/// Takes what is known of the session from its row, its line or its export. Returns whether the
-/// object is about a session.
+/// Reads the data of the session from its row, its line or its export. Returns whether the object describes a
+/// session.
 fn read_session(mut session: Object<'_>, facts: &mut ReadSession) -> bool {
     const KNOWN: [&str; 5] =
         ["working_dir", "description", "message_count", "session_type", "extension_data"];
@@ -225,7 +224,7 @@ fn read_session(mut session: Object<'_>, facts: &mut ReadSession) -> bool {
     facts.native_id = fields::take_word(&mut session, "id").or(facts.native_id.take());
     facts.title = title.or(facts.title.take());
     facts.folder = fields::take_word(&mut session, "working_dir").or(facts.folder.take());
-    // Text in the database, an object in an export.
+    // The value is a text in the database and an object in an export.
     let config = session.take("model_config_json").or_else(|| session.take("model_config"));
     let config = config.map(json::words).unwrap_or_default();
     let config = json::parse(&config).ok().and_then(|raw| Object::try_from(raw).ok());
@@ -234,8 +233,8 @@ fn read_session(mut session: Object<'_>, facts: &mut ReadSession) -> bool {
     is_session
 }
 
-/// Whether a line is a record of a file of goose. Rows of databases are not recognised: whoever
-/// reads a database knows whose it is.
+/// Returns whether a line is a record in a file of goose. Rows of a database are not detected, because the reader of
+/// a database knows its agent.
 pub(super) fn is_record(object: &Object<'_>) -> bool {
     let has = |name: &str| object.names().any(|field| field == name);
     let is_session = has("working_dir") && (has("description") || has("message_count"));
@@ -243,7 +242,7 @@ pub(super) fn is_record(object: &Object<'_>) -> bool {
     is_session || is_message
 }
 
-/// Whether a text begins like a document of goose. It may be cut anywhere.
+/// Returns whether a text begins like a document of goose. The text may be cut at any position.
 pub(super) fn is_document(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if !text.starts_with('{') {
@@ -252,11 +251,11 @@ pub(super) fn is_document(text: &str) -> bool {
     let document = Document::new(text, MESSAGES);
     let has = |name: &str| document.field(name).is_some();
     let is_session = has("working_dir") && (has("session_type") || has("extension_data"));
-    // A line about a session ends before the text does, and has no messages.
+    // A line that describes a session is complete and has no messages.
     is_session && (document.has_list || !document.has_end)
 }
 
-/// Splits a document into records, and takes from it what is known of the session.
+/// Splits a document into records, and reads the data of the session.
 pub(super) fn split(text: &str, facts: &mut ReadSession) -> Vec<Piece> {
     let document = Document::new(text, MESSAGES);
     for (name, value) in &document.fields {

@@ -1,4 +1,4 @@
-//! What the reader of a format makes of one record. [`super::reader`] turns it into entries.
+//! The content of one record after the reader of its format has read it. [`super::reader`] turns it into entries.
 
 use std::sync::Arc;
 
@@ -9,40 +9,40 @@ use tertulia_session::{
 
 use super::{NativeFormat, ProblemKind};
 
-/// A record as its format reads it.
+/// A record after its format has read it.
 #[derive(Debug)]
 pub(crate) struct Item {
-    /// The agent's id of the record; `None` if it has none. Unique within the session.
+    /// The agent's id of the record, which is unique within the session. `None` if it has none.
     pub id: Option<Box<str>>,
     pub parent: Parent,
     pub timestamp: Option<Timestamp>,
     /// The first entry, which keeps the text of the record.
     pub kind: EntryKind,
-    /// More entries, after the first one. They must not hold text that the first one does not hold:
-    /// a redaction of the first entry does not reach them.
+    /// Further entries, after the first one. They must not contain text that the first one does not contain, because
+    /// a redaction of the first entry does not remove their text.
     pub more: Vec<EntryKind>,
-    /// Whether it belongs to a side conversation, such as a sub-agent's: the current branch does
-    /// not go on with it.
+    /// Whether the record belongs to the conversation of a sub-agent. Such a record does not continue the current
+    /// branch.
     pub is_side: bool,
     pub problem: Option<ProblemKind>,
 }
 
-/// What a record follows.
+/// The parent of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Parent {
-    /// The record before it in the same file.
+    /// The previous record in the same file.
     Previous,
-    /// The record with this id of the agent, or the entry `id#number` beside its first one.
+    /// The record with this id of the agent, or a further entry `id#number` of a record.
     Id(Box<str>),
-    /// Nothing: it starts a branch.
+    /// None: the record starts a branch.
     Root,
-    /// It is bookkeeping beside the conversation: it follows the record before it, and later
-    /// records with [`Parent::Previous`] do not follow it.
+    /// The record is bookkeeping outside the conversation. It follows the previous record, and later records with
+    /// [`Parent::Previous`] do not follow it.
     Aside,
 }
 
 impl Item {
-    /// Creates an item that follows the record before it.
+    /// Creates an item that follows the previous record.
     pub(crate) fn new(kind: EntryKind) -> Self {
         let (id, parent, timestamp) = (None, Parent::Previous, None);
         Self { id, parent, timestamp, kind, more: Vec::new(), is_side: false, problem: None }
@@ -58,7 +58,7 @@ impl Item {
         Self { parent: Parent::Aside, ..Self::new(EntryKind::NativeRecord(record)) }
     }
 
-    /// Adds a problem; the first one counts.
+    /// Adds a problem. Only the first one is kept.
     pub(crate) fn with_problem(mut self, problem: ProblemKind) -> Self {
         self.problem.get_or_insert(problem);
         self
@@ -78,7 +78,7 @@ pub(crate) fn native_summary(
     }
 }
 
-/// The speakers of a session of one agent: the agent and its user.
+/// The speakers of a session: the agent and its user.
 #[derive(Clone, Debug)]
 pub(crate) struct Speakers {
     pub agent: Arc<Speaker>,
@@ -93,7 +93,8 @@ impl Speakers {
         }
     }
 
-    /// Creates a message: an assistant's is the agent's, a user's with text is the user's.
+    /// Creates a message. The agent is the speaker of an assistant message, and the user is the speaker of a user
+    /// message with text.
     pub(crate) fn message(&self, role: Role, parts: impl IntoIterator<Item = Part>) -> Message {
         let parts: Parts = parts.into_iter().collect();
         let speaker = match role {

@@ -1,4 +1,4 @@
-//! Sessions of opencode, which come in three ways and are read alike:
+//! Sessions of opencode. Their records come from three sources, and are read in the same way:
 //!
 //! - The document of `opencode export`, `{info, messages: [{info, parts}]}`. Its pieces are the
 //!   session, every message without its parts, and every part.
@@ -10,16 +10,15 @@
 //! - The files of the first storage: `session/…`, `message/…` and `part/…`, each a record, in that
 //!   order.
 //!
-//! Every part is an entry, because that is how all three store them: the ids are the same whichever
-//! way a session was read, and an answer grows by a part. A call and its result are one part, so
-//! they are one entry too. opencode changes a part while its tool runs and a message until it
-//! is answered; so a program that follows a session should pass a message when
-//! `time.completed` is set, and must not pass a row again because bookkeeping in it has changed.
+//! Every part becomes an entry, because all three sources store parts separately. So the ids do not depend on the
+//! source, and an answer grows by one part at a time. A call and its result are one part, so they are one entry too.
+//! opencode changes a part while its tool runs, and a message until it is answered. A program that follows a session
+//! should therefore pass a message only when `time.completed` is set. It must not pass a row again whose only change
+//! is bookkeeping.
 //!
-//! A compaction is a message of the user with the part `compaction` and an answer with
-//! `summary: true`. `tail_start_id` names the first message before it that is still sent. An answer
-//! with an error is no longer sent; it stands beside the conversation, like what was taken back
-//! (`revert`).
+//! A compaction is a message of the user with the part `compaction` and an answer with `summary: true`.
+//! `tail_start_id` names the first message before it that is still sent. An answer with an error is no longer sent.
+//! It is outside the conversation, and so are reverted messages (`revert`).
 
 mod document;
 mod part;
@@ -40,7 +39,7 @@ use source::{Ids, Source};
 pub(super) use document::{is_document, split};
 pub(super) use source::is_record;
 
-/// Reads the records of a session of opencode. Remembers some 16 bytes of every message.
+/// Reads the records of a session of opencode. Keeps about 16 bytes for every message.
 #[derive(Debug)]
 pub(super) struct Reader {
     speakers: Speakers,
@@ -49,7 +48,7 @@ pub(super) struct Reader {
     messages: HashMap<u64, Head>,
     /// The last message, to which a part without `messageID` belongs.
     current: Option<Head>,
-    /// When the last message was created.
+    /// The creation time of the last message.
     created: Option<Timestamp>,
     /// The first message before the last compaction that is still sent.
     tail: Option<Box<str>>,
@@ -58,17 +57,17 @@ pub(super) struct Reader {
     revert: Revert,
 }
 
-/// What the parts of a message need to know of it.
+/// The data of a message that its parts need.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     is_user: bool,
-    /// It is the summary of a compaction.
+    /// Whether it is the summary of a compaction.
     is_summary: bool,
-    /// It ended with an error, and is not sent.
+    /// Whether it ended with an error. Then it is not sent.
     is_failed: bool,
 }
 
-/// What was taken back: everything from a message or part on.
+/// The reverted part of the session: everything from a message or part on.
 #[derive(Debug)]
 enum Revert {
     None,
@@ -130,7 +129,7 @@ impl Reader {
         item
     }
 
-    /// Reads a message without its parts. It is on the branch, because a compaction names it.
+    /// Reads a message without its parts. Its entry is on the branch, because a compaction may name it.
     fn message(&mut self, ids: Ids, mut object: Object<'_>, facts: &mut ReadSession) -> Item {
         let time = take_object(&mut object, "time");
         let created = time.and_then(|mut time| take_millis(&mut time, "created"));
@@ -141,7 +140,7 @@ impl Reader {
             .map(|mut error| take_word(&mut error, "name").unwrap_or_default());
         let head = Head {
             is_user,
-            // Of the user, `summary` is an object: what was changed.
+            // For a message of the user, `summary` is an object that describes changes.
             is_summary: !is_user && take_flag(&mut object, "summary"),
             is_failed: error.is_some_and(|name| &*name != "MessageAbortedError"),
         };
@@ -185,13 +184,13 @@ impl Reader {
         item
     }
 
-    /// Whether a record belongs to the session itself, and not to that of a sub-agent.
+    /// Returns whether a record belongs to the session itself, and not to the session of a sub-agent.
     fn is_main(&self, ids: &Ids, facts: &mut ReadSession) -> bool {
         let Some(session) = &ids.session else { return true };
         facts.native_id.get_or_insert_with(|| session.clone()) == session
     }
 
-    /// Says what the item of a message or part follows, and remembers it.
+    /// Sets the parent of the item of a message or part, and records it.
     fn place(&mut self, item: &mut Item, ids: Ids, is_main: bool) {
         let is_aside = item.parent == Parent::Aside;
         item.id.clone_from(&ids.id);
@@ -216,7 +215,7 @@ fn model(object: &mut Object<'_>) -> Option<Box<str>> {
     let mut nested = take_object(object, "model").unwrap_or_default();
     let mut of = |name: &str| take_word(object, name).or_else(|| take_word(&mut nested, name));
     let (provider, name) = (of("providerID"), of("modelID")?);
-    // That of an answer which we wrote without a model.
+    // This model is in answers that we wrote without a model.
     if (provider.as_deref(), &*name) == (Some(NO_MODEL.0), NO_MODEL.1) {
         return None;
     }

@@ -1,5 +1,5 @@
-//! Where an imported entry comes from: the exact text of its record, kept in the `meta` of the first
-//! entry that the record became.
+//! The origin of an imported entry: the exact text of its record. It is kept in the `meta` of the first entry of the
+//! record.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ const NATIVE: &str = "native";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NativeOrigin {
     pub format: NativeFormat,
-    /// As in [`Record::file`].
+    /// The file, as in [`Record::file`].
     pub file: Box<str>,
     pub line: u64,
     pub bytes: Vec<u8>,
@@ -33,7 +33,7 @@ impl NativeOrigin {
         }
     }
 
-    /// Reads the origin of an entry; `None` if it was not the first entry of an imported record.
+    /// Reads the origin of an entry. `None` if the entry is not the first one of an imported record.
     pub fn of(entry: &Entry) -> Option<Self> {
         let mut meta = Object::try_from(entry.meta.as_ref()?.raw()).ok()?;
         let mut native = Object::try_from(meta.take(NATIVE)?).ok()?;
@@ -50,7 +50,7 @@ impl NativeOrigin {
         })
     }
 
-    /// Returns it as the `meta` of an entry.
+    /// Returns the origin as the `meta` of an entry.
     pub(crate) fn to_meta(&self) -> Option<Json> {
         let mut text = format!(r#"{{"{NATIVE}":{{"agent":"{}""#, self.format.as_str());
         let mut field = |name: &str, value: &str| {
@@ -72,8 +72,8 @@ impl NativeOrigin {
     }
 }
 
-/// Returns the bytes of one file of a native session as they were imported, from the entries of its
-/// log; `None` if a record of it was redacted or is missing.
+/// Returns the bytes of one file of a native session as they were imported, from the entries of its log. `None` if
+/// one of its records was redacted or is missing.
 pub fn original_bytes<'e>(
     entries: impl IntoIterator<Item = &'e Entry>,
     file: &str,
@@ -85,7 +85,7 @@ pub fn original_bytes<'e>(
             return None;
         }
         if let Some(origin) = NativeOrigin::of(entry).filter(|origin| &*origin.file == file) {
-            // The line before was imported when its line break was not written yet.
+            // The previous line was imported before its line break was written.
             if origin.line > next_line && !bytes.is_empty() {
                 bytes.extend_from_slice(line_break.as_bytes());
             }

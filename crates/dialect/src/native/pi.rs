@@ -1,5 +1,5 @@
-//! Sessions of pi: lines that form a tree by `id` and `parentId`. The first version had neither, and
-//! is a list.
+//! Sessions of pi: lines that form a tree by `id` and `parentId`. The first version had neither field; its lines form
+//! a list.
 
 mod content;
 
@@ -17,15 +17,15 @@ use super::reader::hash;
 use super::{NativeFormat, ProblemKind, ReadSession};
 use content::{command_text, has_content, parts, result};
 
-/// The provider that [`super::write`] names for answers from elsewhere. pi knows none of this name,
-/// so it does not take them for those of its own models.
+/// The provider that [`super::write`] names for answers of other agents. pi has no provider of this name, so it does
+/// not attribute them to its own models.
 pub(super) const PROVIDER: &str = "tertulia";
 
 /// Reads the records of a session of pi.
 #[derive(Debug)]
 pub(super) struct Reader {
     speakers: Speakers,
-    /// The model that answered last, or was chosen.
+    /// The model that answered last or was chosen last.
     model: Option<Box<str>>,
     /// Hashes of the ids so far.
     ids: HashSet<u64>,
@@ -36,7 +36,7 @@ impl Reader {
         Self { speakers: Speakers::new(NativeFormat::Pi), model: None, ids: HashSet::new() }
     }
 
-    /// Reads a record. `place` is the id of its first entry if it has none of its own.
+    /// Reads a record. `place` is the id of its first entry if the record has no id.
     pub(super) fn read(&mut self, raw: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
         let Ok(mut object) = Object::try_from(raw) else {
             let problem = ProblemKind::Field { field: "the record" };
@@ -130,7 +130,7 @@ impl Reader {
                 let parts = summary(&mut message);
                 self.said(Role::User, parts)
             }
-            // The agent's own prompt and tools.
+            // These are the agent's own prompt and tools.
             "system" => record("message"),
             "" => record("message").with_problem(ProblemKind::Field { field: "message.role" }),
             other => {
@@ -154,7 +154,7 @@ impl Reader {
         item
     }
 
-    /// Returns an item for what somebody said. A message without content is no message.
+    /// Returns an item for a message. If it has no content, the item is no message.
     fn said(&self, role: Role, parts: Parts) -> Item {
         match has_content(&parts) {
             true => Item::new(EntryKind::Message(self.speakers.message(role, parts))),
@@ -162,7 +162,7 @@ impl Reader {
         }
     }
 
-    /// Returns an item for a text that an extension adds to what the model reads.
+    /// Returns an item for a text that an extension adds to the model's input.
     fn injected(&self, mut object: Object<'_>) -> Item {
         let parts = parts(&mut object);
         match has_content(&parts) {
@@ -180,14 +180,14 @@ impl Reader {
         Item::new(EntryKind::ModelChange(ModelChange { model, unknown: Fields::NONE }))
     }
 
-    /// Reads a summary of everything before the first entry that is kept; that is its own if none is.
+    /// Reads a summary of everything before the first kept entry. If no entry is kept, the summary names itself.
     fn compaction(&self, mut object: Object<'_>, own: &str) -> Item {
         let Some(summary) = take_string(&mut object, "summary") else {
             return record("compaction").with_problem(ProblemKind::Field { field: "summary" });
         };
         let index = object.take_some("firstKeptEntryIndex");
         let index = index.and_then(|raw| json::whole_number(raw).ok());
-        // The first version counts the lines of the file from 0.
+        // The first version has the number of a line, starting at 0.
         let by_index = || index.map(|index| format!("line-{}", index.saturating_add(1)));
         let first_kept = take_string(&mut object, "firstKeptEntryId").or_else(by_index);
         let first_kept = first_kept.filter(|id| self.ids.contains(&hash(id)));
@@ -204,7 +204,7 @@ impl Reader {
         item
     }
 
-    /// Returns a change of the model, if this is another one than before.
+    /// Returns a change of the model, if this model differs from the last one.
     fn change(&mut self, model: &str) -> Option<ModelChange> {
         let before = self.model.replace(model.into());
         let is_other = before.is_some_and(|before| *before != *model);
@@ -216,7 +216,7 @@ fn read_header(mut object: Object<'_>, facts: &mut ReadSession) {
     let mut field = |name: &str| take_string(&mut object, name).map(Box::<str>::from);
     let before = field("parentSession").or(field("branchedFrom"));
     (facts.native_id, facts.folder, facts.model) = (field("id"), field("cwd"), field("modelId"));
-    // The name of its file ends with the id.
+    // The name of the session's file ends with its id.
     facts.parent_native_id = before.and_then(|path| {
         let name = path.rsplit(['/', '\\']).next()?.strip_suffix(".jsonl")?;
         Some(name.split_once('_').map_or(name, |(_, id)| id).into())
@@ -235,7 +235,7 @@ fn branch_summary(mut object: Object<'_>, own: &str, facts: &ReadSession) -> Ite
     item
 }
 
-/// Reads the usage of an answer. All input tokens count as input, with those of the cache.
+/// Reads the usage of an answer. Input tokens include those from the cache.
 fn usage(object: &mut Object<'_>, model: Option<Box<str>>) -> Option<EntryKind> {
     let mut usage = Object::try_from(object.take_some("usage")?).ok()?;
     let cost = usage.take_some("cost").and_then(|raw| Object::try_from(raw).ok());
@@ -244,7 +244,7 @@ fn usage(object: &mut Object<'_>, model: Option<Box<str>>) -> Option<EntryKind> 
     let (input, output) = (count("input")?, count("output").unwrap_or_default());
     let (cached, written) = (count("cacheRead"), count("cacheWrite").unwrap_or_default());
     let input = input.saturating_add(written).saturating_add(cached.unwrap_or_default());
-    // A request that failed used nothing.
+    // A failed request has no usage.
     (input > 0 || output > 0).then(|| {
         EntryKind::Usage(Usage {
             member: NativeFormat::Pi.as_str().into(),
@@ -258,7 +258,7 @@ fn usage(object: &mut Object<'_>, model: Option<Box<str>>) -> Option<EntryKind> 
     })
 }
 
-/// Returns an item for a record that is no message, but has its place in the tree.
+/// Returns an item for a record that is no message but has a position in the tree.
 fn record(kind: &str) -> Item {
     Item::new(EntryKind::NativeRecord(NativeRecord {
         agent: NativeFormat::Pi.as_str().into(),
@@ -267,7 +267,7 @@ fn record(kind: &str) -> Item {
     }))
 }
 
-/// Whether a line is a record of pi.
+/// Returns whether a line is a record of pi.
 pub(super) fn is_record(object: &Object<'_>) -> bool {
     let has = |name: &str| object.names().any(|found| found == name);
     let is_header = object.names().next() == Some("type") && has("id") && has("timestamp");

@@ -1,19 +1,19 @@
-//! What could not be read. Reading goes on after each of these, and the record is kept as it is.
+//! The problems of reading. Reading continues after each of them, and the record is kept unchanged.
 
 use std::fmt;
 
 use tertulia_session::json::SyntaxError;
 
-/// A record that could not be read as what it should be.
+/// A record that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadProblem {
-    /// As in [`super::Record::file`].
+    /// The file, as in [`super::Record::file`].
     pub file: Box<str>,
     pub line: u64,
     pub kind: ProblemKind,
 }
 
-/// Why a record could not be read.
+/// The reason why a record could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemKind {

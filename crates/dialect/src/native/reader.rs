@@ -1,5 +1,5 @@
-//! Turns the records of a native session into entries: ids, parents and the text of the record are
-//! the same for all formats; each format's own file says what one record means.
+//! Turns the records of a native session into entries. Ids, parents and the kept text are the same for all formats.
+//! The file of each format defines the content of a record.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,11 +15,11 @@ use super::{
     copilot, gemini, goose, opencode, pi,
 };
 
-/// The longest id of a record that becomes the id of an entry.
+/// Maximum length of a record's id that becomes the id of an entry.
 const ID_BYTES_MAX: usize = 256;
 
-/// Reads the records of one native session, one at a time, in the order of the files. Its memory
-/// grows by some 32 bytes for every record.
+/// Reads the records of one native session, one at a time, in the order of the files. Its memory grows by about 32
+/// bytes for every record.
 ///
 /// ```
 /// use tertulia_dialect::native::{NativeFormat, NativeReader, Record};
@@ -38,11 +38,11 @@ pub struct NativeReader {
     session: ReadSession,
     /// The last entry of the conversation in every file.
     last: HashMap<Box<str>, EntryId>,
-    /// Hashes of the ids that were used, with the number of entries beside the first one.
+    /// Hashes of the ids that were used, each with the number of further entries of the record.
     used: HashMap<u64, u32>,
 }
 
-/// What is known of a session after its records were read.
+/// The data of a session after its records were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadSession {
     pub format: NativeFormat,
@@ -55,23 +55,23 @@ pub struct ReadSession {
     pub model: Option<Box<str>>,
     /// The version of the agent that wrote the session.
     pub agent_version: Option<Box<str>>,
-    /// The session that this one was forked from or belongs to.
+    /// The session from which this one was forked, or to which it belongs.
     pub parent_native_id: Option<Box<str>>,
-    /// The time of the first record with one.
+    /// The time of the first record that has one.
     pub started: Option<Timestamp>,
-    /// The time of the last record with one.
+    /// The time of the last record that has one.
     pub updated: Option<Timestamp>,
     pub records: u64,
     pub messages: u64,
     /// The last entry of the current branch.
     pub leaf: Option<EntryId>,
-    /// The agent's id of the record that this entry was read from.
+    /// The agent's id of the record from which this entry was read.
     pub leaf_record: Option<Box<str>>,
-    /// In the order in which they were found.
+    /// The problems, in the order in which they were found.
     pub problems: Vec<ReadProblem>,
 }
 
-/// The readers of the formats, with what they remember from record to record.
+/// The readers of the formats, with their state between records.
 #[derive(Debug)]
 enum FormatReader {
     Claude(claude::Reader),
@@ -100,7 +100,7 @@ impl FormatReader {
         }
     }
 
-    /// Reads a record. Its first entry has the id `place` if the record has none of its own.
+    /// Reads a record. `place` is the id of its first entry if the record has no id.
     fn read_json(&mut self, raw: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
         match self {
             Self::Claude(reader) => reader.read(raw, facts),
@@ -111,7 +111,7 @@ impl FormatReader {
             Self::Pi(reader) => reader.read(raw, place, facts),
             Self::Goose(reader) => reader.read(raw, facts),
             Self::Cline(reader) => reader.read(raw, facts),
-            // Not JSON; see `read_text`.
+            // aider's format is not JSON; `read_text` reads it.
             Self::Aider(_) => Item::aside(NativeFormat::Aider, None),
         }
     }
@@ -148,8 +148,8 @@ impl NativeReader {
         Self { format, session, last: HashMap::new(), used: HashMap::new() }
     }
 
-    /// Adds the entries of the next record. A record that ends in the middle at the end of its file
-    /// gives none: the agent is still writing it, or was killed.
+    /// Adds the entries of the next record. An incomplete record at the end of its file has no entries, because the
+    /// agent is still writing it or was killed.
     pub fn read(&mut self, record: Record<'_>, entries: &mut Vec<Entry>) {
         let Ok(text) = std::str::from_utf8(record.bytes) else {
             let item = Item::aside(self.session.format, None).with_problem(ProblemKind::NotUtf8);
@@ -200,17 +200,17 @@ impl NativeReader {
         }
     }
 
-    /// Returns what is known of the session.
+    /// Returns the data of the session.
     pub fn finish(self) -> ReadSession {
         self.session
     }
 
-    /// Returns what is known so far.
+    /// Returns the data of the session that were read so far.
     pub fn session(&self) -> &ReadSession {
         &self.session
     }
 
-    /// Takes the problems out, so that a long session does not collect them.
+    /// Removes and returns the problems, so that a long session does not collect them.
     pub fn take_problems(&mut self) -> Vec<ReadProblem> {
         self.session.take_problems()
     }
@@ -229,8 +229,7 @@ impl NativeReader {
         }
     }
 
-    /// Reads a line that holds several values, because a line break was lost. Returns whether it
-    /// does.
+    /// Reads the line if it contains several values because a line break was lost. Returns whether it does.
     fn read_several(&mut self, record: Record<'_>, text: &str, entries: &mut Vec<Entry>) -> bool {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
         let mut found = Vec::new();
@@ -261,7 +260,7 @@ impl NativeReader {
         true
     }
 
-    /// Adds the entries of an item. `place` is the id if the record has none of its own.
+    /// Adds the entries of an item. `place` is the id if the record has none.
     fn push(&mut self, record: Record<'_>, place: &str, mut item: Item, entries: &mut Vec<Entry>) {
         if let Some(problem) = item.problem.take() {
             self.problem(record, problem);
@@ -301,8 +300,8 @@ impl NativeReader {
         self.last.insert(file.into(), last);
     }
 
-    /// Returns the file whose conversation a record continues. opencode's first storage has a file
-    /// for every message, and all are one conversation.
+    /// Returns the file whose conversation a record continues. opencode's first storage has a file for every message,
+    /// and all of them form one conversation.
     fn conversation<'a>(&self, record: Record<'a>) -> &'a str {
         if self.session.format == NativeFormat::Opencode { "" } else { record.file }
     }
@@ -324,7 +323,7 @@ impl NativeReader {
         match parent {
             Parent::Root => None,
             Parent::Previous => last.cloned(),
-            // Beside the main conversation, if the file has none yet.
+            // If the file has no conversation yet, the record follows the main one.
             Parent::Aside => last.or_else(|| self.last.get("")).cloned(),
             Parent::Id(id) => match self.used.get(&hash(id)) {
                 Some(0) => Some(EntryId::from(&**id)),
@@ -339,7 +338,7 @@ impl NativeReader {
         }
     }
 
-    /// Whether this is the id of an entry beside the first one of its record.
+    /// Returns whether this is the id of a further entry of a record.
     fn is_beside(&self, id: &str) -> bool {
         let found = id.rsplit_once('#').and_then(|(first, number)| {
             let number: u32 = number.parse().ok()?;
@@ -354,7 +353,7 @@ impl NativeReader {
     }
 }
 
-/// Returns the id of an entry at this place of its file.
+/// Returns the id of an entry at this position of its file.
 fn in_file(record: Record<'_>, place: &str) -> String {
     match record.file {
         "" => place.to_owned(),
@@ -362,27 +361,27 @@ fn in_file(record: Record<'_>, place: &str) -> String {
     }
 }
 
-/// Returns the id of an entry whose record has none: the number of its line, which does not change
-/// while the file grows.
+/// Returns the id of an entry whose record has none: the number of its line, which does not change when the file
+/// grows.
 fn line_id(line: u64) -> String {
     format!("line-{line}")
 }
 
-/// Returns the id of an entry beside the first one of its record.
+/// Returns the id of a further entry of a record.
 fn beside(first: &EntryId, number: u32) -> EntryId {
     format!("{first}#{number}").into()
 }
 
 /// Returns a hash that is the same in every process.
 pub(super) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
-    // The same for every process; collisions would need ids that were made for it.
+    // A collision is possible only with ids that were made for it.
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Whether the id of a record can be the id of its entry: it can be shown and typed, and is not like
-/// those that are given here.
+/// Returns whether the id of a record can be the id of its entry. It must be printable and easy to type, and must
+/// differ from the ids that this module creates.
 pub(super) fn is_usable(id: &str) -> bool {
     let is_given = ["line-", "piece-"].iter().any(|given| id.starts_with(given));
     let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && c != '#';
@@ -390,7 +389,7 @@ pub(super) fn is_usable(id: &str) -> bool {
 }
 
 impl ReadSession {
-    /// Takes the problems out, so that a long session does not collect them.
+    /// Removes and returns the problems, so that a long session does not collect them.
     pub fn take_problems(&mut self) -> Vec<ReadProblem> {
         mem::take(&mut self.problems)
     }

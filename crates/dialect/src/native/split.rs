@@ -4,16 +4,16 @@ use std::ops::Range;
 
 use super::{NativeFormat, ReadSession, aider, cline, gemini, goose, opencode};
 
-/// How a file is split into records.
+/// The way in which a file is split into records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Every line is a record, so the file can be read line by line.
+    /// Every line is a record, so the file is read line by line.
     Lines,
-    /// The file is read as a whole, by [`super::NativeReader::read_document`].
+    /// The file is read as a whole by [`super::NativeReader::read_document`].
     Document,
 }
 
-/// Returns how a file of this format that begins like this is split.
+/// Returns the layout of a file of this format with this beginning.
 pub fn layout(format: NativeFormat, beginning: &[u8]) -> Layout {
     let text = String::from_utf8_lossy(beginning);
     let is_document = match format {
@@ -28,11 +28,11 @@ pub fn layout(format: NativeFormat, beginning: &[u8]) -> Layout {
     if is_document { Layout::Document } else { Layout::Lines }
 }
 
-/// A piece of a document. All pieces in order are the document, byte for byte.
+/// A piece of a document. All pieces in order form the document, byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub range: Range<usize>,
-    /// Where in the document its record is; `None` if it has none, such as the end of a list.
+    /// The range of its record in the document. `None` for a piece without a record, such as the end of a list.
     pub value: Option<Range<usize>>,
 }
 
@@ -42,13 +42,13 @@ impl Piece {
         Self { range, value: None }
     }
 
-    /// Creates a piece that is a record with what surrounds it.
+    /// Creates a piece that contains a record.
     pub(super) fn record(range: Range<usize>, value: Range<usize>) -> Self {
         Self { range, value: Some(value) }
     }
 }
 
-/// Splits a document of this format, and takes from it what is known of the session.
+/// Splits a document of this format, and reads the data of the session.
 pub(super) fn pieces(format: NativeFormat, text: &str, facts: &mut ReadSession) -> Vec<Piece> {
     match format {
         NativeFormat::Gemini => gemini::split(text, facts),

@@ -1,10 +1,9 @@
-//! Writes a conversation as a session of an agent, in the form that the agent's own resume command
-//! reads, and says what became of every part of every message.
+//! Writes a conversation as a session of an agent, in the format that the agent's own resume command reads. Also
+//! reports what became of every part of every message.
 //!
-//! `steps` brings the messages into the order that all agents require; the file of each format
-//! writes the steps as its records. Ids are derived from the session and the source entries, so the
-//! same conversation gives the same bytes, and what the agent adds later can be told from what was
-//! written.
+//! `steps` puts the messages into an order that all agents accept. The file of each format writes the steps as its
+//! records. Ids are derived from the session and the source entries, so the same conversation gives the same bytes.
+//! They also distinguish the written records from those that the agent adds later.
 
 mod answer;
 mod claude;
@@ -43,24 +42,24 @@ pub struct WriteRequest<'a> {
     pub folder: &'a str,
     /// The model that the agent should use; `None` leaves it to the agent.
     pub model: Option<&'a str>,
-    /// What is written, oldest first.
+    /// The messages to write, oldest first.
     pub messages: &'a [WriteMessage<'a>],
     /// The time of the last record. No record is later.
     pub now: Timestamp,
-    /// Set if the session exists: the messages are added to it.
+    /// The end of an existing session, to which the messages are added.
     pub continues: Option<Continuation>,
 }
 
 /// A message to write.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteMessage<'a> {
-    /// The entry that it comes from.
+    /// The entry from which the message comes.
     pub source: &'a EntryId,
     pub message: &'a Message,
     pub timestamp: Option<&'a Timestamp>,
 }
 
-/// The end of a session that exists.
+/// The end of an existing session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Continuation {
     /// The agent's id of the last record of the current branch.
@@ -80,11 +79,11 @@ pub struct Written {
     /// Number of new records.
     pub records: u64,
     pub last_record_id: Option<Box<str>>,
-    /// One for every part of every message, in order.
+    /// The outcomes, one for every part of every message, in order.
     pub items: Vec<ItemOutcome>,
 }
 
-/// Why a session cannot be written.
+/// The reason why a session cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -144,8 +143,8 @@ pub fn write(format: NativeFormat, request: &WriteRequest<'_>) -> Result<Written
     Ok(written)
 }
 
-/// Returns the id of a session of an agent that is written from a session of ours. The `number`
-/// tells several apart. The same input gives the same id, so that the session is recognised later.
+/// Returns the id of an agent's session that is written from one of our sessions. The `number` distinguishes several
+/// of them. The same input gives the same id, so the session is recognised later.
 pub fn native_session_id(format: NativeFormat, our_session: &str, number: u32) -> String {
     let uuid = derived_uuid(&["session", format.as_str(), our_session, &number.to_string()]);
     match format {
@@ -154,8 +153,8 @@ pub fn native_session_id(format: NativeFormat, our_session: &str, number: u32) -
     }
 }
 
-/// Returns the id of a record that is written for an entry, as a UUID. The `number` tells several
-/// records of one entry apart.
+/// Returns the id of a record that is written for an entry, as a UUID. The `number` distinguishes several records of
+/// one entry.
 pub fn native_record_id(native_session: &str, source: &EntryId, number: usize) -> String {
     derived_uuid(&["record", native_session, source.as_str(), &number.to_string()])
 }

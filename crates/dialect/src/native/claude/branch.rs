@@ -1,6 +1,6 @@
-//! The end of a conversation: which records a new one may name as its parent without starting a
-//! branch. Claude Code runs the calls of an answer at the same time, so the results name the block
-//! with their call, and the tree forks where the conversation does not.
+//! The end of a conversation: the records that a new record may name as its parent without starting a branch. Claude
+//! Code runs the calls of an answer in parallel. Each result names the block with its call, so the tree of records
+//! forks although the conversation does not.
 
 use std::collections::HashSet;
 
@@ -9,13 +9,14 @@ use super::usage::Counted;
 /// One conversation: the main one or that of a sub-agent.
 #[derive(Debug, Default)]
 pub(super) struct Branch {
-    /// The records since the last prompt or the begin of the last answer, with all beside them.
+    /// The records since the last prompt or the beginning of the last answer, including those outside the
+    /// conversation.
     end: HashSet<Box<str>>,
     last: Option<Box<str>>,
     before_last: Option<Box<str>>,
     /// The id of the last answer.
     answer: Option<Box<str>>,
-    /// Usage of the last answer that was already told.
+    /// The usage of the last answer that was already reported.
     pub usage: Counted,
 }
 
@@ -45,13 +46,13 @@ impl Branch {
         self.last = id.map(Into::into).or_else(|| self.before_last.clone());
     }
 
-    /// Adds a record beside the conversation.
+    /// Adds a record outside the conversation.
     pub(super) fn push_aside(&mut self, id: Option<&str>) {
         self.end.extend(id.map(Into::into));
     }
 
-    /// Notes the answer that a record belongs to. Returns whether it is another one than before;
-    /// records without an id belong to the same one.
+    /// Records the answer to which a record belongs. Returns whether it is a new answer. A record without an id
+    /// belongs to the same answer.
     pub(super) fn begin_answer(&mut self, id: Option<Box<str>>) -> bool {
         if self.answer == id {
             return false;

@@ -1,5 +1,5 @@
-//! The content of a message: Anthropic's blocks as parts, without the texts that Claude Code adds
-//! in the name of the user.
+//! The content of a message: Anthropic's blocks as parts, without the texts that Claude Code adds to messages of the
+//! user.
 
 use tertulia_session::json::{self, FieldError, Json, Kind, Object, RawValue};
 use tertulia_session::{Message, Part, PartKind, Parts};
@@ -9,7 +9,7 @@ use crate::anthropic::read_block;
 use crate::native::ProblemKind;
 use crate::reading::own_part;
 
-/// The beginnings of texts that are not the user's: echoes of commands, reminders, notes.
+/// The beginnings of texts that the user did not write: echoes of commands, reminders, notes.
 const ADDED: [&str; 8] = [
     "<command-name>",
     "<command-message>",
@@ -21,7 +21,7 @@ const ADDED: [&str; 8] = [
     "[Request interrupted by user for tool use]",
 ];
 
-/// The parts of a message, and what could not be read.
+/// The parts of a message, and the problem if a part could not be read.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub parts: Parts,
@@ -44,8 +44,7 @@ impl Content {
         content
     }
 
-    /// Keeps what the user said and the results of tools. Only the results of a hidden message are
-    /// kept.
+    /// Keeps the texts of the user and the results of tools. Of a hidden message, keeps only the results.
     pub(super) fn retain_said(&mut self, is_hidden: bool) {
         self.parts.retain(|part| match &part.kind {
             PartKind::ToolResult(_) => true,
@@ -92,7 +91,7 @@ fn is_added(text: &str) -> bool {
     ADDED.iter().any(|beginning| text.starts_with(beginning))
 }
 
-/// Returns the text of a string; halves of surrogate pairs become marks.
+/// Returns the text of a string. Lone surrogates become U+FFFD.
 fn words(raw: &RawValue) -> Result<String, FieldError> {
     match json::inner(raw) {
         Some(_) => Ok(json::words(raw).into_owned()),

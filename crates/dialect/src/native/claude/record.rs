@@ -1,4 +1,4 @@
-//! The fields that the records of Claude Code share, and the records that are no messages.
+//! The fields that all records of Claude Code share, and the records that are no messages.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use tertulia_session::{EntryId, EntryKind, Timestamp};
 use crate::native::ReadSession;
 use crate::native::item::Item;
 
-/// The types of records that are known and are no part of the conversation.
+/// The known types of records outside the conversation.
 const BOOKKEEPING: [&str; 28] = [
     "agent-color",
     "agent-name",
@@ -40,7 +40,7 @@ const BOOKKEEPING: [&str; 28] = [
     "worktree-state",
 ];
 
-/// What a record says about itself.
+/// The shared fields of a record.
 #[derive(Debug)]
 pub(super) struct Record {
     pub kind: Box<str>,
@@ -48,14 +48,14 @@ pub(super) struct Record {
     pub parent: Named,
     pub timestamp: Option<Timestamp>,
     pub is_side: bool,
-    /// The id of the sub-agent that it belongs to.
+    /// The id of the sub-agent to which it belongs.
     pub agent: Option<Box<str>>,
-    /// Whether people do not see it: the agent wrote it for the model.
+    /// Whether people do not see it, because the agent wrote it for the model.
     pub is_hidden: bool,
     pub is_compact_summary: bool,
     /// Whether it replaces an earlier record.
     pub supersedes: bool,
-    /// The record with the call that it is the result of.
+    /// The record with the call whose result this record contains.
     pub caller: Option<Box<str>>,
     started_agent: Option<Box<str>>,
     session: Option<Box<str>>,
@@ -73,7 +73,7 @@ pub(super) enum Named {
 }
 
 impl Record {
-    /// Takes the shared fields out of a record.
+    /// Takes the shared fields from a record.
     pub(super) fn read(object: &mut Object<'_>) -> Self {
         let parent = match object.take("parentUuid") {
             None => Named::Missing,
@@ -85,7 +85,7 @@ impl Record {
         let is_unsent = is_true(object.take("isVisibleInTranscriptOnly"));
         let supersedes = object.take_some("supersedesUuids");
         let kind = text(object.take("type"));
-        // What is written beside the file of a sub-agent has no type.
+        // The record that describes a sub-agent's file has no type.
         let is_agent = kind.is_none() && object.names().any(|name| name == "agentType");
         Self {
             kind: kind.unwrap_or_else(|| if is_agent { "started" } else { "" }.into()),
@@ -109,7 +109,7 @@ impl Record {
         }
     }
 
-    /// Adds what the record tells of its session.
+    /// Adds the data of the session that the record contains.
     pub(super) fn note_facts(&mut self, facts: &mut ReadSession) {
         if self.is_side {
             return;
@@ -122,7 +122,7 @@ impl Record {
         }
     }
 
-    /// Returns the sub-agent that reported with this record.
+    /// Returns the sub-agent whose report this record contains.
     pub(super) fn started_agent(&mut self) -> Option<Box<str>> {
         self.started_agent.take()
     }
@@ -140,7 +140,7 @@ impl Record {
         Item { id: self.id.clone(), timestamp, is_side: self.is_side, ..Item::new(kind) }
     }
 
-    /// Returns the prompt of an attachment: what the user wrote while the agent worked.
+    /// Returns the prompt of an attachment: a message that the user wrote while the agent worked.
     pub(super) fn sent_prompt<'a>(&self, object: &mut Object<'a>) -> SentPrompt<'a> {
         let attachment = object.take("attachment").and_then(|raw| Object::try_from(raw).ok());
         let mut attachment = attachment.unwrap_or_default();
@@ -157,7 +157,7 @@ impl Record {
     }
 }
 
-/// What an attachment holds.
+/// The content of an attachment.
 pub(super) enum SentPrompt<'a> {
     Prompt(&'a RawValue),
     None { name: String },
@@ -173,12 +173,12 @@ pub(super) fn system_name(object: &mut Object<'_>) -> String {
     text(object.take("subtype")).map_or("system".into(), |subtype| format!("system/{subtype}"))
 }
 
-/// Returns whether records of this type are known to be no part of the conversation.
+/// Returns whether records of this type are known to be outside the conversation.
 pub(super) fn is_bookkeeping(kind: &str) -> bool {
     BOOKKEEPING.contains(&kind)
 }
 
-/// Whether a line is a record of Claude Code.
+/// Returns whether a line is a record of Claude Code.
 pub(super) fn is_record(object: &Object<'_>) -> bool {
     let has = |wanted: &str| object.names().any(|name| name == wanted);
     if has("payload") || has("session_id") && !has("sessionId") {
@@ -190,10 +190,10 @@ pub(super) fn is_record(object: &Object<'_>) -> bool {
             || has("messageId") && has("isSnapshotUpdate"))
 }
 
-/// What a compaction left.
+/// The data of a compaction.
 #[derive(Debug, Default)]
 pub(super) struct Boundary {
-    /// The records before it that are still sent, after the summary.
+    /// The records before it that are still sent after the summary.
     pub kept: Vec<EntryId>,
     pub tokens_before: Option<u64>,
     pub tokens_after: Option<u64>,
@@ -216,7 +216,7 @@ impl Boundary {
     }
 }
 
-/// Where the title of the session comes from. A person's own title counts most.
+/// The source of the session's title. A title from a person has the highest rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Title {
     #[default]
@@ -229,7 +229,7 @@ impl Title {
     /// Takes a title from a record of this type.
     pub(super) fn read(&mut self, kind: &str, object: &mut Object<'_>, facts: &mut ReadSession) {
         let (rank, field) = match kind {
-            // At the begin of a file are the summaries of other sessions.
+            // At the beginning of a file there are summaries of other sessions.
             "summary" if facts.messages > 0 => (Self::Summary, "summary"),
             "ai-title" => (Self::Generated, "aiTitle"),
             "custom-title" => (Self::Own, "customTitle"),
@@ -252,13 +252,13 @@ pub(super) fn text(raw: Option<&RawValue>) -> Option<Box<str>> {
     })
 }
 
-/// Returns whether a field says yes.
+/// Returns whether a field is `true`.
 pub(super) fn is_true(raw: Option<&RawValue>) -> bool {
     raw.is_some_and(|raw| raw.get() == "true")
 }
 
-/// Returns the agent that a result is the report of. Results may be long, so they are searched
-/// first.
+/// Returns the agent whose report a result contains. Results may be long, so the text is searched before it is
+/// parsed.
 fn started_agent(raw: &RawValue) -> Option<Box<str>> {
     memchr::memmem::find(raw.get().as_bytes(), br#""agentId""#)?;
     text(Object::try_from(raw).ok()?.take("agentId"))

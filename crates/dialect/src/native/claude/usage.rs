@@ -1,12 +1,12 @@
-//! The usage of an answer. Every record of an answer tells it, and the figures grow until the last
-//! one, so each record adds what is more than before: the sum is what the last one says.
+//! The usage of an answer. Every record of an answer contains it, and the figures grow until the last record. So each
+//! record adds only the increase, and the sum equals the figures of the last record.
 
 use tertulia_session::json::{self, Json, Object, RawValue};
 use tertulia_session::{Fields, Usage, Usd};
 
 use crate::native::NativeFormat;
 
-/// What was told of an answer's usage so far.
+/// The usage of an answer that was reported so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     input: u64,
@@ -15,7 +15,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Returns what the usage of a record adds; `None` if nothing.
+    /// Returns the increase in the usage of a record; `None` if there is none.
     pub(super) fn next(
         &mut self,
         raw: &RawValue,

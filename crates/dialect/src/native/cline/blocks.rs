@@ -13,14 +13,14 @@ use crate::native::fields;
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub parts: Vec<Part>,
-    /// Whether somebody said it: it has a text that Cline did not write by itself.
+    /// Whether it contains text that Cline did not write itself.
     pub is_said: bool,
-    /// The folder that the details of the environment name.
+    /// The folder in the details of the environment.
     pub folder: Option<Box<str>>,
 }
 
 impl Content {
-    /// Reads the content of a message; `None` if it is of another kind. An answer stays as it is.
+    /// Reads the content of a message. `None` if it is of another type. The texts of an answer are not changed.
     pub(super) fn read(raw: &RawValue, is_answer: bool) -> Option<Self> {
         let mut content = Self::default();
         match Kind::from(raw) {
@@ -64,7 +64,7 @@ impl Content {
     }
 }
 
-/// Reads a block that is no text; `None` if it is of another kind or not complete.
+/// Reads a block that is no text. `None` if it is unknown or incomplete.
 fn read_block(kind: &str, mut block: Object<'_>) -> Option<Part> {
     let kind = match kind {
         "thinking" => PartKind::Thinking(fields::take_string(&mut block, "thinking")?),
@@ -80,7 +80,7 @@ fn read_block(kind: &str, mut block: Object<'_>) -> Option<Part> {
         })),
         "image" => PartKind::Image(Box::new(image(&mut block)?)),
         "file" => {
-            // The model gets the file with its content, so the content is what was said.
+            // The model gets the file with its content, so the content is part of the message.
             let path = fields::take_string(&mut block, "path")?;
             let content = fields::take_string(&mut block, "content")?;
             PartKind::Text(format!("<file_content path=\"{path}\">\n{content}\n</file_content>"))
@@ -90,7 +90,7 @@ fn read_block(kind: &str, mut block: Object<'_>) -> Option<Part> {
     Some(fields::part(kind, block))
 }
 
-/// `{data, mediaType}`, or `{source}` as Anthropic writes it.
+/// Reads a picture: `{data, mediaType}`, or `{source}` as in Anthropic's format.
 fn image(block: &mut Object<'_>) -> Option<Image> {
     if let Some(source) = block.take("source") {
         return Image::from_source(source);

@@ -1,14 +1,14 @@
-//! What the user said in a text that Cline sent: without the tags around it, the notices before it
-//! and the details of the environment after it.
+//! Extracts the user's words from a text that Cline sent. Removes the tags around them, the notices before them, and
+//! the details of the environment after them.
 
 use std::borrow::Cow;
 
 const NOTICE: &str = "mode_notice";
-/// Tags around the words of the user.
+/// Tags around the user's words.
 const TAGS: [&str; 6] =
     ["user_input", "user_command", "task", "user_message", "feedback", "answer"];
 
-/// Returns what the user said in a text; `None` if nothing.
+/// Returns the user's words in a text; `None` if there are none.
 pub(super) fn spoken(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     let mut inner = without_notices(without_details(&text));
     for tag in TAGS {
@@ -22,15 +22,14 @@ pub(super) fn spoken(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     (!inner.trim().is_empty()).then(|| Cow::Owned(inner.to_owned()))
 }
 
-/// Returns whether Cline wrote a text by itself, such as the result of a tool that was called in the
-/// words of an answer.
+/// Returns whether Cline wrote a text itself, such as the result of a tool that was called in the text of an answer.
 pub(super) fn is_automatic(text: &str) -> bool {
     let line = text.trim_start().lines().next().unwrap_or_default();
     let is_result = line.starts_with('[') && line.contains("] Result:");
     is_result || line.starts_with("[ERROR]") || line.starts_with("[TASK RESUMPTION]")
 }
 
-/// Returns the folder that the details of the environment name.
+/// Returns the folder in the details of the environment.
 pub(super) fn folder(text: &str) -> Option<&str> {
     let details = text.rsplit_once("<environment_details>")?.1;
     let heading = details.lines().find_map(|line| {
@@ -47,7 +46,7 @@ fn without_details(text: &str) -> &str {
     start.and_then(|start| text.get(..start)).map_or(text, str::trim_end)
 }
 
-/// Returns a text without the notices at its start.
+/// Removes the notices at the start of a text.
 fn without_notices(text: &str) -> &str {
     let mut rest = text;
     while let Some(after) = after_element(rest, NOTICE) {
@@ -56,14 +55,14 @@ fn without_notices(text: &str) -> &str {
     rest
 }
 
-/// Returns what follows the element at the start of a text.
+/// Returns the text after the element at the start of a text.
 fn after_element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let inner = text.trim_start().strip_prefix('<')?.strip_prefix(name)?.strip_prefix('>')?;
     let end = inner.find(&format!("</{name}>"))?;
     inner.get(end + name.len() + 3..)
 }
 
-/// Returns a text without the tag around it: `<name …>text</name>`.
+/// Removes the tag around a text: `<name …>text</name>`.
 fn within<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let rest = text.trim().strip_prefix('<')?.strip_prefix(name)?;
     if !rest.starts_with(['>', ' ']) {

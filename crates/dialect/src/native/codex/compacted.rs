@@ -1,5 +1,5 @@
-//! A compaction: `{message, replacement_history}`. The model sees the replacement instead of
-//! everything before: messages that stay, texts that Codex adds, and the summary.
+//! A compaction: `{message, replacement_history}`. The model sees the replacement instead of everything before it.
+//! The replacement contains messages that stay, texts that Codex adds, and the summary.
 
 use tertulia_session::json::{self, Object, RawValue};
 use tertulia_session::{CompactionSummary, EntryId, EntryKind, Message, Part, Role};
@@ -9,8 +9,8 @@ use super::{Item, ProblemKind, Reader, aside, content, take_words};
 use crate::native::NativeFormat;
 
 impl Reader {
-    /// Reads a compaction. One that holds nothing but an encrypted summary is no summary: only
-    /// OpenAI can read it, so everything before it counts on.
+    /// Reads a compaction. If it contains only an encrypted summary, it counts as no summary, because only OpenAI can
+    /// read it. Then all earlier messages are kept.
     pub(super) fn compacted(&mut self, mut record: Object<'_>, place: &str) -> Item {
         let summary = take_words(&mut record, "message").unwrap_or_default();
         let history = match record.take_some("replacement_history").map(json::elements) {
@@ -33,7 +33,7 @@ impl Reader {
         let (mut text, mut has_summary) = (String::new(), false);
         for (message, _) in stays.iter().zip(found).filter(|(_, found)| !found) {
             let words = message.text();
-            // Usually the summary, with a text around it for the model.
+            // The text usually is the summary, with an introduction for the model.
             has_summary |= !summary.is_empty() && words.ends_with(&*summary);
             add(&mut text, &words);
         }
@@ -46,7 +46,7 @@ impl Reader {
         Item::new(EntryKind::CompactionSummary(Box::new(summary_of(text, place, kept))))
     }
 
-    /// Returns an item of the replacement if somebody said it.
+    /// Returns an item of the replacement if it is a message.
     fn message_of(&self, raw: &RawValue) -> Option<Message> {
         let mut item = Object::try_from(raw).ok()?;
         if take_words(&mut item, "type").is_some_and(|kind| kind != "message") {
@@ -65,7 +65,7 @@ impl Reader {
     }
 }
 
-/// Whether an item is a summary that only OpenAI can read.
+/// Returns whether an item is a summary that only OpenAI can read.
 fn is_encrypted(raw: &RawValue) -> bool {
     let kind = Object::try_from(raw).ok().and_then(|mut item| take_words(&mut item, "type"));
     kind.is_some_and(|kind| matches!(&*kind, "compaction" | "compaction_summary"))

@@ -1,5 +1,5 @@
-//! The content of a message: texts and pictures, and which texts Codex itself adds to what the user
-//! says.
+//! The content of a message: texts and pictures. Also determines which texts Codex itself adds to messages of the
+//! user.
 
 use tertulia_session::json::{self, Json, Kind, Object, RawValue};
 use tertulia_session::{Image, OtherPart, Part, PartKind};
@@ -19,7 +19,7 @@ pub(super) fn read(raw: &RawValue) -> Option<Vec<Part>> {
     }
 }
 
-/// Reads a block of the model's log, or of the screen's, which has other names for the same.
+/// Reads a block of either log. The two logs use different names for the same blocks.
 fn block(raw: &RawValue) -> Part {
     let Ok(mut fields) = Object::try_from(raw) else { return other("block", raw) };
     let kind = take_words(&mut fields, "type").unwrap_or_default();
@@ -36,32 +36,32 @@ fn block(raw: &RawValue) -> Part {
     found.unwrap_or_else(|| other(&kind, raw))
 }
 
-/// Reads a picture at an address, usually a `data:` URL.
+/// Reads a picture with an address, usually a `data:` URL.
 pub(super) fn image(address: &str) -> Part {
     Part::new(PartKind::Image(Box::new(Image::from_address(address))))
 }
 
-/// Keeps what only Codex knows.
+/// Keeps a block that only Codex defines.
 fn other(kind: &str, raw: &RawValue) -> Part {
     let kind = format!("{}/{kind}", NativeFormat::Codex.as_str()).into();
     let payload = Some(Json::from(raw));
     Part::new(PartKind::Other(Box::new(OtherPart { kind, payload })))
 }
 
-/// Removes from a user's message what Codex put there. `kinds` says it for every block, in newer
-/// versions.
+/// Removes the texts that Codex added to a message of the user. In newer versions `kinds` names the origin of every
+/// block.
 pub(super) fn keep_said(parts: Vec<Part>, kinds: &[&RawValue]) -> Vec<Part> {
     let kind = |at: usize| kinds.get(at).map(|raw| json::words(raw));
     let is_said = |(at, part): &(usize, Part)| match kind(*at).as_deref() {
         Some(kind) if kind.starts_with("user.") => true,
-        // The kind of what an older version wrote.
+        // Older versions write no kind, or one of these.
         None | Some("unknown" | "") => !part.as_text().is_some_and(is_added),
         Some(_) => false,
     };
     parts.into_iter().enumerate().filter(is_said).map(|(_, part)| part).collect()
 }
 
-/// Whether Codex adds texts that begin like this one to what the user says.
+/// Returns whether Codex adds texts with this beginning to messages of the user.
 pub(super) fn is_added(text: &str) -> bool {
     let text = text.trim_start();
     ADDED_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
@@ -75,7 +75,7 @@ const ADDED_BEGINNINGS: [&str; 4] = [
     "<permissions instructions>",
 ];
 
-/// Names of elements that are a whole text.
+/// Names of elements that form a whole text.
 const ADDED_ELEMENTS: [&str; 14] = [
     "INSTRUCTIONS",
     "apps_instructions",
@@ -93,7 +93,7 @@ const ADDED_ELEMENTS: [&str; 14] = [
     "turn_aborted",
 ];
 
-/// Whether a text is one element of this name, which may have attributes.
+/// Returns whether a text is one element of this name. The element may have attributes.
 fn is_element(text: &str, name: &str) -> bool {
     let opens = |text: &str| {
         let rest = text.strip_prefix('<')?.strip_prefix(name)?;

@@ -1,5 +1,5 @@
-//! The log of the screen: usage, titles, turns taken back, and in a session without the log of the
-//! model also what was said.
+//! The log of the screen: usage, titles and rolled back turns. In a session without the log of the model, also the
+//! messages.
 
 use tertulia_session::json::{self, Object};
 use tertulia_session::{EntryKind, Part, PartKind, Role};
@@ -29,7 +29,7 @@ impl Reader {
         }
     }
 
-    /// Takes the last turns back: what follows continues before them.
+    /// Rolls back the last turns. The next record continues before them.
     fn roll_back(&mut self, mut event: Object<'_>) -> Item {
         let item = aside(Some("event_msg/thread_rolled_back"));
         let turns = event.take("num_turns").and_then(|raw| json::whole_number(raw).ok());
@@ -39,7 +39,7 @@ impl Reader {
         }
     }
 
-    /// Reads what the screen showed, while nothing else tells what was said.
+    /// Reads a message of the screen, if the log of the model has no messages so far.
     fn on_screen(&mut self, kind: &str, role: Role, parts: Vec<Part>) -> Item {
         let parts = match role {
             Role::User => content::keep_said(parts, &[]),
@@ -54,7 +54,7 @@ impl Reader {
     }
 }
 
-/// Returns what an event says, and who said it.
+/// Returns the text of an event, and its role.
 fn said(kind: &str, mut event: Object<'_>) -> Option<(Role, Vec<Part>)> {
     match kind {
         "user_message" => {

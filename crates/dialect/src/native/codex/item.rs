@@ -1,4 +1,4 @@
-//! The log of the model: messages, reasoning, calls of tools and their results.
+//! The log of the model: messages, reasoning, tool calls and their results.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::native::ProblemKind;
 use crate::responses::ENCRYPTED;
 
 impl Reader {
-    /// Reads a record of the model's log. `is_failure` says whether the record is marked as the
-    /// result of a tool that failed.
+    /// Reads a record of the model's log. `is_failure` means that the record is marked as the result of a failed
+    /// tool.
     pub(super) fn response_item(&mut self, mut item: Object<'_>, is_failure: bool) -> Item {
         let kind = take_words(&mut item, "type");
-        // The first versions left the type of a message out.
+        // The first versions omitted the type of a message.
         let kind = kind.unwrap_or_else(|| "message".into());
         let read = match &*kind {
             "message" => return self.message(item),
@@ -71,12 +71,12 @@ impl Reader {
         match self.log.shown(&message) {
             Shown::No => Item::new(EntryKind::Message(message)),
             Shown::Same => record("message"),
-            // It takes the place of what the screen showed.
+            // The message replaces the one that the screen showed.
             Shown::Less => Item { parent: Parent::Root, ..Item::new(EntryKind::Message(message)) },
         }
     }
 
-    /// Reads what another agent of the same session said to this one.
+    /// Reads a message of another agent of the same session to this one.
     fn agent_message(&mut self, mut item: Object<'_>) -> Item {
         let author = take_words(&mut item, "author").unwrap_or_default();
         let Some(parts) = item.take("content").and_then(content::read) else {
@@ -113,7 +113,7 @@ fn odd(kind: &str, field: &'static str) -> Item {
     record(kind).with_problem(ProblemKind::Field { field })
 }
 
-/// Returns what newer versions say of every block of a message: who put it there.
+/// Returns the origin of every block of a message, as newer versions record it.
 fn kinds<'a>(item: &mut Object<'a>) -> Vec<&'a RawValue> {
     let metadata = item.take_some("internal_chat_message_metadata_passthrough");
     let metadata = metadata.and_then(|raw| Object::try_from(raw).ok());
@@ -121,7 +121,7 @@ fn kinds<'a>(item: &mut Object<'a>) -> Vec<&'a RawValue> {
     kinds.and_then(|raw| json::elements(raw).ok()).unwrap_or_default()
 }
 
-/// Reads reasoning: the summary, else the full text. The encrypted form is kept with it.
+/// Reads reasoning: the summary, or else the full text. Keeps the encrypted form with it.
 fn reasoning(mut item: Object<'_>) -> Vec<Part> {
     let summary = item.take_some("summary").map(thoughts).unwrap_or_default();
     let thought = match summary.is_empty() {
@@ -184,7 +184,7 @@ fn call(kind: &str, mut item: Object<'_>) -> Result<Part, ProblemKind> {
     Ok(part.with_unknown(Fields::NONE, payload))
 }
 
-/// Returns the input of a tool that takes any text: the object that the text is, or `{input}`.
+/// Returns the input of a tool that accepts any text: the object in the text, or `{input}`.
 fn input(raw: &RawValue) -> Json {
     if !is_text(raw) {
         return Json::from(raw);
@@ -196,7 +196,7 @@ fn input(raw: &RawValue) -> Json {
     object([("input", raw)])
 }
 
-/// Reads a call that the vendor answers itself, so that no other record holds its result.
+/// Reads a call that the vendor executes itself, so that no other record contains its result.
 fn hosted_call(kind: &str, mut item: Object<'_>) -> Result<Vec<Part>, ProblemKind> {
     let id = take_words(&mut item, "id").or_else(|| take_words(&mut item, "call_id"));
     let Some(id) = id else { return Err(ProblemKind::Field { field: "payload.id" }) };
@@ -222,7 +222,7 @@ fn hosted_call(kind: &str, mut item: Object<'_>) -> Result<Vec<Part>, ProblemKin
     Ok(parts.map(Part::new).into())
 }
 
-/// Returns a created picture as the content of a result.
+/// Returns a generated picture as the content of a result.
 fn picture(data: &RawValue) -> Json {
     let data = json::words(data);
     let url = Json::text(&format!("data:image/png;base64,{data}"));
@@ -230,8 +230,8 @@ fn picture(data: &RawValue) -> Json {
     list(block.as_str())
 }
 
-/// Returns the content of a result, and whether the tool failed. It is a text, a list of blocks, one
-/// block, or `{content, success}`.
+/// Returns the content of a result, and whether the tool failed. The output is a text, a list of blocks, one block,
+/// or `{content, success}`.
 fn result_content(output: &RawValue) -> (Json, bool) {
     if Kind::from(output) != Kind::Object {
         return (Json::from(output), false);
@@ -251,7 +251,7 @@ fn is_text(raw: &RawValue) -> bool {
     Kind::from(raw) == Kind::String
 }
 
-/// Returns a list of this JSON.
+/// Returns a list with this JSON as its only element.
 fn list(json: &str) -> Json {
     // The element is valid JSON, so the fallback is never needed.
     Json::parse(&format!("[{json}]")).unwrap_or_else(|_| Json::text(json))

@@ -1,5 +1,5 @@
-//! What is remembered of the messages of a session, so that later records can refer to them: to
-//! keep them over a compaction, to take turns back, or to repeat them in the other log.
+//! The messages of a session, as far as later records refer to them: to keep them after a compaction, to roll back
+//! turns, or to repeat them in the other log.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,7 +8,7 @@ use tertulia_session::{EntryId, EntryKind, Message, PartKind, Role};
 
 use super::super::item::{Item, Parent};
 
-/// How many messages of the screen are compared with those of the model.
+/// Maximum number of messages of the screen that are compared with those of the model.
 const SHOWN_MAX: usize = 16;
 
 /// The messages of a session, without their texts.
@@ -17,11 +17,11 @@ pub(super) struct Log {
     /// The last record of the conversation.
     last: Option<Box<str>>,
     messages: Vec<Logged>,
-    /// The positions of the messages with a fingerprint, rising.
+    /// The positions of the messages with a fingerprint, in ascending order.
     positions: HashMap<u64, Vec<usize>>,
-    /// Messages of the screen that the log of the model may repeat.
+    /// Fingerprints of the screen's messages that the log of the model may repeat.
     shown: Vec<u64>,
-    /// The text of the only record so far, if it is from the screen.
+    /// The text of the only record so far, if it comes from the screen.
     first_shown: Option<String>,
 }
 
@@ -29,12 +29,12 @@ pub(super) struct Log {
 struct Logged {
     hash: u64,
     place: Box<str>,
-    /// The record before it, if it is the user's.
+    /// The record before it, if it is a message of the user.
     turn_after: Option<Option<Box<str>>>,
 }
 
 impl Log {
-    /// Notes an item that was read.
+    /// Records an item that was read.
     pub(super) fn follow(&mut self, place: &str, item: &Item) {
         if item.parent == Parent::Aside {
             return;
@@ -42,7 +42,7 @@ impl Log {
         if let EntryKind::Message(message) = &item.kind {
             let is_user = message.role == Some(Role::User);
             let turn_after = is_user.then(|| self.last.clone());
-            // A compaction leaves the pictures out of what it keeps.
+            // A compaction omits the pictures of the messages that it keeps.
             let hash = fingerprint(message.role, &message.text(), 0);
             self.positions.entry(hash).or_default().push(self.messages.len());
             self.messages.push(Logged { hash, place: place.into(), turn_after });
@@ -50,7 +50,7 @@ impl Log {
         self.last = Some(place.into());
     }
 
-    /// Notes a message of the screen.
+    /// Records a message of the screen.
     pub(super) fn show(&mut self, message: &Message) {
         let text = message.text();
         if self.shown.len() == SHOWN_MAX {
@@ -60,7 +60,7 @@ impl Log {
         self.first_shown = self.last.is_none().then(|| text.into_owned());
     }
 
-    /// Returns how a message of the model's log relates to those that the screen already showed.
+    /// Returns whether the screen has already shown a message of the model's log.
     pub(super) fn shown(&mut self, message: &Message) -> Shown {
         if self.shown.is_empty() {
             return Shown::No;
@@ -78,8 +78,8 @@ impl Log {
         }
     }
 
-    /// Returns the entries of the last messages that have these fingerprints, in order, and for
-    /// every fingerprint whether there is one.
+    /// Returns the entries of the last messages with these fingerprints, in order. Also returns for every fingerprint
+    /// whether such a message exists.
     pub(super) fn find(&self, wanted: &[u64]) -> (Vec<EntryId>, Vec<bool>) {
         let mut end = self.messages.len();
         let (mut ids, mut found) = (Vec::new(), vec![false; wanted.len()]);
@@ -96,7 +96,7 @@ impl Log {
         (ids, found)
     }
 
-    /// Takes back the last turns of the user. Returns what the next record follows.
+    /// Rolls back the last turns of the user. Returns the parent of the next record.
     pub(super) fn roll_back(&mut self, turns: u64) -> Parent {
         let mut parent = Parent::Previous;
         for _ in 0..turns {
@@ -118,19 +118,19 @@ impl Log {
     }
 }
 
-/// How a message relates to those of the screen.
+/// The relation of a message to those of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     No,
-    /// It was shown as it is.
+    /// The same message was shown.
     Same,
-    /// Its text was shown, and it holds more.
+    /// The beginning of its text was shown, and the message contains more.
     Less,
 }
 
-/// Returns a number that messages with this text, and this number of pictures, share.
+/// Returns a hash that is equal for messages with this role, this text and this number of pictures.
 pub(super) fn fingerprint(role: Option<Role>, text: &str, images: usize) -> u64 {
-    // The same for every process.
+    // The hasher gives the same result in every process.
     let mut hasher = DefaultHasher::new();
     (role.map(Role::as_str), text, images).hash(&mut hasher);
     hasher.finish()

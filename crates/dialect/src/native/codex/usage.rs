@@ -1,5 +1,5 @@
-//! Usage: two kinds of records tell the same numbers, each with the total of the session. A number
-//! counts once, when the total first changes.
+//! Usage. Two kinds of records contain the same numbers, each with the total of the session. A number is counted only
+//! once, when the total changes.
 
 use tertulia_session::json::{self, Object, RawValue};
 use tertulia_session::{EntryKind, Fields, Usage};
@@ -63,7 +63,7 @@ impl Reader {
         }
         self.counter.total = total.or(self.counter.total);
         if last.input == 0 && last.output == 0 {
-            // The size of a session that another program wrote.
+            // This is the size of a session that another program wrote, and not usage.
             return item;
         }
         let usage = Usage {

@@ -1,6 +1,6 @@
-//! The types of events that say nothing: settings, progress, questions to the person.
+//! The types of events without messages: settings, progress, and questions to the person.
 
-/// Sorted, for the search.
+/// Sorted for binary search.
 const KNOWN: &[&str] = &[
     "abort",
     "agent_completed",
@@ -32,7 +32,7 @@ const KNOWN: &[&str] = &[
     "ui.ephemeral_query",
 ];
 
-/// What types begin with that are all about the program.
+/// The prefixes of types that only concern the program.
 const FAMILIES: &[&str] = &[
     "auto_mode_switch.",
     "command.",
@@ -52,7 +52,7 @@ const FAMILIES: &[&str] = &[
     "user_input.",
 ];
 
-/// Returns whether events of this type are known to say nothing.
+/// Returns whether events of this type are known to contain no message.
 pub(super) fn is_known(kind: &str) -> bool {
     KNOWN.binary_search(&kind).is_ok() || FAMILIES.iter().any(|family| kind.starts_with(family))
 }

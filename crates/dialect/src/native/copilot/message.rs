@@ -1,5 +1,4 @@
-//! The events of Copilot CLI in which something is said, as messages. An error names the field that
-//! is missing.
+//! Converts the events of Copilot CLI that contain messages. An error names the missing field.
 
 use tertulia_session::json::{Json, Kind, Object, RawValue};
 use tertulia_session::{
@@ -10,8 +9,8 @@ use super::super::fields::{take_count, take_flag, take_list, take_object, take_t
 use super::super::item::Speakers;
 use crate::arguments::of_text;
 
-/// Reads a message of the user; `None` for a text that the program added, such as a skill. The
-/// message to a sub-agent is from the agent that started it.
+/// Reads a message of the user. `None` for a text that the program added, such as a skill. The speaker of a message
+/// to a sub-agent is the agent that started it.
 pub(super) fn user(
     mut data: Object<'_>,
     speakers: &Speakers,
@@ -37,7 +36,7 @@ pub(super) fn user(
     Ok(Some(message))
 }
 
-/// Reads an attachment: a picture with its data, or where a file is.
+/// Reads an attachment: a picture with its data, or the location of a file.
 fn attachment(raw: &RawValue) -> Option<Part> {
     let mut object = Object::try_from(raw).ok()?;
     let kind = take_text(&mut object, "type")?;
@@ -54,7 +53,7 @@ fn attachment(raw: &RawValue) -> Option<Part> {
     Some(Part::new(PartKind::FileRef(Box::new(FileRef { path, mime_type, size }))))
 }
 
-/// Reads a picture that has its data. Others are in a `session.binary_asset`, which stands alone.
+/// Reads a picture that contains its data. Other pictures are in a `session.binary_asset`, which is a separate event.
 fn picture(object: &mut Object<'_>, mime_type: Option<&str>) -> Option<Part> {
     let mime_type = mime_type.filter(|kind| kind.starts_with("image/"))?;
     let data = take_word(object, "data")?;
@@ -62,7 +61,7 @@ fn picture(object: &mut Object<'_>, mime_type: Option<&str>) -> Option<Part> {
     Some(Part::new(PartKind::Image(Box::new(image))))
 }
 
-/// Reads an answer of the model; `None` if there is nothing in it.
+/// Reads an answer of the model. `None` if it is empty.
 pub(super) fn answer(
     mut data: Object<'_>,
     speakers: &Speakers,
@@ -81,7 +80,7 @@ pub(super) fn answer(
     Ok((!parts.is_empty()).then(|| speakers.message(Role::Assistant, parts)))
 }
 
-/// Reads the thinking before an answer, with what the provider needs to take it back.
+/// Reads the thinking before an answer, with the data that the provider needs to accept it again.
 fn thinking(data: &mut Object<'_>) -> Option<Part> {
     let text = take_text(data, "reasoningText");
     let mut sealed = Fields::NONE;
@@ -97,7 +96,7 @@ fn thinking(data: &mut Object<'_>) -> Option<Part> {
     Some(Part::new(PartKind::Thinking(text)).with_unknown(Fields::NONE, sealed))
 }
 
-/// Reads a call of a tool. Its arguments are an object, or a text for tools without a schema.
+/// Reads a tool call. Its arguments are an object, or a text for tools without a schema.
 fn call(raw: &RawValue) -> Option<Part> {
     let mut request = Object::try_from(raw).ok()?;
     let tool_call_id = take_word(&mut request, "toolCallId")?;
@@ -113,7 +112,7 @@ fn call(raw: &RawValue) -> Option<Part> {
     Some(Part::new(PartKind::ToolCall(Box::new(call))))
 }
 
-/// Reads the result of a tool; `None` for one that the person ran, which no call waits for.
+/// Reads the result of a tool. `None` for a tool that the person ran, because it has no call.
 pub(super) fn result(mut data: Object<'_>) -> Result<Option<Message>, &'static str> {
     if take_flag(&mut data, "isUserRequested") {
         return Ok(None);

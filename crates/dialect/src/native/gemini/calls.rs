@@ -1,16 +1,16 @@
-//! Reads the results of tools in a Gemini session: the model gets them as function responses, and
-//! the agent also keeps them inside the record of the call.
+//! Reads the results of tools in a Gemini session. The model gets them as function responses, and the agent also
+//! keeps them in the record of the call.
 
 use tertulia_session::json::{self, Json, Kind, Object, RawValue};
 use tertulia_session::{Image, ImageSource, Part, PartKind, Parts, ToolResult};
 
 use crate::reading::is_text;
 
-/// The results inside a record of calls.
+/// Reads the results in a record with calls.
 pub(super) struct Calls;
 
 impl Calls {
-    /// Reads the result in the record of a call; `None` if there is none yet.
+    /// Reads the result in the record of a call. `None` if there is none yet.
     pub(super) fn result(
         id: &str,
         call: &mut Object<'_>,
@@ -44,9 +44,8 @@ impl Calls {
     }
 }
 
-/// Takes the function responses out of these parts, each with the pictures and texts that follow
-/// it. If an id is given, they are the parts of this call's result, and may contain those of other
-/// calls, which are left out.
+/// Removes the function responses from these parts, each with the pictures and texts after it, and returns them. With
+/// an `id`, the parts are the result of this call. They may contain responses of other calls, which are left out.
 pub(super) fn read_results(parts: &mut Parts, id: Option<&str>) -> Vec<ToolResult> {
     let is_response = |part: &Part| matches!(part.kind, PartKind::ToolResult(_));
     if !parts.iter().any(is_response) {
@@ -54,7 +53,7 @@ pub(super) fn read_results(parts: &mut Parts, id: Option<&str>) -> Vec<ToolResul
     }
     let mut results = Vec::new();
     let mut others = Parts::new();
-    // Whether the parts that follow belong to a response of another call.
+    // Whether the following parts belong to a response of another call.
     let mut skips = false;
     let mut open: Option<(ToolResult, Parts)> = None;
     for part in std::mem::take(parts) {
@@ -95,7 +94,7 @@ fn closed(result: ToolResult, extra: &Parts) -> ToolResult {
     }
 }
 
-/// Returns the content of a result with more than one part; `None` if there is nothing.
+/// Returns the content of a result with several parts. `None` if there are none.
 fn blocks(first: Option<&Json>, parts: &Parts) -> Option<Json> {
     let texts = |text: &str| format!(r#"{{"type":"text","text":{}}}"#, Json::text(text).as_str());
     let mut blocks: Vec<String> =

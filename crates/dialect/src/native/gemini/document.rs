@@ -8,7 +8,7 @@ use super::super::document::Document;
 use super::super::split::Piece;
 use super::{is_header, read_facts};
 
-/// Fields with which a document may begin.
+/// Fields that may be the first one of a document.
 const FIRST: [&str; 8] = [
     "sessionId",
     "projectHash",
@@ -20,12 +20,12 @@ const FIRST: [&str; 8] = [
     "summary",
 ];
 
-/// Whether a text begins like a document of Gemini CLI. It may be cut anywhere.
+/// Returns whether a text begins like a document of Gemini CLI. The text may be cut at any position.
 pub(in super::super) fn is_document(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}').trim();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     if let Ok(raw) = json::parse(first) {
-        // One line: a document, unless it is the first record of a log.
+        // One line is a document, unless it is the first record of a log.
         let Ok(object) = Object::try_from(raw) else { return false };
         let has = |name: &str| object.names().any(|found| found == name);
         return rest.is_empty() && (has("messages") && is_header(&object) || has("history"));
@@ -42,7 +42,7 @@ pub(in super::super) fn is_document(text: &str) -> bool {
     FIRST.into_iter().any(is_first) && (is_session || is_checkpoint)
 }
 
-/// Splits a document into records, and takes from it what is known of the session.
+/// Splits a document into records, and reads the data of the session.
 pub(in super::super) fn split(text: &str, facts: &mut ReadSession) -> Vec<Piece> {
     let mut document = Document::new(text, "messages");
     if !document.has_list {

@@ -1,5 +1,5 @@
-//! Reads one message of a Gemini session: a line of the log, an element of a replaced list, or an
-//! element of a document. What it means for the conversation is decided in [`super::tree`].
+//! Reads one message of a Gemini session: a line of the log, an element of a replaced list, or an element of a
+//! document. [`super::tree`] decides its position in the conversation.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -18,49 +18,48 @@ use crate::gemini::PartReader;
 use crate::reading::own_part;
 use crate::surrogates::mended;
 
-/// The beginnings of texts that the agent adds as the user's.
+/// The beginnings of texts that the agent adds with the role of the user.
 const INJECTED: [&str; 3] = [
     "<session_context>",
     "<hook_context>",
     "This is the Gemini CLI. We are setting up the context for our chat.",
 ];
 
-/// The text that [`super::super::write`] puts in front of a message of the user that the agent would
-/// leave out, because it begins like a command or like one of the agent's own texts.
+/// A text that [`super::super::write`] adds before some messages of the user. The agent would omit these messages,
+/// because they begin like a command or like one of the agent's own texts.
 pub(in super::super) const FRONT: &str = "The user wrote:\n";
 
-/// What the model says to the agent's own first text in earlier versions. [`super::super::write`] puts
-/// it there too: the agent merges its text with a message of the user that follows it, and leaves
-/// out both with the next resume.
+/// The model's answer to the agent's own first text in earlier versions. [`super::super::write`] adds it too. Without
+/// it, the agent would merge its text with the following message of the user, and would omit both at the next resume.
 pub(in super::super) const OPENING_ANSWER: &str = "Got it. Thanks for the context!";
 
-/// A message as it was said.
+/// The content of a message.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub id: Option<Box<str>>,
     /// The type in the record.
     pub kind: Box<str>,
     pub timestamp: Option<Timestamp>,
-    /// Whether it has content besides the results of tools.
+    /// Whether it has content other than the results of tools.
     pub is_said: bool,
-    /// That content.
+    /// The content other than the results of tools.
     pub message: Option<Message>,
     /// The results of tools, each with the hash of the id of its call.
     pub results: Vec<(u64, ToolResult)>,
     /// Hashes of the ids of the calls.
     pub calls: Vec<u64>,
-    /// A hash of the content, the same in every form in which the agent writes a message.
+    /// A hash of the content that is the same in every form in which the agent writes a message.
     pub print: u64,
-    /// A hash of the content as it is written.
+    /// A hash of the content exactly as it is written.
     pub exact: u64,
     pub usage: Option<Usage>,
     pub model: Option<Box<str>>,
-    /// The folder, if the agent's own text names it.
+    /// The folder that the agent's own text names, if any.
     pub folder: Option<Box<str>>,
     pub problem: Option<ProblemKind>,
 }
 
-/// Reads messages, and what they need of earlier ones.
+/// Reads messages, and keeps the state that later messages need.
 #[derive(Debug)]
 pub(super) struct MessageReader {
     speakers: Speakers,
@@ -78,7 +77,7 @@ impl MessageReader {
         }
     }
 
-    /// Reads a message; its fields are taken out of the object.
+    /// Reads a message. Removes its fields from the object.
     pub(super) fn read(&mut self, object: &mut Object<'_>) -> Said {
         let mut said = Said::default();
         let text = |raw: &RawValue| Box::<str>::from(json::words(raw));
@@ -98,7 +97,7 @@ impl MessageReader {
                 said.usage = object.take_some("tokens").and_then(usage);
                 self.assistant([content, thoughts, calls], &mut said);
             }
-            // Notices on the screen.
+            // These are notices on the screen.
             "info" | "error" | "warning" => {}
             "" => said.problem = Some(ProblemKind::Field { field: "type" }),
             other => said.problem = Some(ProblemKind::UnknownType { name: other.into() }),
@@ -133,7 +132,7 @@ impl MessageReader {
         said.results = read_results(&mut parts, None).into_iter().map(keyed).collect();
         let is_own =
             |part: &Part| matches!(part.kind, PartKind::Thinking(_) | PartKind::ToolCall(_));
-        // After a resume the content holds the thoughts and calls, as the model gave them.
+        // After a resume, the content contains the thoughts and calls as the model sent them.
         let is_whole = parts.iter().any(is_own);
         if let Some(thoughts) = thoughts.filter(|_| !is_whole) {
             let thoughts = json::elements(thoughts).unwrap_or_default();
@@ -224,7 +223,7 @@ impl MessageReader {
             return Part::text(json::words(raw));
         }
         self.parts.part(raw).unwrap_or_else(|_| {
-            // Lone surrogates are the usual reason.
+            // The usual reason is a lone surrogate.
             let whole = Json::from(raw);
             self.parts.part(mended(&whole).raw()).unwrap_or_else(|_| {
                 said.problem = Some(ProblemKind::Field { field: "content" });
@@ -234,7 +233,7 @@ impl MessageReader {
     }
 }
 
-/// Returns the text of a thought as the agent repeats it to the model.
+/// Returns the text of a thought in the form in which the agent repeats it to the model.
 fn thought(raw: &RawValue) -> Option<Part> {
     let mut thought = Object::try_from(raw).ok()?;
     let mut field = |name: &str| thought.take_some(name).map(json::words).unwrap_or_default();
@@ -255,7 +254,7 @@ fn usage(raw: &RawValue) -> Option<Usage> {
     let cached = count("cached");
     let input = input.saturating_add(tool);
     let output = output.saturating_add(thoughts.unwrap_or_default());
-    // A request that failed used nothing.
+    // A failed request has no usage.
     (input > 0 || output > 0).then(|| Usage {
         member: NativeFormat::Gemini.as_str().into(),
         model: None,
@@ -267,7 +266,7 @@ fn usage(raw: &RawValue) -> Option<Usage> {
     })
 }
 
-/// Returns the folder that the agent's own text names.
+/// Returns the folder in the agent's own text.
 fn folder(text: &str) -> Option<Box<str>> {
     let after = |mark: &str| text.split_once(mark).map(|(_, after)| after);
     let listed = || after("**Workspace Directories:**")?.trim_start().strip_prefix("- ");
@@ -280,7 +279,7 @@ fn keyed(result: ToolResult) -> (u64, ToolResult) {
     (hash(&result.tool_call_id), result)
 }
 
-/// Returns a result as a message of its own.
+/// Returns a result as a separate message.
 pub(super) fn result_kind(result: ToolResult) -> EntryKind {
     let part = Part::new(PartKind::ToolResult(Box::new(result)));
     EntryKind::Message(Message::with_role(Role::Tool, Parts::from([part])))

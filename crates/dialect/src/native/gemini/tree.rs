@@ -1,6 +1,6 @@
-//! The conversation of a Gemini session as a tree of messages: the log is folded into a list, and
-//! whatever the agent does to that list becomes a step in the tree. A replaced list is followed
-//! from the root as long as its messages are known, so nothing is read twice.
+//! The conversation of a Gemini session as a tree of messages. The records of the log change a list of messages, and
+//! every change becomes a step in the tree. When a record replaces the list, known messages at its start are found in
+//! the tree again, so no message is added twice.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use super::super::item::{Item, Parent, native_summary};
 use super::super::reader::hash;
 use super::message::{Said, result_kind};
 
-/// What the model says to its own summary.
+/// The model's answer to the agent's summary.
 const SUMMARY_ANSWER: &str = "Got it. Thanks for the additional context!";
 
 const ROOT: u32 = 0;
 
-/// The conversation so far. Its memory grows by some 150 bytes for every message.
+/// The conversation so far. Its memory grows by about 150 bytes for every message.
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
-    /// The node that says this after that node.
+    /// The node of a message after another node. The key is that node and the hash of the message.
     children: HashMap<(u32, u64), u32>,
-    /// What became of the message with this id; the key is a hash of the id.
+    /// The data of a message by the hash of its id.
     marks: HashMap<u64, Mark>,
     /// Hashes of the ids of the calls that have a result.
     answered: HashSet<u64>,
-    /// The node that the next message follows.
+    /// The parent of the next message.
     tip: u32,
     /// The node of the last entry of the current branch.
     leaf: u32,
-    /// Whether it is a conversation beside the main one.
+    /// Whether it is the conversation of a sub-agent.
     pub is_side: bool,
     model: Option<Box<str>>,
 }
@@ -43,7 +43,7 @@ struct Node {
     print: u64,
     /// Its own entry.
     first: EntryId,
-    /// What follows it names this as its parent.
+    /// The entry that the entries after this node name as their parent.
     tail: Arc<str>,
 }
 
@@ -51,7 +51,7 @@ struct Node {
 struct Mark {
     /// The node before the message.
     before: u32,
-    /// The node of the message; the one before it if it has no content.
+    /// The node of the message. If the message has no content, the node before it.
     node: u32,
     exact: u64,
     /// Number of records with this id.
@@ -74,7 +74,7 @@ impl Tree {
         }
     }
 
-    /// Adds the message of one record. `id` is the id of its entry without the version.
+    /// Adds the message of one record. `id` is the id of its entry without the number of the version.
     pub(super) fn say(&mut self, id: &str, mut said: Said) -> Item {
         let key = hash(id);
         let known = self.marks.get(&key).copied();
@@ -149,7 +149,7 @@ impl Tree {
         item
     }
 
-    /// Goes back to before the message with this id; to the beginning if it is not known.
+    /// Rewinds to the state before the message with this id, or to the beginning if the id is unknown.
     pub(super) fn rewind(&mut self, id: &str) -> Item {
         self.tip = self.marks.get(&hash(id)).map_or(ROOT, |mark| mark.before);
         let mut item = Item::new(record("$rewindTo"));
@@ -159,7 +159,7 @@ impl Tree {
         item
     }
 
-    /// Puts a summary in the place of everything before the messages that the list keeps.
+    /// Replaces everything before the kept messages of the list by a summary.
     fn compact(&mut self, id: &str, list: Vec<Said>) -> Item {
         let parent = self.follow(self.leaf);
         let mut list = list.into_iter().filter(|said| said.is_said);
@@ -167,7 +167,7 @@ impl Tree {
             return aside("$set");
         };
         let mut kept: Vec<Said> = list.collect();
-        // The kept messages are usually the last ones.
+        // The kept messages are usually the last ones of the conversation.
         let mut at = self.leaf;
         let mut first_kept = EntryId::from(id);
         let mut is_known = true;
@@ -203,8 +203,7 @@ impl Tree {
         item
     }
 
-    /// Adds messages of a list after a node, and returns their entries, which stand beside the
-    /// first one of the record `id`.
+    /// Adds messages of a list after a node. Returns their entries, which become further entries of the record `id`.
     fn add(&mut self, id: &str, after: u32, list: &mut [Said]) -> Vec<EntryKind> {
         let (mut kinds, mut count) = (Vec::new(), 0);
         self.tip = after;
@@ -230,7 +229,7 @@ impl Tree {
         kinds
     }
 
-    /// Returns the entries of a message: itself, and the results that are not known yet.
+    /// Returns the entries of a message: the message itself, and those of its results that are new.
     fn kinds(&mut self, said: &mut Said) -> Vec<EntryKind> {
         for call in &said.calls {
             self.answered.remove(call);
@@ -255,8 +254,8 @@ impl Tree {
         kinds
     }
 
-    /// Adds the node of a message, or only moves the end of the node before it if the message has
-    /// no content of its own, as results have none. Returns the node that the next one follows.
+    /// Adds the node of a message. If the message has only results, moves the end of the previous node instead.
+    /// Returns the parent of the next node.
     fn place(&mut self, before: u32, said: &Said, place: Place<'_>) -> u32 {
         let tail: Arc<str> = match place.last {
             None => place.record.into(),
@@ -290,13 +289,13 @@ impl Tree {
     }
 }
 
-/// Where the entries of a message are: beside the first entry of a record.
+/// The position of the entries of a message among the entries of a record.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     record: &'a str,
-    /// 0 is the first entry of the record.
+    /// The number of the first entry; 0 is the first entry of the record.
     first: u32,
-    /// `None` for the last one of the record.
+    /// The number of the last entry. `None` for the last one of the record.
     last: Option<u32>,
     /// Whether it belongs to the current branch.
     is_current: bool,
@@ -310,7 +309,7 @@ fn usage(said: &mut Said, mark: &mut Mark) -> Option<EntryKind> {
     Some(EntryKind::Usage(usage))
 }
 
-/// Whether a list begins with a summary and the model's words to it.
+/// Returns whether a list begins with a summary and the model's answer to it.
 fn is_summary(list: &[Said]) -> bool {
     let mut messages = list.iter().filter_map(|said| said.message.as_ref());
     let (Some(summary), Some(answer)) = (messages.next(), messages.next()) else { return false };
@@ -326,7 +325,7 @@ fn versioned(id: &str, version: u32) -> Box<str> {
     }
 }
 
-/// Returns an entry for a record that is no message, within the conversation.
+/// Returns an entry of the conversation for a record that is no message.
 fn record(kind: &str) -> EntryKind {
     EntryKind::NativeRecord(NativeRecord {
         agent: NativeFormat::Gemini.as_str().into(),
@@ -335,7 +334,7 @@ fn record(kind: &str) -> EntryKind {
     })
 }
 
-/// Returns an item for a record beside the conversation.
+/// Returns an item for a record outside the conversation.
 pub(super) fn aside(kind: &str) -> Item {
     Item::aside(NativeFormat::Gemini, (!kind.is_empty()).then_some(kind))
 }

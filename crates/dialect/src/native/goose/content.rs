@@ -6,7 +6,7 @@ use tertulia_session::{Image, ImageSource, Part, PartKind, ToolResult};
 use crate::native::NativeFormat;
 use crate::native::fields;
 
-/// Blocks that nobody said: notices on the screen, and questions whether a tool may run.
+/// Blocks that are no messages: notices on the screen, and questions whether a tool may run.
 const NOTICES: [&str; 6] = [
     "systemNotification",
     "conversationCompacted",
@@ -16,7 +16,7 @@ const NOTICES: [&str; 6] = [
     "actionRequired",
 ];
 
-/// Reads the content of a message, without notices; `None` if it is no list.
+/// Reads the content of a message without notices. `None` if the value is no list.
 pub(super) fn read(raw: &RawValue) -> Option<Vec<Part>> {
     if Kind::from(raw) != Kind::Array {
         return None;
@@ -36,7 +36,7 @@ fn read_block(raw: &RawValue) -> Option<Part> {
     Some(part.unwrap_or_else(|| fields::own_part(NativeFormat::Goose, &kind, raw)))
 }
 
-/// Reads a block; `None` if it is of another kind or not complete.
+/// Reads a block. `None` if it is unknown or incomplete.
 fn read_known(kind: &str, mut block: Object<'_>) -> Option<Part> {
     let kind = match kind {
         "text" => PartKind::Text(fields::take_string(&mut block, "text")?),
@@ -49,7 +49,7 @@ fn read_known(kind: &str, mut block: Object<'_>) -> Option<Part> {
         }
         "toolRequest" | "frontendToolRequest" => {
             let id = fields::take_word(&mut block, "id")?;
-            // `{status, value}`; a call that was not valid has an `error` instead.
+            // The value is `{status, value}`. An invalid call has an `error` instead of a value.
             let mut outcome = fields::take_object(&mut block, "toolCall")?;
             let mut call = fields::take_object(&mut outcome, "value")?;
             let tool = fields::take_word(&mut call, "name")?;
@@ -65,7 +65,8 @@ fn read_known(kind: &str, mut block: Object<'_>) -> Option<Part> {
     Some(fields::part(kind, block))
 }
 
-/// `{status, value}`, whose value is a list of blocks or `{content, isError}`, or `{status, error}`.
+/// Reads a result: `{status, value}`, whose value is a list of blocks or `{content, isError}`, or else `{status,
+/// error}`.
 fn read_result(tool_call_id: Box<str>, mut outcome: Object<'_>) -> Option<ToolResult> {
     if let Some(error) = fields::take_string(&mut outcome, "error") {
         return Some(ToolResult { tool_call_id, is_error: true, content: Json::text(&error) });

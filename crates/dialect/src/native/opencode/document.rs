@@ -1,5 +1,4 @@
-//! The document of `opencode export` as pieces: the session, every message without its parts, and
-//! every part.
+//! Splits the document of `opencode export` into the session, every message without its parts, and every part.
 
 use std::ops::Range;
 
@@ -9,7 +8,7 @@ use super::super::ReadSession;
 use super::super::fields::{place, take_list};
 use super::super::split::Piece;
 
-/// Whether a text begins like a document of opencode. It may be cut anywhere.
+/// Returns whether a text begins like a document of opencode. The text may be cut at any position.
 pub(in super::super) fn is_document(text: &str) -> bool {
     let beginning = |text: &str| {
         let inside = text.trim_start().strip_prefix('{')?.trim_start();
@@ -38,7 +37,7 @@ pub(in super::super) fn split(text: &str, facts: &mut ReadSession) -> Vec<Piece>
     pieces
 }
 
-/// Returns where the records are; `None` if it is not such a document.
+/// Returns the ranges of the records. `None` if the text is no such document.
 fn values(text: &str) -> Option<Vec<Range<usize>>> {
     let mut document = Object::try_from(json::parse(text).ok()?).ok()?;
     let mut values = Vec::new();
@@ -56,8 +55,8 @@ fn values(text: &str) -> Option<Vec<Range<usize>>> {
         let own: Vec<&RawValue> = if is_whole { vec![message] } else { parts };
         values.extend(info.into_iter().chain(own).filter_map(|value| place(text, value)));
     }
-    // The parts stand before their message, or the messages before the session, in none that
-    // opencode writes; the bytes keep their order then.
+    // opencode writes a session before its messages, and a message before its parts. If another program wrote another
+    // order, the order of the bytes is kept.
     values.sort_by_key(|value| value.start);
     values.dedup_by(|next, before| next.start < before.end);
     Some(values)

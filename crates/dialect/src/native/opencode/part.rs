@@ -1,4 +1,4 @@
-//! The parts of opencode's messages: texts, thinking, calls with their results, files, usage.
+//! The parts of opencode's messages: texts, thinking, calls with their results, files and usage.
 
 use std::borrow::Cow;
 
@@ -50,7 +50,7 @@ impl Reader {
         Item { timestamp: time, ..item }
     }
 
-    /// Reads a text; nothing for one that no model is shown or that opencode always adds.
+    /// Reads a text. Returns nothing for a text that no model gets or that opencode always adds.
     fn text(&mut self, head: Head, mut object: Object<'_>, ids: &Ids) -> Read {
         let text = take_text(&mut object, "text").ok_or(ProblemKind::Field { field: "text" })?;
         if text.is_empty() || take_flag(&mut object, "ignored") {
@@ -74,7 +74,7 @@ impl Reader {
         Ok(Some(self.user(Part::text(text), is_added)))
     }
 
-    /// Returns a message of the user, or what opencode adds to one, such as the content of a file.
+    /// Returns a message of the user, or a text that opencode adds to one, such as the content of a file.
     fn user(&self, part: Part, is_added: bool) -> EntryKind {
         let mut message = self.speakers.message(Role::User, [part]);
         if is_added {
@@ -87,7 +87,7 @@ impl Reader {
         self.messages.contains_key(&super::hash(message))
     }
 
-    /// Reads thinking. The provider's seal of it is in `metadata`.
+    /// Reads thinking. The provider's signature is in `metadata`.
     fn reasoning(&self, mut object: Object<'_>) -> Read {
         let text = take_text(&mut object, "text").ok_or(ProblemKind::Field { field: "text" })?;
         let mut seal = Fields::NONE;
@@ -107,7 +107,7 @@ impl Reader {
         Ok(Some(EntryKind::Message(self.speakers.message(Role::Assistant, [part]))))
     }
 
-    /// Reads a call with its result, if it has one yet.
+    /// Reads a call, with its result if there is one.
     fn tool(&mut self, mut object: Object<'_>, ids: &Ids) -> Item {
         let missing = |field| aside(Some("tool")).with_problem(ProblemKind::Field { field });
         let Some(id) = take_word(&mut object, "callID") else { return missing("callID") };
@@ -128,10 +128,10 @@ impl Reader {
     }
 }
 
-/// What a part says; nothing if it is bookkeeping.
+/// The entry of a part; `None` if the part is bookkeeping.
 type Read = Result<Option<EntryKind>, ProblemKind>;
 
-/// Takes the arguments; the text of the model if they are not complete.
+/// Takes the arguments. If they are incomplete, also returns the text of the model.
 fn arguments(state: &mut Object<'_>) -> (Json, Option<Box<str>>) {
     let written = take_text(state, "raw").filter(|text| !text.is_empty());
     match (state.take_some("input"), written) {
@@ -142,7 +142,7 @@ fn arguments(state: &mut Object<'_>) -> (Json, Option<Box<str>>) {
     }
 }
 
-/// Returns the result of a call, and when the call began.
+/// Returns the result of a call, and the time when the call began.
 fn result(
     id: &str,
     state: &mut Object<'_>,
@@ -155,7 +155,7 @@ fn result(
     let content = match &*status {
         "pending" | "running" => return (None, time),
         "error" => {
-            // What a tool had said when it was interrupted.
+            // This is the output of a tool before it was interrupted.
             let said = take_flag(notes, "interrupted").then(|| notes.take_some("output"));
             said.flatten().map(Json::from).or(error).or(output.map(Json::from))
         }
@@ -184,7 +184,7 @@ fn picture_block(raw: &RawValue) -> Option<String> {
     Some(format!(r#"{{"type":"image_url","image_url":{}}}"#, url.get()))
 }
 
-/// Reads a file: a picture, or where it is.
+/// Reads a file: a picture, or the location of the file.
 fn file(mut object: Object<'_>) -> Option<Part> {
     let mime_type = take_word(&mut object, "mime");
     let url = take_text(&mut object, "url")?;
@@ -203,7 +203,7 @@ fn file(mut object: Object<'_>) -> Option<Part> {
     Some(Part::new(PartKind::FileRef(Box::new(FileRef { path, mime_type, size: None }))))
 }
 
-/// Returns the path of a URL without its `%20`.
+/// Returns the path of a URL with its `%` escapes decoded.
 fn decoded(path: &str) -> Cow<'_, str> {
     if !path.contains('%') {
         return path.into();
@@ -228,8 +228,8 @@ fn summary(text: Cow<'_, str>, first_kept: &str) -> EntryKind {
     )))
 }
 
-/// Reads the usage of a step. opencode counts cached input and thinking apart. A cost of 0 only
-/// means that it knows no price.
+/// Reads the usage of a step. opencode counts cached input and thinking separately. A cost of 0 only means that
+/// opencode has no price for the model.
 fn usage(mut object: Object<'_>, model: Option<Box<str>>) -> Option<EntryKind> {
     let mut tokens = take_object(&mut object, "tokens")?;
     let mut cache = take_object(&mut tokens, "cache").unwrap_or_default();
@@ -239,7 +239,7 @@ fn usage(mut object: Object<'_>, model: Option<Box<str>>) -> Option<EntryKind> {
     let input = count(&mut tokens, "input");
     let output = count(&mut tokens, "output");
     if input == 0 && output == 0 && cached.unwrap_or_default() == 0 {
-        // An answer that was not opencode's own.
+        // The answer does not come from opencode.
         return None;
     }
     let cost = object.take_some("cost").map(Json::from).and_then(Usd::from_json);

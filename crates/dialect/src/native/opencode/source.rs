@@ -1,4 +1,4 @@
-//! What a record is a session, a message or a part of, in each of the three ways that records come.
+//! Determines whether a record is a session, a message or a part, for each of the three sources of records.
 
 use std::borrow::Cow;
 
@@ -7,30 +7,31 @@ use tertulia_session::json::{self, Kind, Object, RawValue};
 
 use super::super::fields::{take_millis, take_text, take_word};
 
-/// What a record says which record it is.
+/// The fields that identify a record.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     pub id: Option<Box<str>>,
-    /// The session of a message or part.
+    /// The session to which a message or part belongs.
     pub session: Option<Box<str>>,
-    /// The message of a part.
+    /// The message to which a part belongs.
     pub message: Option<Box<str>>,
-    /// When its row was created.
+    /// The creation time of its row.
     pub created: Option<Timestamp>,
 }
 
-/// A record without the form in which it came.
+/// A record, independent of its source.
 pub(super) enum Source<'a> {
     Session(Ids, Object<'a>),
     Message(Ids, Object<'a>),
     Part(Ids, Object<'a>),
     /// A row of another table.
     Table(&'a str),
-    /// This field should be there.
+    /// An unknown record, with the name of the field that is missing.
     Unknown(&'static str),
 }
 
-/// Passes on what a record is. `then` gets it, because a column may have to be decoded first.
+/// Determines the kind of a record and passes the record to `then`. A callback is needed because a column may have to
+/// be decoded first.
 pub(super) fn read<T>(mut object: Object<'_>, then: impl FnOnce(Source<'_>) -> T) -> T {
     let table = take_text(&mut object, "table");
     match (table, object.take("row").map(Object::try_from)) {
@@ -81,7 +82,7 @@ fn of_value(mut object: Object<'_>) -> Source<'_> {
     }
 }
 
-/// Reads a column that holds an object as JSON or as its text.
+/// Reads a column that contains an object as JSON or as a text of JSON.
 fn with_json<T>(column: &RawValue, read: impl FnOnce(Option<Object<'_>>) -> T) -> T {
     let text = match Kind::from(column) {
         Kind::String => json::words(column),
@@ -90,7 +91,7 @@ fn with_json<T>(column: &RawValue, read: impl FnOnce(Option<Object<'_>>) -> T) -
     read(json::parse(&text).ok().and_then(|raw| Object::try_from(raw).ok()))
 }
 
-/// Takes an object that may be there as JSON or as its text.
+/// Takes an object that is stored as JSON or as a text of JSON.
 pub(super) fn take_json<T>(
     object: &mut Object<'_>,
     name: &str,
@@ -99,7 +100,7 @@ pub(super) fn take_json<T>(
     with_json(object.take_some(name)?, |value| read(value?))
 }
 
-/// Whether a line is a record of opencode: a row, or a file of the first storage.
+/// Returns whether a line is a record of opencode: a row, or a file of the first storage.
 pub(in super::super) fn is_record(object: &Object<'_>) -> bool {
     let has = |name: &str| object.names().any(|one| one == name);
     let all = |names: &[&str]| names.iter().all(|name| has(name));

@@ -15,7 +15,7 @@ pub(super) fn parts(message: &mut Object<'_>) -> Parts {
     }
 }
 
-/// Whether there is more than empty texts.
+/// Returns whether there are other parts than empty texts.
 pub(super) fn has_content(parts: &Parts) -> bool {
     parts.iter().any(|part| part.as_text().is_none_or(|text| !text.is_empty()))
 }
@@ -52,7 +52,7 @@ fn part(raw: &RawValue) -> Part {
     })
 }
 
-/// Reads the result of a tool; `None` if it names no call.
+/// Reads the result of a tool. `None` if it names no call.
 pub(super) fn result(mut message: Object<'_>) -> Option<Part> {
     let tool_call_id = take_string(&mut message, "toolCallId")?.into();
     let is_error = message.take_some("isError").is_some_and(|raw| raw.get() == "true");
@@ -64,7 +64,7 @@ pub(super) fn result(mut message: Object<'_>) -> Option<Part> {
     Some(Part::new(PartKind::ToolResult(Box::new(result))))
 }
 
-/// Returns the text of a list with one text in it.
+/// Returns the text of a list that contains only one text.
 fn only_text(raw: &RawValue) -> Option<Json> {
     let elements = json::elements(raw).ok()?;
     let [only] = elements.as_slice() else { return None };
@@ -74,7 +74,7 @@ fn only_text(raw: &RawValue) -> Option<Json> {
     text.filter(|_| is_text).map(Json::from)
 }
 
-/// Returns the text that the model reads for a command that the user ran.
+/// Returns the text that the model gets for a command that the user ran.
 pub(super) fn command_text(mut message: Object<'_>) -> String {
     let command = take_string(&mut message, "command").unwrap_or_default();
     let output = take_string(&mut message, "output").unwrap_or_default();

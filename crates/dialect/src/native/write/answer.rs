@@ -1,5 +1,5 @@
-//! An answer as an agent can take it up: it does not end with thinking, and a call that never got a
-//! result ends it, because some agents send the texts of an answer before its calls.
+//! Splits an answer so that every agent can continue it. An answer must not end with thinking. A call without a
+//! result ends an answer, because some agents send the texts of an answer before its calls.
 
 use std::cmp::Ordering;
 
@@ -15,13 +15,14 @@ pub(super) struct SplitAnswer<'c, 'a> {
     pub calls: &'c [Call<'a>],
 }
 
-/// What one message says in an answer.
+/// The part of an answer that comes from one message.
 #[derive(Debug)]
 pub(super) struct AnswerPiece<'c, 'a> {
-    /// Calls before it that have no result: what follows is another answer.
+    /// Calls before it that have no result. The text after them is another answer.
     pub open: &'c [Call<'a>],
     pub said: &'c Said<'a>,
-    /// The number of parts up to which thinking counts: something follows it.
+    /// The number of parts up to the last text or call. Thinking is written only up to there, because something
+    /// follows it.
     pub thinks_until: usize,
 }
 

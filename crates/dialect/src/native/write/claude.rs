@@ -1,5 +1,5 @@
-//! Writes sessions of Claude Code: one record for every block of an answer and for every result,
-//! each naming the record before it. Claude Code merges the records of an answer by `message.id`.
+//! Writes sessions of Claude Code: one record for every block of an answer and for every result. Each record names
+//! the previous one. Claude Code merges the records of an answer by `message.id`.
 
 use std::borrow::Cow;
 
@@ -26,24 +26,24 @@ const PROFILE: Profile = Profile {
 
 const WITHOUT_THINKING: Profile = Profile { keeps_thinking: |_| false, ..PROFILE };
 
-/// Returns what a session can hold. Claude Code sends the thinking of an answer only if the answer
-/// names a model of Claude.
+/// Returns what a session can contain. Claude Code sends the thinking of an answer only if the answer names a Claude
+/// model.
 pub(super) fn profile(request: &WriteRequest<'_>) -> &'static Profile {
     if model(request).is_some() { &PROFILE } else { &WITHOUT_THINKING }
 }
 
-/// Returns the model, if it is one of Claude. Claude Code goes on with the model of the last answer
-/// if it names one, and with its own otherwise.
+/// Returns the model if it is a Claude model. Claude Code continues with the model of the last answer if it names
+/// one, and otherwise with its own.
 fn model<'a>(request: &WriteRequest<'a>) -> Option<&'a str> {
     request.model.filter(|model| model.starts_with("claude-"))
 }
 
-/// The version of Claude Code that writes such records.
+/// The version of Claude Code whose records these are.
 const VERSION: &str = "2.1.325";
 
 const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
 
-/// How much is noted of the last prompt, which is shown when sessions are listed.
+/// Maximum length of the last prompt in the record for lists of sessions.
 const PROMPT_CHARS: usize = 200;
 
 const SIGNATURE: &str = "signature";
@@ -53,7 +53,7 @@ pub(super) fn write(request: &WriteRequest<'_>, steps: &Steps<'_>) -> Written {
     let last = request.continues.as_ref().and_then(|end| end.last_record_id.clone());
     let mut writer = Writer { request, text: String::new(), records: 0, last, answer: None };
     let is_user = |step: &Step<'_>| matches!(step.content, StepContent::User(_));
-    // Claude Code adds a line break to a user's record if another one follows it.
+    // If records of the user follow each other, Claude Code adds line breaks. So they are written together.
     let mut runs = steps.steps.chunk_by(|one, next| is_user(one) && is_user(next)).peekable();
     while let Some(run) = runs.next() {
         let stop_reason = match runs.peek().and_then(|next| next.first()).map(|next| &next.content)
@@ -74,7 +74,7 @@ pub(super) fn write(request: &WriteRequest<'_>, steps: &Steps<'_>) -> Written {
     }
 }
 
-/// Returns whether thinking is signed as Claude's is. Without its signature it is refused.
+/// Returns whether thinking has a signature of Claude. Claude rejects thinking without a signature.
 fn is_signed(part: &Part) -> bool {
     text_field(part.unknown_payload(), SIGNATURE).is_some()
 }
@@ -85,13 +85,12 @@ struct Writer<'w, 'a> {
     records: u64,
     /// The id of the last record.
     last: Option<Box<str>>,
-    /// The `message.id` of the answer that goes on.
+    /// The `message.id` of the answer that continues in the next record.
     answer: Option<String>,
 }
 
 impl Writer<'_, '_> {
-    /// Writes steps of the user, or one other step. An answer without a reason to stop goes on in
-    /// the next step.
+    /// Writes steps of the user, or one other step. An answer without a reason to stop continues in the next step.
     fn run(&mut self, run: &[Step<'_>], stop_reason: Option<&'static str>) {
         let Some(step) = run.last() else { return };
         match &step.content {
@@ -151,8 +150,8 @@ impl Writer<'_, '_> {
         message
     }
 
-    /// Returns the id of a record. That of an added step depends on the record before it: a session
-    /// that is continued may have one of the same kind already.
+    /// Returns the id of a record. The id of an added step depends on the previous record, because a continued
+    /// session may already have an added step of the same kind.
     fn record_id(&self, step: &Step<'_>, record: usize) -> String {
         match (step.source, &self.last) {
             (None, Some(last)) => {
@@ -181,8 +180,8 @@ impl Writer<'_, '_> {
         self.last = Some(id.into());
     }
 
-    /// Writes where the conversation ends, because Claude Code goes on at the end that was noted
-    /// last, and the title. It looks for both at the end of the file.
+    /// Writes the end of the conversation and the title. Claude Code continues at the end that was recorded last. It
+    /// searches for both at the end of the file.
     fn end(&mut self, steps: &Steps<'_>) {
         let session = self.request.session_id;
         let leaf = self.last.clone().unwrap_or_default().into_string();
@@ -207,7 +206,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Returns the beginning of what the user said last.
+/// Returns the beginning of the last message of the user.
 fn last_prompt(steps: &Steps<'_>) -> String {
     let said = steps.steps.iter().rev().find_map(|step| match &step.content {
         StepContent::User(pieces) => pieces.iter().find_map(|piece| match piece {
@@ -219,7 +218,7 @@ fn last_prompt(steps: &Steps<'_>) -> String {
     said.unwrap_or_default().chars().take(PROMPT_CHARS).collect()
 }
 
-/// Returns what the user said: a string if it is one text.
+/// Returns the content of a user message. A single text becomes a string.
 fn user_content<'n>(pieces: &[&'n UserPiece<'n>]) -> Node<'n> {
     if let [UserPiece::Text(text)] = pieces {
         return Node::text(&**text);
@@ -271,7 +270,7 @@ fn text_node(text: &str) -> Node<'_> {
     Node::typed("text", [("text", Node::text(text))])
 }
 
-/// The usage of an answer that is written down again: nobody is billed for it.
+/// Returns a usage of zero, because writing an existing answer costs nothing.
 fn usage<'n>() -> Node<'n> {
     let usage = Json::parse(NO_USAGE);
     usage.map_or(Node::Null, |usage| Node::Raw(Cow::Owned(usage)))

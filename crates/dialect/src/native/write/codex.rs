@@ -1,5 +1,5 @@
-//! Writes sessions of Codex: rollout files with both logs. The model sees the `response_item` records;
-//! Codex lists and shows only sessions with `event_msg` records, so every text is in both.
+//! Writes sessions of Codex: rollout files with both logs. The model sees the `response_item` records. Codex lists
+//! and shows only sessions with `event_msg` records. So every text is in both.
 
 use std::borrow::Cow;
 
@@ -25,15 +25,15 @@ pub(super) const PROFILE: Profile = Profile {
 
 /// The version of Codex whose records these are.
 const VERSION: &str = "0.166.0";
-/// A field beside the payload, which Codex ignores and keeps.
+/// A field outside the payload. Codex ignores and keeps it.
 pub(in crate::native) const OURS: &str = "tertulia";
-/// Bytes of a token, as Codex estimates them.
+/// Bytes per token in Codex's estimate.
 const TOKEN_BYTES: usize = 4;
-/// Bytes that count for a picture, whatever its size.
+/// Number of bytes that count for a picture of any size.
 const PICTURE_BYTES: usize = 4_000;
 
-/// Returns the name of the file of a session below the folder `sessions` of Codex. It must end like
-/// this for Codex to find the session by its id.
+/// Returns the name of a session's file below the folder `sessions` of Codex. The name must end with the id, because
+/// Codex finds a session by it.
 pub fn codex_file(session_id: &str, created: &Timestamp) -> String {
     let iso = created.to_iso();
     let seconds = iso.get(..19).unwrap_or(&iso);
@@ -86,7 +86,7 @@ struct Rollout<'a> {
     /// The ordinals of the first and of the next record.
     first: u64,
     next: u64,
-    /// The bytes that the model sees.
+    /// The number of bytes that the model sees.
     bytes: usize,
     turn: Option<Turn>,
 }
@@ -102,7 +102,7 @@ impl Rollout<'_> {
         self.push_with(at, kind, payload, "");
     }
 
-    /// Adds a record; `more` is JSON of further fields.
+    /// Adds a record. `more` is the JSON of further fields.
     fn push_with(&mut self, at: &Timestamp, kind: &str, payload: &Node<'_>, more: &str) {
         let payload = payload.to_text();
         if kind == "response_item" {
@@ -125,8 +125,8 @@ impl Rollout<'_> {
         self.push(at, "event_msg", &Node::typed(kind, fields));
     }
 
-    /// Adds the description of the session. It names no provider: Codex then takes the one that is set,
-    /// and refuses to resume a session of another one.
+    /// Adds the description of the session. It names no provider, so Codex uses the configured one. Codex refuses to
+    /// resume a session with a different provider.
     fn describe(&mut self, request: &WriteRequest<'_>, started: &Timestamp) {
         let fields = [
             ("id", Node::text(request.session_id)),
@@ -215,13 +215,13 @@ impl Rollout<'_> {
                 }
             }
             AssistantPiece::Call(call) => self.call(at, call),
-            // The profile takes none.
+            // The profile accepts no thinking.
             AssistantPiece::Thinking { .. } => {}
         }
     }
 
-    /// Adds an item as Codex itself writes it to sessions that it creates; it shows their turns from
-    /// these events only, and those of sessions as we create them from the others only.
+    /// Adds an item as Codex writes it to its own sessions. Codex shows the turns of its own sessions only from these
+    /// events, and the turns of sessions that we create only from the other events.
     fn shown_item(
         &mut self,
         at: &Timestamp,
@@ -253,7 +253,7 @@ impl Rollout<'_> {
     }
 
     fn call(&mut self, at: &Timestamp, piece: &CallPiece<'_>) {
-        // The step says what became of the arguments.
+        // The step has recorded what became of the arguments.
         let arguments = as_object(0, piece.call, &mut Vec::new());
         let fields = [
             ("name", Node::text(&*piece.name)),
@@ -280,14 +280,14 @@ impl Rollout<'_> {
         self.count_pictures(result.images.iter().map(|image| address(image).len()));
     }
 
-    /// Counts pictures of these sizes, which were counted as text, as pictures.
+    /// Corrects the counted bytes for pictures of these sizes, which were counted as text.
     fn count_pictures(&mut self, sizes: impl Iterator<Item = usize>) {
         for size in sizes {
             self.bytes = self.bytes.saturating_sub(size) + PICTURE_BYTES;
         }
     }
 
-    /// Adds the size of the session, by which Codex knows when to compact.
+    /// Adds the size of the session. Codex uses it to decide when to compact.
     fn count_tokens(&mut self, at: &Timestamp) {
         let total = self.bytes.div_ceil(TOKEN_BYTES);
         let usage = || {

@@ -1,6 +1,6 @@
-//! Writes sessions of Copilot CLI: the events that it keeps itself, in
-//! `session-state/<id>/events.jsonl`, because it takes them as they are. Its command `sessions
-//! import` would give the session another id and today's date, and cannot add to one.
+//! Writes sessions of Copilot CLI as the events that it writes itself, in `session-state/<id>/events.jsonl`. Copilot
+//! CLI accepts them unchanged. Its command `sessions import` would give the session another id and today's date, and
+//! cannot add to a session.
 
 use tertulia_session::{Image, Timestamp};
 
@@ -12,7 +12,7 @@ use crate::arguments::as_object;
 use crate::content::{Picture, common_picture};
 use crate::fragment::{Map, Node};
 
-/// The pictures in results reach only some models.
+/// Only some models get the pictures in results.
 pub(super) const PROFILE: Profile = Profile {
     rules: PLAIN_RULES,
     user_images: true,
@@ -44,7 +44,7 @@ pub(super) fn write(request: &WriteRequest<'_>, steps: &Steps<'_>) -> Written {
 /// The events so far.
 struct Events<'r, 'a> {
     lines: Lines,
-    /// The last event of a session that exists.
+    /// The last event of an existing session.
     before: Option<Box<str>>,
     request: &'r WriteRequest<'a>,
 }
@@ -91,7 +91,7 @@ impl Events<'_, '_> {
                 UserPiece::Text(text) => texts.push(text),
                 UserPiece::Image(image) => match attachment(image) {
                     Ok(picture) => pictures.push(picture),
-                    // It keeps pictures only with their data.
+                    // Copilot CLI keeps only pictures with their data.
                     Err(address) => texts.push(address),
                 },
             }

@@ -1,12 +1,13 @@
-//! Digests of what is said, called and answered in messages. An agent that keeps its sessions in a database of its own,
-//! or writes its file anew, changes the records that were written for it; the digests tell them from what it added.
+//! Digests of the texts, calls and results in messages. An agent that keeps its sessions in its own database, or
+//! rewrites its file, changes the records that were written for it. The digests distinguish these records from those
+//! that the agent added.
 
 use tertulia_session::{Message, PartKind, Role};
 
 use super::steps::UNANSWERED;
 use crate::Placeholder;
 
-/// Returns a digest for every text, call and result of a message. Blank texts and other parts have none.
+/// Returns a digest for every text, call and result of a message. Blank texts and other parts have no digest.
 pub fn digests(message: &Message) -> Vec<u32> {
     let is_answer = message.effective_role() == Role::Assistant;
     let digest = |kind: &PartKind| match kind {
@@ -26,7 +27,7 @@ pub fn added_digests() -> [u32; 2] {
     [hash("text", Placeholder::Opening.words()), hash("answer", UNANSWERED)]
 }
 
-/// FNV-1a folded to 32 bits: the same in every version, since it is stored.
+/// FNV-1a folded to 32 bits. It must be the same in every version, because it is stored.
 fn hash(kind: &str, text: &str) -> u32 {
     let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let bytes = kind.bytes().chain([0]).chain(text.bytes());

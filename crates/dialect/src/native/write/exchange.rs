@@ -1,6 +1,5 @@
-//! The steps as messages of the user and answers of the model, for the formats that keep the result
-//! of a call with the call: an answer is at most one text and the calls after it, each with its
-//! result.
+//! Converts steps to messages of the user and answers of the model, for formats that keep a result with its call. An
+//! answer has at most one text, followed by its calls, each with its result.
 
 use std::borrow::Cow;
 
@@ -12,7 +11,7 @@ use super::turns::{Turn, turns};
 #[derive(Debug)]
 pub(super) struct Exchange<'s, 'a> {
     pub step: &'s Step<'a>,
-    /// The number of exchanges of this step before it.
+    /// The number of earlier exchanges of this step.
     pub number: usize,
     pub content: Content<'s, 'a>,
 }
@@ -23,15 +22,15 @@ pub(super) enum Content<'s, 'a> {
     Answer(Answer<'s, 'a>),
 }
 
-/// A text and the calls after it. Not both are empty.
+/// A text and the calls after it. At least one of them exists.
 #[derive(Debug, Default)]
 pub(super) struct Answer<'s, 'a> {
     pub text: Option<&'s str>,
     pub calls: Vec<(&'s CallPiece<'a>, Option<&'s CallResult<'a>>)>,
 }
 
-/// Returns what was said, in order. A text after a call is an answer of its own, because the result
-/// must follow its call.
+/// Returns the exchanges in order. A text after a call becomes a separate answer, because the result must follow its
+/// call.
 pub(super) fn exchanges<'s, 'a>(steps: &'s Steps<'a>) -> Vec<Exchange<'s, 'a>> {
     let mut all = Vec::with_capacity(steps.steps.len());
     for turn in turns(&steps.steps) {
@@ -53,7 +52,7 @@ pub(super) fn exchanges<'s, 'a>(steps: &'s Steps<'a>) -> Vec<Exchange<'s, 'a>> {
     all
 }
 
-/// Splits the pieces of a turn. The results are in the order of their calls.
+/// Splits the pieces of a turn. The results must be in the order of their calls.
 fn answers<'s, 'a>(
     pieces: &[&'s AssistantPiece<'a>],
     results: &'s [CallResult<'a>],
@@ -80,8 +79,8 @@ fn answers<'s, 'a>(
 }
 
 impl Exchange<'_, '_> {
-    /// Returns the id for a record of this exchange. What is added to a session that exists has
-    /// other ids than what was written before.
+    /// Returns the id for a record of this exchange. In a continued session, the ids differ from those that were
+    /// written earlier.
     pub(super) fn record_id(&self, request: &WriteRequest<'_>, record: usize) -> String {
         let session: Cow<'_, str> = match &request.continues {
             Some(end) => format!("{}/{}", request.session_id, end.records).into(),

@@ -1,7 +1,7 @@
 //! Writes sessions of Gemini CLI: a header, and a record for every message.
 //!
-//! Calls and their results are written as the model gets them, and not in the `toolCalls` that the
-//! agent itself writes: it repeats the results of those with every resume.
+//! Calls and their results are written in the form that the model gets, and not in the `toolCalls` of the agent's own
+//! records, because the agent repeats the results in `toolCalls` at every resume.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,8 @@ pub(super) const PROFILE: Profile = Profile {
     ends_with_assistant: true,
 };
 
-/// The agent leaves out a message of the user that begins like a command or like its own texts.
+/// The agent omits a message of the user with one of these beginnings, which are those of commands and of its own
+/// texts.
 const LEFT_OUT: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 
 const NO_TOKENS: &str = r#"{"input":0,"output":0,"cached":0,"thoughts":0,"tool":0,"total":0}"#;
@@ -83,7 +84,7 @@ pub(super) fn write(request: &WriteRequest<'_>, steps: &Steps<'_>) -> Written {
     lines.finish()
 }
 
-/// Returns the parts of a message of the user, and other fields of its record.
+/// Returns the parts of a message of the user, and further fields of its record.
 fn user_content<'a>(pieces: &'a [UserPiece<'_>]) -> (Vec<Node<'a>>, Vec<(&'static str, Node<'a>)>) {
     let is_left_out = match pieces.first() {
         Some(UserPiece::Text(text)) => {
@@ -100,14 +101,14 @@ fn user_content<'a>(pieces: &'a [UserPiece<'_>]) -> (Vec<Node<'a>>, Vec<(&'stati
         return (parts().collect(), Vec::new());
     }
     let content = std::iter::once(text_part(FRONT)).chain(parts()).collect();
-    // What the screen shows.
+    // This is the text that the screen shows.
     (content, vec![("displayContent", Node::List(parts().collect()))])
 }
 
 fn answer_content<'a>(answer: &Answer<'a, '_>) -> Vec<Node<'a>> {
     let part = |piece: &&'a AssistantPiece<'_>| match piece {
         AssistantPiece::Text(text) => Some(text_part(text)),
-        // The profile accepts none.
+        // The profile accepts no thinking.
         AssistantPiece::Thinking { .. } => None,
         AssistantPiece::Call(call) => {
             let function = Node::Map(vec![
@@ -129,7 +130,7 @@ fn answer_fields(model: Option<&str>) -> Vec<(&'static str, Node<'_>)> {
     fields
 }
 
-/// Returns the parts that the model gets for results: all of them, and then their pictures.
+/// Returns the parts of results for the model: first all results, then their pictures.
 fn result_content<'a>(results: &'a [CallResult<'_>]) -> Vec<Node<'a>> {
     let response = |result: &'a CallResult<'_>| {
         let name = if result.is_error { "error" } else { "output" };

@@ -1,4 +1,4 @@
-//! Collects the lines of a session that is written as JSON lines.
+//! Collects the records of a session that is written as JSON lines.
 
 use super::Written;
 use crate::fragment::Node;
@@ -19,7 +19,7 @@ impl Lines {
         self.records += 1;
     }
 
-    /// Adds a record that later ones may follow.
+    /// Adds a record with an id, so that later records may follow it.
     pub(super) fn push_with_id(&mut self, id: String, record: &Node<'_>) {
         self.push(record);
         self.last_record_id = Some(id.into());

@@ -1,10 +1,8 @@
-//! Writes sessions of opencode: the document of `opencode import`. Importing into a session that
-//! exists adds the messages and keeps everything else, so a continuation is a document with only
-//! what is new.
+//! Writes sessions of opencode: the document of `opencode import`. Importing into an existing session adds the
+//! messages and keeps everything else. So a continuation is a document with only the new messages.
 //!
-//! Every answer is between `step-start` and `step-finish`; otherwise its text would be sent after
-//! the results of its calls. opencode orders messages by time and parts by id, so all times
-//! differ and the ids of parts rise.
+//! Every answer is between `step-start` and `step-finish`; otherwise its text would be sent after the results of its
+//! calls. opencode orders messages by time and parts by id. So all times differ, and the ids of parts are ascending.
 
 use std::borrow::Cow;
 
@@ -27,11 +25,11 @@ pub(super) const PROFILE: Profile = Profile {
 /// The version of opencode whose document this is.
 const VERSION: &str = "1.18.33";
 
-/// The agent that opencode starts with.
+/// The agent with which opencode starts.
 const AGENT: &str = "build";
 
-/// The model of a session for which none was chosen. opencode has no such model, so `--model` must
-/// name one.
+/// The model of a session without a chosen model. opencode has no such model, so the user must name one with
+/// `--model`.
 pub(in crate::native) const NO_MODEL: (&str, &str) = ("tertulia", "none");
 
 /// Writes the steps as records.
@@ -63,7 +61,7 @@ pub(super) fn write(request: &WriteRequest<'_>, steps: &Steps<'_>) -> Written {
     Written { text, is_document: true, records, last_record_id, items: Vec::new() }
 }
 
-/// Returns the time of every message: each later than the one before, and none later than now.
+/// Returns the time of every message. Each is later than the previous one, and none is later than now.
 fn times(request: &WriteRequest<'_>, exchanges: &[Exchange<'_, '_>]) -> Vec<i64> {
     let end = request.continues.as_ref().and_then(|end| end.last_timestamp.as_ref());
     let mut last = end.map_or(i64::MIN, |end| end.millis());
@@ -86,7 +84,7 @@ fn model<'a>(request: &WriteRequest<'a>) -> (&'a str, &'a str) {
 }
 
 fn session<'a>(request: &WriteRequest<'a>, first: i64) -> Node<'a> {
-    // With this title, opencode finds one itself.
+    // opencode replaces this title by one that it generates.
     let untitled = || format!("New session - {}", request.now.to_iso());
     let title = request.title.map_or_else(|| untitled().into(), Cow::Borrowed);
     let slug: String =
@@ -116,7 +114,7 @@ struct Document<'r, 'a> {
     parts: u64,
     /// The id of the last message of the user.
     user: Option<String>,
-    /// The id of the last part that says something.
+    /// The id of the last part with content.
     last: Option<String>,
 }
 
@@ -199,7 +197,7 @@ impl<'r, 'a: 'r> Document<'r, 'a> {
 struct Parts<'r> {
     session: &'r str,
     message: String,
-    /// What the ids of the parts begin with.
+    /// The prefix of the ids of the parts.
     stem: String,
     nodes: Vec<Node<'r>>,
 }
@@ -212,7 +210,7 @@ impl<'r> Parts<'r> {
         Self { session: request.session_id, message, stem, nodes: Vec::new() }
     }
 
-    /// Returns the id of the part with this number. The ids rise.
+    /// Returns the id of the part with this number. The ids are ascending.
     fn id(&self, number: usize) -> String {
         format!("{}{number:06x}", self.stem)
     }
@@ -238,7 +236,7 @@ impl<'r> Parts<'r> {
     }
 }
 
-/// Returns the state of a call that is done.
+/// Returns the state of a completed call.
 fn state<'r>(
     call: &'r CallPiece<'_>,
     result: Option<&'r CallResult<'_>>,

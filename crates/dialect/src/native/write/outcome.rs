@@ -1,9 +1,9 @@
-//! What became of the parts of messages when they were written as a session of an agent.
+//! The outcomes of the parts of messages when they were written as a session of an agent.
 
 use tertulia_session::json::Json;
 use tertulia_session::{ImageSource, Message, Part, PartKind};
 
-/// What became of one part of a message.
+/// The outcome of one part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemOutcome {
     /// The index of the message in the request.
@@ -15,17 +15,17 @@ pub struct ItemOutcome {
     pub outcome: PartOutcome,
 }
 
-/// What became of a part, and why it is not as it was.
+/// What became of a part, and the reason if it changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartOutcome {
     Kept,
-    /// Everything is there, in another form.
+    /// The part is complete, in another form.
     Reshaped {
         reason: &'static str,
     },
-    /// A part of it is missing.
+    /// Some of its content is missing.
     Shortened {
-        /// The bytes that are left.
+        /// The number of bytes that are left.
         kept: u64,
         reason: &'static str,
     },

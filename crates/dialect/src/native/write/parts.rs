@@ -1,4 +1,4 @@
-//! What the parts of messages are, and what becomes of those that no agent's session can hold.
+//! The kinds of parts in messages, and the outcomes of those that no agent's session can contain.
 
 use tertulia_session::json::Kind;
 use tertulia_session::{FileRef, Part, PartKind, ToolCall, ToolResult};
@@ -33,7 +33,7 @@ pub(super) const AS_TEXT: PartOutcome = PartOutcome::Reshaped { reason: "a text 
 pub(super) const AS_OBJECT: PartOutcome =
     PartOutcome::Reshaped { reason: "its arguments are not a JSON object and were wrapped in one" };
 
-/// Whether the arguments of a call are an object, or missing.
+/// Returns whether the arguments of a call are an object or missing.
 pub(super) fn has_object(call: &ToolCall) -> bool {
     match call.arguments.kind() {
         Kind::Object => true,

@@ -67,10 +67,10 @@ pub(super) fn write(request: &WriteRequest<'_>, steps: &Steps<'_>) -> Written {
     chain.lines.finish()
 }
 
-/// Records of which each follows the one before it.
+/// Records that each follow the previous one.
 struct Chain {
     lines: Lines,
-    /// The last record before them.
+    /// The last record of the existing session.
     before: Option<Box<str>>,
 }
 
@@ -116,7 +116,7 @@ fn answer_message<'a>(answer: &'a Answer<'_, '_>, model: Option<&'a str>) -> Nod
     let reason = if answer.calls() { "toolUse" } else { "stop" };
     let parts = answer.pieces.iter().filter_map(|piece| match piece {
         AssistantPiece::Text(text) => Some(text_part(text)),
-        // The profile accepts none.
+        // The profile accepts no thinking.
         AssistantPiece::Thinking { .. } => None,
         AssistantPiece::Call(call) => Some(Node::typed(
             "toolCall",
@@ -157,7 +157,7 @@ fn text_part(text: &str) -> Node<'_> {
     Node::typed("text", [("text", Node::text(text))])
 }
 
-/// Returns a picture. pi takes only data, so that one at an address becomes its address.
+/// Returns a picture. pi accepts only data, so a picture with an address becomes a text with the address.
 fn image_part(image: &Image) -> Node<'_> {
     match picture(image) {
         Ok(Picture::Data { mime_type, data }) => {
@@ -166,7 +166,7 @@ fn image_part(image: &Image) -> Node<'_> {
         Ok(Picture::Url { url, .. }) => {
             Node::typed("text", [("text", Node::text(format!("[picture: {url}]")))])
         }
-        // The profile accepts none of these.
+        // The profile accepts no pictures of this kind.
         Err(_) => text_part("[picture]"),
     }
 }

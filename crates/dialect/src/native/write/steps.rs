@@ -1,6 +1,6 @@
-//! The conversation as steps that every agent accepts: the user begins, a call is in an answer of
-//! the assistant and has exactly one result, directly after the answer; times rise, and the last one
-//! is now. What a format cannot hold is left out here, with its outcome.
+//! The conversation as steps that every agent accepts. The first step is the user's. A call is in an answer of the
+//! assistant, and exactly one result follows directly after the answer. Times are ascending, and the last one is now.
+//! Content that a format does not allow is left out here, and its outcome is recorded.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,16 +22,16 @@ use crate::normalize::{Call, Conversation, IdentifierRules, Said, Turn};
 use crate::result_content::{Content, Piece, said};
 use crate::{ModelContext, NoteKind, Placeholder};
 
-/// What a format can hold.
+/// What a format can contain.
 #[derive(Debug)]
 pub(super) struct Profile {
-    /// Which ids of calls and names of tools it accepts.
+    /// The rules for ids of calls and names of tools.
     pub rules: IdentifierRules,
-    /// Whether it takes pictures from the user.
+    /// Whether it accepts pictures from the user.
     pub user_images: bool,
-    /// Whether it takes pictures in the results of tools.
+    /// Whether it accepts pictures in the results of tools.
     pub result_images: bool,
-    /// Whether it takes this thinking of the assistant, such as thinking with its own signature.
+    /// Returns whether it accepts this thinking of the assistant, such as thinking with its own signature.
     pub keeps_thinking: fn(&Part) -> bool,
     /// Whether the last step must be the assistant's.
     pub ends_with_assistant: bool,
@@ -41,7 +41,7 @@ pub(super) struct Profile {
 pub(super) const PLAIN_RULES: IdentifierRules =
     IdentifierRules { ids: IdentifierRule::word(64), names: IdentifierRule::word(64) };
 
-/// The steps of a conversation, and what became of every part of it.
+/// The steps of a conversation, and the outcome of every part of it.
 #[derive(Debug)]
 pub(super) struct Steps<'a> {
     pub steps: Vec<Step<'a>>,
@@ -52,9 +52,9 @@ pub(super) struct Steps<'a> {
 #[derive(Debug)]
 pub(super) struct Step<'a> {
     pub at: Timestamp,
-    /// The entry that it comes from; `None` for an added one.
+    /// The entry from which it comes. `None` for an added step.
     pub source: Option<&'a EntryId>,
-    /// The number of steps of this source before it.
+    /// The number of earlier steps of this source.
     pub number: usize,
     pub content: StepContent<'a>,
 }
@@ -62,9 +62,9 @@ pub(super) struct Step<'a> {
 #[derive(Debug)]
 pub(super) enum StepContent<'a> {
     User(Vec<UserPiece<'a>>),
-    /// An answer: texts, thinking and calls in their order. Never empty.
+    /// An answer: texts, thinking and calls in their order. It is never empty.
     Assistant(Vec<AssistantPiece<'a>>),
-    /// The results of the calls of the answer before it, in their order. Never empty.
+    /// The results of the calls of the previous answer, in the order of the calls. They are never empty.
     Results(Vec<CallResult<'a>>),
 }
 
@@ -77,7 +77,7 @@ pub(super) enum UserPiece<'a> {
 #[derive(Debug)]
 pub(super) enum AssistantPiece<'a> {
     Text(Cow<'a, str>),
-    /// Thinking that the profile accepts; its signature is in the unknown fields of the payload.
+    /// Thinking that the profile accepts. Its signature is in the unknown fields of the payload.
     Thinking {
         text: &'a str,
         part: &'a Part,
@@ -85,7 +85,7 @@ pub(super) enum AssistantPiece<'a> {
     Call(CallPiece<'a>),
 }
 
-/// A call of a tool. Its arguments are written by [`crate::arguments`].
+/// A tool call. [`crate::arguments`] writes its arguments.
 #[derive(Debug)]
 pub(super) struct CallPiece<'a> {
     pub id: Cow<'a, str>,
@@ -99,13 +99,13 @@ pub(super) struct CallResult<'a> {
     pub id: Cow<'a, str>,
     pub name: Cow<'a, str>,
     pub text: String,
-    /// Pictures, if the profile takes them.
+    /// Pictures, if the profile accepts them.
     pub images: Vec<Image>,
     pub is_error: bool,
 }
 
 impl Step<'_> {
-    /// Returns the id for the record of this step, or for one of several.
+    /// Returns the id for a record of this step. `record` distinguishes several records.
     pub(super) fn record_id(&self, native_session: &str, record: usize) -> String {
         let added = EntryId::from("added");
         let source = self.source.unwrap_or(&added);
@@ -114,7 +114,7 @@ impl Step<'_> {
 }
 
 impl<'a> Steps<'a> {
-    /// Brings the messages into order.
+    /// Puts the messages into a valid order.
     pub(super) fn new(
         request: &WriteRequest<'a>,
         messages: &[&'a Message],
@@ -218,7 +218,7 @@ impl<'a, 'r> Stage<'a, 'r> {
         }
     }
 
-    /// Takes over what was changed when calls and results were paired.
+    /// Records a change that was made when calls and results were paired.
     fn note(&mut self, message: usize, kind: &NoteKind) {
         let reshaped = |reason| PartOutcome::Reshaped { reason };
         match kind {
@@ -296,7 +296,7 @@ impl<'a, 'r> Stage<'a, 'r> {
         self.profile.user_images && common_picture(image).is_ok()
     }
 
-    /// Adds what an answer says. Thinking is kept up to a part: an answer must not end with it.
+    /// Adds an answer. Omits thinking at its end, because an answer must not end with it.
     fn assistant(
         &mut self,
         said: &Said<'a>,
@@ -403,7 +403,7 @@ impl<'a, 'r> Stage<'a, 'r> {
         self.steps.push(Step { at, source, number, content });
     }
 
-    /// Adds a first step of the user.
+    /// Adds a first step of the user, without content from the conversation.
     fn add_user(&mut self) {
         let first = self.request.messages.first().and_then(|one| one.timestamp);
         let at = self.time(first);
@@ -412,7 +412,7 @@ impl<'a, 'r> Stage<'a, 'r> {
         self.steps.push(Step { at, source: None, number: 0, content });
     }
 
-    /// Returns a time that is not before the last one and not after now.
+    /// Returns a time that is not earlier than the last one and not later than now.
     fn time(&mut self, given: Option<&Timestamp>) -> Timestamp {
         let now = self.request.now.millis();
         let last = self.last.as_ref().map(Timestamp::millis);
@@ -431,7 +431,8 @@ impl<'a, 'r> Stage<'a, 'r> {
             let at = self.request.now.clone();
             let text = AssistantPiece::Text(UNANSWERED.into());
             let content = StepContent::Assistant(vec![text]);
-            // Beside the last step, so that its record gets an id of its own in every part of a session.
+            // The step gets the source of the last step and the next number, so that its record has a different id in
+            // every part of a session.
             let last = self.steps.last().map(|last| (last.source, last.number + 1));
             let (source, number) = last.unwrap_or((None, 1));
             self.steps.push(Step { at, source, number, content });
@@ -446,9 +447,9 @@ impl<'a, 'r> Stage<'a, 'r> {
 /// The assistant's text at the end of a session whose last request has no answer.
 pub(super) const UNANSWERED: &str = "(This request was not answered yet.)";
 
-/// Returns the parts of what was said, with their index in the message.
+/// Returns the parts with their index in the message.
 fn places<'a>(said: &Said<'a>) -> impl Iterator<Item = (usize, &'a Part)> + use<'a> {
-    // The parts are a run of the message's own.
+    // The parts are a slice of the message's parts.
     let is_first = |part: &Part| said.parts.first().is_some_and(|first| std::ptr::eq(part, first));
     let start = said.message.parts.iter().position(is_first).unwrap_or_default();
     (start..).zip(said.parts)

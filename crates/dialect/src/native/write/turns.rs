@@ -1,5 +1,5 @@
-//! Groups steps for agents that want the results of calls directly after one answer: the answers
-//! from the first call up to its results become one.
+//! Groups steps for agents that need the results of calls directly after one answer. Merges the answers from the
+//! first call up to its results.
 
 use super::steps::{AssistantPiece, CallResult, Step, StepContent, UserPiece};
 
@@ -38,7 +38,7 @@ pub(super) fn turns<'s, 'a>(steps: &'s [Step<'a>]) -> Vec<Turn<'s, 'a>> {
             (StepContent::Results(results), Some(answer)) => {
                 answer.results = Some((step, results));
             }
-            // Every result has a call before it.
+            // A call precedes every result, so this does not happen.
             (StepContent::Results(_), None) => {}
         }
     }
@@ -46,12 +46,12 @@ pub(super) fn turns<'s, 'a>(steps: &'s [Step<'a>]) -> Vec<Turn<'s, 'a>> {
 }
 
 impl Answer<'_, '_> {
-    /// Whether it has calls.
+    /// Returns whether it has calls.
     pub(super) fn calls(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, AssistantPiece::Call(_)))
     }
 
-    /// Whether its calls wait for their results.
+    /// Returns whether its calls wait for their results.
     fn is_open(&self) -> bool {
         self.results.is_none() && self.calls()
     }
