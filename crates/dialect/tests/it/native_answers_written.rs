@@ -1,4 +1,4 @@
-//! What is written for opencode and Copilot CLI is what their readers read.
+//! Sessions written for opencode and Copilot CLI can be read back.
 
 use proptest::prelude::*;
 use tertulia_dialect::Dialect;
@@ -65,7 +65,7 @@ fn read_back(format: NativeFormat, text: &str) -> (Vec<Entry>, ReadSession) {
     (entries, reader.finish())
 }
 
-/// What was said, in order, with calls and results.
+/// Returns the texts, calls and results of messages, in order.
 fn said<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<String> {
     let part = |part: &Part| match &part.kind {
         PartKind::Text(text) => text.clone(),
@@ -94,7 +94,7 @@ fn a_session_is_read_as_it_was_written() {
         assert_eq!(session.leaf_record, written.last_record_id, "{format:?}");
         assert_eq!(session.updated.unwrap().millis(), NOW);
         let mut all = said_in(&entries);
-        // opencode keeps a result with its call, so the two calls are one after the other.
+        // opencode keeps a result with its call, so the order of the two calls and their results differs.
         all.sort();
         let mut expected = [
             "Which \"seeds\"?",
@@ -174,7 +174,7 @@ fn a_text_after_a_call_follows_the_result_of_the_call() {
     }
 }
 
-/// The times and ids of messages in a document of opencode, in its order.
+/// Returns the times and ids of the messages in a document of opencode, in order.
 fn places(text: &str) -> Vec<(u64, Vec<String>)> {
     let mut document = Object::try_from(json::parse(text).unwrap()).unwrap();
     let messages = json::elements(document.take("messages").unwrap()).unwrap();

@@ -81,7 +81,7 @@ fn check(lines: &str, expected: &[&str]) -> ReadSession {
     session
 }
 
-/// A line with these fields besides those that every record has.
+/// Returns a line with these fields and those that every record has.
 fn line(id: &str, parent: &str, rest: &str) -> String {
     let parent = if parent == "-" { "null".into() } else { format!("{parent:?}") };
     format!(r#"{{"uuid":"{id}","parentUuid":{parent},"isSidechain":false,"sessionId":"s",{rest}}}"#)
@@ -154,7 +154,7 @@ fn a_sub_agent_is_a_branch_at_the_call_that_started_it() {
     assert_eq!(
         entries[count..].iter().map(show).collect::<Vec<_>>(),
         [
-            // The entry beside the call is its usage.
+            // The second entry of the call is its usage.
             r#"s-1 < a-3#1 user: "Look at b.rs.""#,
             "s-2 < s-1 attachment/date",
             r#"s-3 < s-1 assistant: toolu_s Bash {"command":"cat b.rs"}"#,
@@ -269,7 +269,7 @@ fn only_files_of_claude_code_are_recognized() {
     }
 }
 
-/// Lines of the fixtures, some broken.
+/// Generates lines of the fixtures, some of them damaged.
 fn lines() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let all: Vec<&str> = SESSION.split_inclusive('\n').chain(AGENT.split_inclusive('\n')).collect();
     let line =

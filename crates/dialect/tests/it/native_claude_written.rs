@@ -1,4 +1,4 @@
-//! Sessions that are written for Claude Code, and the same messages when they are read again.
+//! Sessions that are written for Claude Code contain the same messages when they are read again.
 
 use std::collections::HashSet;
 
@@ -84,7 +84,7 @@ fn written(
     write(NativeFormat::Claude, &request).ok()
 }
 
-/// Returns the messages of the current branch, as they are read again.
+/// Returns the messages of the current branch after reading the text again.
 fn read_again(text: &str) -> Vec<String> {
     let (entries, session) = read(text);
     assert_eq!(session.problems, []);
@@ -240,7 +240,7 @@ fn a_session_goes_on_after_its_last_record() {
         text.push_str(&more.text);
         last = more.last_record_id;
         expected.extend([format!("user: {said:?}"), unanswered.to_owned()]);
-        // Claude Code goes on at the record that is noted as the last one.
+        // Claude Code continues at the record that was recorded as the last one.
         let noted = more.text.lines().rev().nth(1).unwrap();
         assert_eq!(field(noted, "leafUuid"), last);
         assert_eq!(field(noted, "lastPrompt").as_deref(), Some(said));

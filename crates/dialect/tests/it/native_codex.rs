@@ -1,5 +1,5 @@
-//! Sessions of Codex: every message once, whichever of the two logs holds it, and nothing that Codex
-//! itself adds to what the user says.
+//! Sessions of Codex: every message is read once, whichever of the two logs contains it. Texts that Codex adds to
+//! messages of the user are left out.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ fn read(file: &str) -> (Vec<Entry>, ReadSession) {
     read_lines(NativeFormat::Codex, file)
 }
 
-/// Shows everything but the bookkeeping.
+/// Returns all entries except bookkeeping, as text.
 fn said(file: &str) -> String {
     let (mut entries, session) = read(file);
     assert_eq!(session.problems, []);
@@ -291,7 +291,7 @@ fn codex_files_are_recognised_and_others_are_not() {
     }
 }
 
-/// Lines of the fixtures in any order, cut anywhere, and anything else.
+/// Generates lines of the fixtures in any order, cut anywhere, and other lines.
 fn lines() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let known: Vec<&str> = ALL.iter().flat_map(|file| file.lines()).collect();
     let known = prop::sample::select(known);

@@ -1,5 +1,5 @@
-//! Sessions that are written for Codex: both logs, every call with its result, and the same messages
-//! when they are read again.
+//! Sessions that are written for Codex: both logs are complete, every call has its result, and the same messages are
+//! read again.
 
 use proptest::prelude::*;
 use tertulia_dialect::native::write::{
@@ -79,7 +79,7 @@ fn written(messages: &[Message], continues: Option<Continuation>) -> Result<Writ
     write(NativeFormat::Codex, &request)
 }
 
-/// Returns the kinds of the records: the type of the payload, or else of the record.
+/// Returns the kinds of the records: the type of the payload, or otherwise the type of the record.
 fn kinds(text: &str) -> Vec<String> {
     let kind = |line: &str| {
         let mut record = Object::try_from(json::parse(line).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Sessions of Copilot CLI become entries.
+//! Reading sessions of Copilot CLI.
 
 use proptest::prelude::*;
 use tertulia_dialect::native::{NativeFormat, ReadProblem, detect};

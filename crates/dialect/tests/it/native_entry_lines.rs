@@ -1,9 +1,9 @@
-//! Shows entries that were read from native sessions, one line of text for each.
+//! Formats entries of native sessions, one line of text for each.
 
 use tertulia_dialect::native::{NativeFormat, NativeReader, ReadSession, Record};
 use tertulia_session::{Entry, EntryKind, ImageSource, Message, Part, PartKind, Role};
 
-/// Reads a file of lines.
+/// Reads a file of lines as the records of a session.
 pub(crate) fn read_lines(format: NativeFormat, file: &str) -> (Vec<Entry>, ReadSession) {
     let mut reader = NativeReader::new(format);
     let mut entries = Vec::new();
@@ -18,7 +18,7 @@ pub(crate) fn read_lines(format: NativeFormat, file: &str) -> (Vec<Entry>, ReadS
     (entries, reader.finish())
 }
 
-/// Shows entries: `id <- parent kind: content`.
+/// Formats entries as `id <- parent kind: content`.
 pub(crate) fn show(entries: &[Entry]) -> String {
     let line = |entry: &Entry| {
         let parent = entry.parent_id.as_ref().map_or("-", |id| id.as_str());

@@ -1,4 +1,4 @@
-//! What is read from the sessions of Gemini CLI.
+//! Reading sessions of Gemini CLI.
 
 use tertulia_dialect::native::{NativeFormat, NativeReader, ReadSession};
 
@@ -60,7 +60,7 @@ fn a_record_that_is_written_again_is_another_version_of_the_message() {
     assert_eq!(session.leaf.unwrap().as_str(), "d#1");
 }
 
-/// The messages of [`TURN`] as the agent writes them when it resumes the session.
+/// The messages of [`TURN`] in the form in which the agent writes them when it resumes the session.
 const RESUMED: [&str; 6] = [
     r#"{"id":"env","type":"user","content":[{"text":"<session_context>\n</session_context>"}]}"#,
     r#"{"id":"a","type":"user","content":[{"text":"list"}]}"#,

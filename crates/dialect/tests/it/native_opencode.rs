@@ -1,4 +1,4 @@
-//! Sessions of opencode become entries, whichever way their records come.
+//! Reading sessions of opencode, from each of the three sources of records.
 
 use proptest::prelude::*;
 use tertulia_dialect::native::{
@@ -112,7 +112,7 @@ fn what_cannot_be_read_is_named_and_kept() {
     );
 }
 
-/// The files of the first storage, as their paths and contents.
+/// The files of the first storage: their paths and contents.
 const TREE: [(&str, &str); 5] = [
     (
         "session/p/ses_1.json",
@@ -158,7 +158,7 @@ prt_2 ← msg_2 message assistant (opencode): call c-1 bash {"command":"cat a"} 
     assert_eq!(session.leaf_record.as_deref(), Some("prt_2"));
     for (file, text) in TREE {
         assert_eq!(original_bytes(&entries, file).unwrap(), text.as_bytes());
-        // A part that says nothing of its message is known by its folder only.
+        // This part does not name its message, so only its folder shows what it is.
         assert_eq!(detect(text.as_bytes()).is_some(), file != "part/msg_1/1.json", "{file}");
     }
 }

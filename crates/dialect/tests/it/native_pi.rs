@@ -1,4 +1,4 @@
-//! What is read from the sessions of pi.
+//! Reading sessions of pi.
 
 use tertulia_dialect::native::NativeFormat;
 

@@ -1,5 +1,5 @@
-//! What holds for every native format, whatever the bytes are. The records are made of pieces that
-//! the formats know, so that the readers get far.
+//! Properties of every native format, for any bytes. The records are made of pieces that occur in the formats, so
+//! that the readers do not reject them at once.
 
 use std::collections::HashSet;
 

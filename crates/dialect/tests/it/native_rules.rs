@@ -1,5 +1,5 @@
-//! What holds for every reader of native sessions, whatever the bytes: nothing panics, nothing is
-//! lost, ids are unique, and what an entry follows comes before it.
+//! Properties of every reader of native sessions, for any bytes: nothing panics, nothing is lost, ids are unique, and
+//! the parent of an entry precedes it.
 
 use std::collections::HashSet;
 
@@ -46,7 +46,7 @@ fn check(format: NativeFormat, bytes: &[u8]) {
         assert!(seen.insert(&entry.id), "{entry:?}");
     }
     let original = original_bytes(&entries, "").unwrap();
-    // A line that is not complete is read when it is.
+    // Only an incomplete line may be left for later.
     assert!(bytes.starts_with(&original));
     let rest = &bytes[original.len()..];
     assert!(!rest.contains(&b'\n'), "{}", String::from_utf8_lossy(rest));
@@ -74,7 +74,7 @@ fn the_first_lines_give_the_first_entries() {
     }
 }
 
-/// A fixture with a piece of it replaced.
+/// Generates fixtures in which a piece is replaced.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let pieces = prop_oneof![
         Just(b"\"".to_vec()),

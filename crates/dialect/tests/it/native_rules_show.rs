@@ -1,5 +1,4 @@
-//! The entries of a native session as lines that a person can read, and the rules that hold for
-//! every format.
+//! Formats the entries of a native session as readable lines, and checks the rules that apply to every format.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -8,7 +7,7 @@ use proptest::sample::Index;
 use tertulia_dialect::native::{NativeFormat, NativeReader, ReadSession, Record, original_bytes};
 use tertulia_session::{Entry, EntryKind, Message, Part, PartKind};
 
-/// A line for every entry: id ← parent kind: content.
+/// Returns a line for every entry: id ← parent kind: content.
 pub(crate) fn show(entries: &[Entry]) -> String {
     let mut shown = String::from("\n");
     for entry in entries {
@@ -87,7 +86,7 @@ pub(crate) fn read_lines(format: NativeFormat, text: &str) -> (Vec<Entry>, ReadS
     (entries, reader.finish())
 }
 
-/// Checks what holds for the entries of every file, however broken it is.
+/// Checks the rules for the entries of any file, even a damaged one.
 pub(crate) fn check_rules(format: NativeFormat, text: &str) {
     let (entries, _) = read_lines(format, text);
     check_entries(&entries);
@@ -112,7 +111,7 @@ pub(crate) fn check_entries(entries: &[Entry]) {
     }
 }
 
-/// Returns some of the lines in another order, a quarter of them cut somewhere.
+/// Returns some of the lines in another order, and a quarter of them cut.
 pub(crate) fn mixed(lines: &[&str], picks: &[(Index, Index)]) -> String {
     let mut text = String::new();
     for (pick, cut) in picks {

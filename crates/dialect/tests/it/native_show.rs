@@ -1,4 +1,4 @@
-//! Shows entries that were read from native sessions, one line each, for the tests of the formats.
+//! Formats entries of native sessions, one line for each, for the tests of the formats.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use tertulia_dialect::native::{
 };
 use tertulia_session::{Entry, EntryKind, Message, Part, PartKind};
 
-/// Reads a file as it would be imported.
+/// Reads a file in the same way as an import.
 pub(crate) fn read(format: NativeFormat, bytes: &[u8]) -> (Vec<Entry>, ReadSession) {
     let mut reader = NativeReader::new(format);
     let mut entries = Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn read_lines(
     }
 }
 
-/// Checks that a file is of this format, and what is read from it.
+/// Checks that a file has this format and contains these entries.
 #[track_caller]
 pub(crate) fn check(format: NativeFormat, file: &str, expected: &str) -> ReadSession {
     assert_eq!(detect(file.as_bytes()), Some(format));

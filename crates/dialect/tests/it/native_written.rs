@@ -1,5 +1,5 @@
-//! Sessions that are written for Gemini CLI and pi: what the records are, that the same messages are
-//! read again, and that a session goes on where it ended.
+//! Sessions that are written for Gemini CLI and pi: the records are correct, the same messages are read again, and a
+//! session can be continued.
 
 use std::collections::HashSet;
 
@@ -60,7 +60,7 @@ fn written(format: NativeFormat, messages: &[Message], continues: Option<Continu
     write(format, &request).unwrap()
 }
 
-/// Returns what the messages of a session say, in order.
+/// Returns the messages of a session as text, in order.
 fn read(format: NativeFormat, text: &str) -> Vec<String> {
     let (entries, session) = native_show::read(format, text.as_bytes());
     assert_eq!(session.problems, []);
@@ -125,7 +125,7 @@ fn a_session_goes_on_where_it_ended() {
             records: begun.records,
             last_timestamp: None,
         };
-        // Entries of its own, so that the ids differ.
+        // The second part has other source entries, so its ids differ.
         let second: Vec<Message> =
             std::iter::repeat_n(Message::default(), 6).chain(second.iter().cloned()).collect();
         let more = written(format, &second, Some(end));
@@ -259,7 +259,7 @@ proptest! {
     }
 }
 
-/// A call and its result may come from one entry, as those of opencode do.
+/// A call and its result may come from one entry, as in sessions of opencode.
 #[test]
 fn records_of_one_entry_have_ids_of_their_own() {
     let messages = [
