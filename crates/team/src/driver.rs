@@ -1,5 +1,5 @@
 //! The driver: performs the effects of the machine, and reports the results to it. It runs in one thread. Agents run
-//! in threads of their own and send their output to the inbox; commands of people arrive there too. Every step is
+//! in threads of their own and send their output to the inbox. People send commands to the same inbox. Every step is
 //! stored before it is shown. `step.rs` contains the steps.
 
 mod built_in_answers;
@@ -218,7 +218,7 @@ impl Driver {
         self.log.stored()
     }
 
-    /// Returns whether an agent runs in this process.
+    /// Returns whether an agent of this session runs in this process.
     pub fn is_running(&self) -> bool {
         self.runner.turn().is_some()
     }
@@ -312,8 +312,9 @@ impl Driver {
 /// Handles writes of other processes, such as a command that redacts or branches: reads the log again, and applies it
 /// to the turn that runs here.
 impl Driver {
-    /// Reads what others wrote. Of the first `staged_before` staged entries, stages those again that record output or
-    /// costs of an agent. Does not stage entries of a step again, because the new entries may change its decision.
+    /// Reads the entries that others wrote. Some of the first `staged_before` staged entries record output or costs
+    /// of an agent: stages these again. Does not stage entries of a step again, because the new entries may change
+    /// its decision.
     pub(super) fn rejoin(&mut self, staged_before: usize, sink: &mut dyn EventSink) -> Done {
         let (staged, first_new) = self.log.reload(Reading::for_team(&self.team))?;
         self.machine = self.log.replay(&self.team.roster)?.into_recorded();
@@ -333,7 +334,8 @@ impl Driver {
         match (self.machine.status(), self.runner.turn().cloned()) {
             (Status::Running { turn }, Some(here)) if turn == here => {}
             (_, Some(here)) => self.runner.stop(&here),
-            // No entry records the end of a cancelled agent.
+            // No entry records the end of a cancelled agent. This process began its turn and no longer runs it, so
+            // the agent has ended.
             (Status::Stopping { turn }, None) if self.runner.has_begun(&turn) => {
                 self.machine.state.stopped();
             }

@@ -14,8 +14,8 @@ pub enum Event {
     PersonSaid { entry: EntryId, member: Option<Box<str>>, message: Box<PersonMessage> },
     /// The agent of this turn started working. Decides nothing.
     TurnStarted { turn: EntryId },
-    /// An agent answered, and the answer is an entry: its final text, without tool output, thinking or quotes. The part of
-    /// an interrupted answer routes nothing.
+    /// An agent answered, and the answer is an entry. `text` is its final text, without tool output, thinking or
+    /// quotes. An interrupted answer addresses nobody.
     AgentSaid { turn: EntryId, entry: EntryId, text: String, interrupted: bool },
     /// An agent could not answer, or ended after its turn was cancelled. `class` is the error class, such as `quota`.
     AgentFailed { turn: EntryId, class: Box<str>, entry: Option<EntryId> },
@@ -111,7 +111,7 @@ pub enum PauseReason {
     /// The same two agents keep answering each other. Both names are equal for an agent that addresses itself.
     #[error("{}. Continue?", pair_loop(pair, *turns))]
     PairLoop { pair: [Box<str>; 2], turns: u32 },
-    /// The spending limit of a member, or of the session if `member` is `None`, is reached.
+    /// A spending limit is reached: that of a member, or that of the session if `member` is `None`.
     #[error("{} {}", member.as_deref().unwrap_or("the session"), match *allowed == Dollars::default() {
         true => "may not spend anything (budget_usd = 0 in the team file), so no turn starts".to_owned(),
         false => format!("has spent ${spent} of ${allowed}. Continue?"),

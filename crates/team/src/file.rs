@@ -45,7 +45,7 @@ pub const FILE_NAME: &str = "tertulia.toml";
 #[derive(Clone, Debug, Default)]
 pub struct TeamFile {
     pub task: Option<Box<str>>,
-    /// The member that gets messages of people that address nobody.
+    /// The member that gets the messages in which a person addresses nobody.
     pub default: Option<Box<str>>,
     pub limits: Limits,
     pub resources: ResourcesFile,
@@ -144,8 +144,8 @@ impl TeamFile {
         }
     }
 
-    /// Returns the team without the files outside its folder, for an untrusted file: nothing is started, and nothing
-    /// outside is read. Also returns the omitted files.
+    /// Returns the team without the files outside its folder, and the list of these files. Used for an untrusted
+    /// file: nothing is started, and nothing outside the folder is read.
     pub fn without_outside_files(&self) -> (Self, Vec<Box<str>>) {
         let (mut team, mut left_out) = (self.clone(), Vec::new());
         for member in &mut team.members {
@@ -190,7 +190,7 @@ impl MemberFile {
         Self::new(name.into(), MemberKind::Human, None)
     }
 
-    /// Creates a member that this agent answers for.
+    /// Creates a member for which this agent answers.
     pub fn ai(name: impl Into<Box<str>>, agent: &'static AgentDefinition) -> Self {
         Self::new(name.into(), MemberKind::Ai, Some(agent))
     }

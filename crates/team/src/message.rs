@@ -34,7 +34,7 @@ pub(crate) struct Directives {
     pub(crate) team_task: Option<String>,
     pub(crate) look_alikes: Vec<LookAlike>,
     pub(crate) unknown_mentions: Vec<UnknownMention>,
-    /// Markers and mentions, as written, that have no effect where the sender may expect one.
+    /// Markers and mentions that have no effect although the sender may expect one. They are given as written.
     pub(crate) ignored_markers: Vec<Box<str>>,
     pub(crate) has_words: bool,
     pub(crate) reply: Option<Reply>,
@@ -103,7 +103,8 @@ pub(crate) enum Sender {
     Agent,
 }
 
-/// Parses a message. Linear in its length, times the number of members for every `@`.
+/// Parses a message. The time is linear in the length of the message. For every `@` it is also linear in the number
+/// of members.
 pub(crate) fn read(text: &str, roster: &Roster, sender: Sender) -> Directives {
     let mention::Mentions { members: mentions, unknown_mentions, ignored: names, nobody } =
         mention::find_all(text, roster, sender);
@@ -127,7 +128,7 @@ pub(crate) fn read(text: &str, roster: &Roster, sender: Sender) -> Directives {
     ignored_markers.truncate(IGNORED_MARKERS_MAX);
     let has_words = !trim(&clean_text).is_empty();
     let next: Vec<TurnRequest> = marked.chain(mentioned).collect();
-    // A message that names a member, drops a turn or sets the task is more than yes or no.
+    // A message that also names a member, drops a turn or sets the task is not a plain yes or no.
     let is_bare = next.is_empty() && drop.is_empty() && team_task.is_none();
     let reply = reply::read(&clean_text).filter(|_| is_bare);
     Directives {

@@ -37,8 +37,8 @@ pub enum Note {
     TooManyNames { entry: EntryId, ignored: usize },
     #[error("Ignored '{name}' in {entry}: it looks like {marker} but is not written like it")]
     LookAlike { entry: EntryId, marker: &'static str, name: Box<str> },
-    /// A marker or a mention without effect: inside a sentence or a list, or where it may be a quote or code, such as right
-    /// below a quote, indented, in HTML or in a link.
+    /// A marker or a mention without effect. It is inside a sentence or a list, or where it may be a quote or code:
+    /// right below a quote, indented, in HTML or in a link.
     #[error(
         "Ignored {marker} in {entry}: it is inside a sentence, a list, a quote or code. Write it {}, \
          after an empty line",

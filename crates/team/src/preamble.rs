@@ -1,6 +1,6 @@
-//! The preamble of every prompt: who the agent is, who else is in the team, how to hand over and how to ask a person. It
-//! depends on the team alone, so it stays the same for every turn and prompt caches keep it. Pure; the driver puts it
-//! before the instruction of the member.
+//! The preamble of every prompt: who the agent is, who else is in the team, how to hand over and how to ask a person.
+//! It depends only on the team, so it is the same for every turn and remains in prompt caches. Pure; the driver puts
+//! it before the instruction of the member.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

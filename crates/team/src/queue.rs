@@ -21,7 +21,7 @@ pub(crate) struct Queue {
     pub(crate) items: Vec<Item>,
     /// Number of paused items, which are always the oldest. None of them starts before a person resumes them.
     pub(crate) paused: usize,
-    /// Number of turns in a row that overtook the oldest item, not counting P1.
+    /// Number of consecutive turns that overtook the oldest item. P1 turns do not count.
     passed: u32,
 }
 
@@ -68,8 +68,8 @@ impl Queue {
         Some(item)
     }
 
-    /// Decides whether a member may be queued for this message. Checks in this order: the size of the queue, the size of the
-    /// branch, duplicates, the same member last in the queue.
+    /// Decides whether a member may be queued for this message. Checks in this order: the size of the queue, the
+    /// number of turns of the message, duplicates, and whether the member is already last in the queue.
     pub(crate) fn admit(
         &self,
         limits: &Limits,
@@ -100,7 +100,7 @@ impl Queue {
         }
     }
 
-    /// Chooses the next turn; `None` if no turn waits that is not paused.
+    /// Chooses the next turn. `None` if all waiting turns are paused, or none waits.
     pub(crate) fn choose(
         &self,
         limits: &Limits,

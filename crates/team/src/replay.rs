@@ -1,6 +1,6 @@
-//! Replays a log: passes the recorded answers to a machine, and compares its decisions with the recorded ones. Where they
-//! differ, because the team changed or another version decided differently, the difference is reported and the log wins:
-//! the resulting state is always that of the log.
+//! Replays a log: passes the recorded answers to a machine, and compares its decisions with the recorded ones. They
+//! differ if the team changed or another version decided differently. Then the difference is reported and the
+//! recorded decision is used, so the resulting state is always that of the log.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -80,29 +80,29 @@ const DIFFERENCES_MAX: usize = 50;
 
 struct Replayer<'a> {
     machine: Machine,
-    /// The state according to the log alone; equal to the machine's state until they differ.
+    /// The state according to the log alone. It equals the state of the machine until the first difference.
     recorded: State,
-    /// Decisions of the machine that were not found in the log yet.
+    /// Decisions of the machine that have not been found in the log yet.
     expected: VecDeque<Effect>,
     /// The last entry of the current step, if an entry shows that a driver performed that step.
     step_taken: Option<EntryId>,
     differences: Vec<Difference>,
-    /// The newest message, until a decision follows it.
+    /// The newest message. `None` as soon as a decision follows it.
     newest: Option<&'a Entry>,
     /// Whether a driver received the newest message of a person and found no addressee.
     reached_nobody: bool,
     undecided: Option<Undecided>,
-    /// Answers of agents, until the entry that ends their turn.
+    /// Answers of agents. An answer is kept until the entry that ends its turn.
     texts: HashMap<&'a str, &'a Message>,
-    /// Messages without text, so that the decisions for them cannot be checked.
+    /// Messages without text. The decisions for them cannot be checked.
     gone: HashSet<EntryId>,
-    /// The same, in order, for display.
+    /// The same messages in order, for display.
     unchecked: Vec<EntryId>,
     /// Purged messages. Later turns show whether a person wrote them.
     purged: HashSet<EntryId>,
-    /// A turn was redacted, so nothing after it can be checked.
+    /// Whether a turn was redacted, so that nothing after it can be checked.
     has_lost_turn: bool,
-    /// Some earlier messages of people were not read.
+    /// Whether some earlier messages of people were not read.
     is_incomplete: bool,
 }
 
@@ -114,8 +114,8 @@ impl Machine {
         replayer.finish()
     }
 
-    /// Replays a log whose messages were only read from the index `first` on. Earlier decisions are not checked. `None` if
-    /// later decisions depend on messages that were not read.
+    /// Replays a log whose messages were only read from the index `first` on, without checking earlier decisions.
+    /// `None` if later decisions depend on messages that were not read.
     pub(crate) fn replay_newest(roster: Roster, entries: &[Entry], first: usize) -> Option<Replay> {
         let mut replayer = Replayer::new(roster);
         replayer.is_incomplete = first > 0;
@@ -298,7 +298,7 @@ impl<'a> Replayer<'a> {
         self.expected = self.machine.step(event).into();
         match self.expects(&entry.kind) {
             true => drop(self.next_decision()),
-            // The machine would not have written it.
+            // The machine would not have written this setting.
             false => self.follow_log(),
         }
     }

@@ -20,7 +20,7 @@ pub struct Member {
     /// The name that is shown. Markers may use it too if no other member has it.
     pub display_name: Option<Box<str>>,
     pub kind: MemberKind,
-    /// Whether messages of people that address nobody go to this member.
+    /// Whether this member gets the messages in which a person addresses nobody.
     pub is_default: bool,
     pub budget_usd: Option<f64>,
 }
@@ -32,7 +32,7 @@ pub struct Limits {
     pub queue: usize,
     /// Maximum number of queued turns for one message. Further turns become P3.
     pub branch: usize,
-    /// Maximum number of turns in a row that overtake the oldest queued one, not counting P1.
+    /// Maximum number of consecutive turns that overtake the oldest queued turn. P1 turns do not count.
     pub local: u32,
     /// Maximum number of turns of agents since a person last wrote.
     pub turns: u32,
@@ -239,7 +239,7 @@ pub enum SpeakerError {
     Several { people: Vec<Box<str>> },
 }
 
-/// Returns the person who speaks; `None` if the team has no person and somebody outside speaks.
+/// Returns the person who wrote a message. `None` if the team has no person and somebody outside wrote it.
 pub(crate) fn speaker(
     roster: &Roster,
     awaited: Option<MemberIndex>,

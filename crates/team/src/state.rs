@@ -19,7 +19,7 @@ pub(crate) struct State {
     pub(crate) last_said: Option<EntryId>,
     pub(crate) guard: Guard,
     pub(crate) continue_count: u64,
-    /// The number of times that the session was reopened while turns waited that could have started.
+    /// How often the session was reopened while turns waited that could have started.
     pub(crate) reopen_count: u64,
     /// The first entry of the current branch, if the session was ever branched.
     pub(crate) branch: Option<EntryId>,
@@ -63,8 +63,8 @@ impl State {
         Self { guard: Guard::new(roster), ..Self::default() }
     }
 
-    /// Derives the id of an entry from its content and its subject. The same decision on another branch is another
-    /// entry of the same log, so the id depends on the branch too.
+    /// Derives the id of an entry from its content and its subject. A decision may be repeated on another branch,
+    /// where it is another entry of the same log. So the id also depends on the branch.
     pub(crate) fn content_id(&self, kind: EntryKind, about: Option<&EntryId>) -> EntryId {
         let mut entry = NewEntry::new(kind);
         entry.parent_id = match (about, &self.branch) {
@@ -92,7 +92,7 @@ impl State {
     pub(crate) fn is_paused(&self, roster: &Roster) -> bool {
         match &self.active_turn {
             ActiveTurn::Running(_) | ActiveTurn::Asking(_) => false,
-            // Every step starts a turn if one may start, so a turn that still waits may not start.
+            // Every step starts a turn if one may start. So a turn that still waits must not start now.
             ActiveTurn::Free => !self.queue.items.is_empty(),
             ActiveTurn::Stopping(_) => self.pause(roster).is_some(),
         }
@@ -135,7 +135,7 @@ impl State {
         self.queue.paused = 0;
     }
 
-    /// Applies that the session was reopened while queued turns could start by themselves.
+    /// Applies a reopening of the session at a time when queued turns could have started.
     pub(crate) fn reopened(&mut self) {
         self.stopped();
         self.reopen_count += 1;

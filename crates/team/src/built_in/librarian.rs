@@ -55,8 +55,8 @@ pub(crate) fn look_up(
     Ok(Answer { text: super::quiet(&answer_text(scope, &hits)), sources })
 }
 
-/// Returns whether a hit is an answer that was made from other entries, such as an answer of a librarian. Its sources
-/// may belong to another project; sources in this project are hits of their own.
+/// Returns whether a hit is an answer that was made from other entries, such as an answer of a librarian. Such a hit
+/// is left out: its sources may belong to another project, and sources in this project are hits themselves.
 fn is_made_from_others(store: &SessionStore, hit: &Hit) -> bool {
     let stored = store.entry(&hit.session, &hit.entry_id);
     stored.is_ok_and(|stored| tertulia_store::has_sources(&stored.entry))

@@ -98,7 +98,7 @@ pub(crate) fn summarise(said: &[Covered<'_>], is_alone: bool, colleagues: Collea
     Answer { text, sources }
 }
 
-/// Removes the section of names. Items have one line each, so a line that looks like a heading is one.
+/// Removes the section of names. Every item has only one line, so a line that looks like a heading is one.
 fn without_names(summary: &str) -> String {
     let mut is_names = false;
     let kept = summary.split_inclusive('\n').filter(|line| {

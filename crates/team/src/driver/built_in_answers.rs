@@ -25,9 +25,9 @@ impl Driver {
             .map_err(|error| error.to_string())
     }
 
-    /// Returns the past sessions that the librarian searches for a request: those of the same project, or of all projects if
-    /// the team file allows it and a person asks. `None` if the session belongs to another project than the team: texts of
-    /// neither project belong here.
+    /// Returns the past sessions that the librarian searches for a request. They belong to the same project; if the
+    /// team file allows it and a person asks, they belong to any project. `None` if the session belongs to another
+    /// project than the team, because texts of neither project may be used then.
     fn searched(&self, librarian: &str, request: &Message) -> Option<ProjectScope> {
         let member = |name: &str| self.team.member(name);
         let speaker = request.speaker.as_deref().and_then(|speaker| member(&speaker.role_id));
@@ -52,7 +52,7 @@ impl Driver {
             .filter(|(.., message)| !is_scribe(message))
             .map(|(_, entry, message)| Covered { entry: &entry.id, message })
             .collect();
-        // If the request is the only message, it is what the summary must contain.
+        // If the request is the only message, it is summarised itself.
         let is_alone = said.len() < 2;
         if !is_alone {
             said.retain(|one| one.entry != asks);

@@ -22,7 +22,7 @@ pub enum SessionEvent {
         turn: EntryId,
         member: Box<str>,
     },
-    /// The next piece of an answer. Pieces are not stored, the answer is.
+    /// The next piece of an answer. Only the whole answer is stored.
     Text {
         turn: EntryId,
         member: Box<str>,
@@ -33,7 +33,7 @@ pub enum SessionEvent {
         turn: EntryId,
         member: Box<str>,
     },
-    /// The pieces since the last `TextEnd` are void.
+    /// The pieces since the last `TextEnd` are not part of the answer.
     TextWithdrawn {
         turn: EntryId,
         member: Box<str>,

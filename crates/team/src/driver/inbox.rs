@@ -1,5 +1,5 @@
-//! The input queue of the driver. Output of agents goes through a bounded channel, so that a flood has to wait. Commands of
-//! people bypass it, so that stopping an agent does not wait for its output.
+//! The input queue of the driver. Output of agents goes through a bounded channel, so that agents with much output
+//! have to wait. Commands of people bypass the channel, so that stopping an agent does not wait for its output.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
@@ -17,7 +17,7 @@ const LENGTH: usize = 256;
 type Commands = Arc<Mutex<VecDeque<Command>>>;
 
 pub(super) enum Input {
-    /// A command is in the queue of commands. Wakes the driver, and never leaves the inbox.
+    /// Wakes the driver, because a command is in the queue of commands. It never leaves the inbox.
     Wake,
     Command(Command),
     Fed(EntryId),

@@ -1,5 +1,5 @@
-//! The log of the session in memory: stored entries, and staged ones that are stored together. Of a long session, the newest
-//! messages are read, and before them only what the machine needs; the rest is read on demand.
+//! The log of the session in memory: stored entries, and staged entries that are stored together. Of a long session,
+//! only the newest messages are read, and the older entries that the machine needs. Other entries are read on demand.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -30,7 +30,8 @@ const SUMMARY: &str = "compaction_summary";
 /// Number of newest messages whose decisions are compared when a long session is opened.
 const COMPARED_MAX: usize = 2_048;
 
-/// The part of a long session that is read when it is opened: all, or what prompts with this window need.
+/// The part of a long session that is read when it is opened: all of it, or the part that prompts with this window
+/// need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     All,
@@ -51,7 +52,7 @@ pub(super) struct SessionLog {
     pub(super) store: SessionStore,
     pub(super) session: SessionId,
     entries: Vec<Entry>,
-    /// All entries from this index on are read; of those before, some have only an id.
+    /// All entries from this index on are read. Some of the entries before it have only an id.
     pub(super) first_read: usize,
     /// Number of entries that are in the store.
     stored: usize,
@@ -62,7 +63,7 @@ pub(super) struct SessionLog {
     prompted: Vec<usize>,
     pub(super) folder: Option<Box<str>>,
     folder_index: usize,
-    /// Distinguishes decisions of this process from equal ones of another.
+    /// Distinguishes decisions of this process from equal decisions of another process.
     run: Box<str>,
 }
 
@@ -121,7 +122,7 @@ impl SessionLog {
         Ok(())
     }
 
-    /// Reads the newest messages, and before them only what the machine needs.
+    /// Reads the newest messages, and the older entries that the machine needs.
     fn read_newest(&mut self, window: usize) -> Result<(), StoreError> {
         let outline = Outline::read(&self.store, &self.session)?.entries;
         let is_of = |entry: &OutlineEntry, type_name: &str| &*entry.type_name == type_name;

@@ -1,5 +1,5 @@
-//! Builds the request of a member that takes model messages: the fields of a request that show its view of the log
-//! within its token budget, and the record of how they are made from the log.
+//! Builds the request of a member that takes model messages. Its fields show the member's view of the log within its
+//! token budget. Also records how the fields are made from the log.
 
 use std::borrow::Cow;
 
@@ -27,13 +27,13 @@ pub(super) struct Body {
     /// The request fields that hold the messages, as a JSON object.
     pub(super) json: String,
     pub(super) recipe: Option<Recipe>,
-    /// Number of messages of the log in it, without the answered one.
+    /// Number of messages of the log in the request. The answered message does not count.
     pub(super) kept: usize,
     pub(super) covered: usize,
     pub(super) recalled: Vec<EntryId>,
     /// The outcome for each message in it, oldest first.
     pub(super) verdicts: Vec<Verdict>,
-    /// The entries that record how the context of the member was cut for it.
+    /// Entries that record how the context of the member was cut for this request.
     pub(super) cuts: Vec<EntryKind>,
 }
 
@@ -162,7 +162,7 @@ struct Sources<'r, 'l> {
 }
 
 impl Sources<'_, '_> {
-    /// Returns how the JSON is made from the log; `None` if a message contains more than text of the log.
+    /// Returns how the JSON is made from the log. `None` if a message contains text that is not in the log.
     fn recipe(&self, json: &str) -> Option<Recipe> {
         let mut recipe = Recipe::default();
         let mut from = 0;

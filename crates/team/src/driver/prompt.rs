@@ -37,7 +37,7 @@ pub struct TurnPrompt {
     pub system: Option<String>,
     pub status: PromptStatus,
     pub bytes: SectionBytes,
-    /// Number of messages that are included verbatim, without the one to be answered.
+    /// Number of messages that are included word for word. The answered message does not count.
     pub kept: usize,
     /// Number of messages of the window that are left out.
     pub dropped: usize,
@@ -47,7 +47,7 @@ pub struct TurnPrompt {
     /// The outcome for each message of the window, oldest first, and last for the one to be answered.
     pub verdicts: Vec<Verdict>,
     pub warnings: Vec<PromptWarning>,
-    /// The prompt before it was made inert, if that changed it.
+    /// The prompt before it was made inert. `None` if that did not change it.
     pub(super) assembled: Option<String>,
     pub(super) mentions: Mentions,
     recipe: Option<Recipe>,
@@ -56,14 +56,14 @@ pub struct TurnPrompt {
 }
 
 impl TurnPrompt {
-    /// Hash of everything that the member receives.
+    /// Returns a hash of everything that the member receives.
     pub fn hash(&self) -> Box<str> {
         hash_of(self.system.as_deref(), &self.text, &self.salts)
     }
 }
 
-/// Returns the hash of a system text and a prompt. It includes the salts of the quoted entries, so that it confirms
-/// no guess about an entry that is redacted later.
+/// Returns the hash of a system text and a prompt. It includes the salts of the quoted entries. So nobody can use the
+/// hash to confirm a guess about an entry that was redacted later.
 pub(super) fn hash_of(system: Option<&str>, text: &str, salts: &[Salt]) -> Box<str> {
     let mut hasher = blake3::Hasher::new();
     for text in [system.unwrap_or_default(), text] {
@@ -77,11 +77,11 @@ pub(super) fn hash_of(system: Option<&str>, text: &str, salts: &[Salt]) -> Box<s
     format!("b3-{}", hex.get(..32).unwrap_or(&hex)).into()
 }
 
-/// A prompt that was not sent, and the entries that it is made of.
+/// A prompt that was not sent, and the entries from which it is made.
 #[derive(Debug)]
 pub struct Preview {
     pub prompt: TurnPrompt,
-    /// The stored entries of the branch, read as far as [`Driver::entries`](super::Driver::entries) describes.
+    /// The stored entries of the branch. Some have only an id, see [`Driver::entries`](super::Driver::entries).
     pub entries: Vec<Entry>,
 }
 
@@ -135,7 +135,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Returns whether nothing of the message is left in it; then it is not sent.
+    /// Returns whether the prompt contains nothing of the message any more. Then it is not sent.
     pub(super) fn is_lost(&self) -> bool {
         let lost = [PromptStatus::MessageDropped, PromptStatus::OverBudget];
         self.body.is_none() && lost.contains(&self.prompt.status)

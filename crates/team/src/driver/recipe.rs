@@ -1,6 +1,7 @@
-//! Describes how a prompt was made, compactly enough to store with every turn: ranges of entries, and the literal
-//! text between them. The prompt can be rebuilt from it and the log byte by byte, even if later versions would send
-//! something else. It contains no text of messages, so redaction need not know it. [`form`] has its JSON. Pure.
+//! Describes how a prompt was made: ranges of entries, and the literal text between them. The description is short
+//! enough to store with every turn. The prompt can be rebuilt from it and the log byte by byte, even if later
+//! versions would send a different one. It contains no text of messages, so redaction can ignore it. [`form`] defines
+//! its JSON. Pure.
 
 mod form;
 
@@ -35,7 +36,7 @@ pub(super) enum Step {
 pub(super) struct Said {
     /// The 0-based index of the entry on its branch.
     pub(super) index: usize,
-    /// The byte range; `None` for all.
+    /// The byte range. `None` for the whole text.
     pub(super) range: Option<Range<usize>>,
     /// Whether its lines are indented, as in every prompt.
     pub(super) is_indented: bool,
@@ -115,7 +116,7 @@ impl Recipe {
         }
     }
 
-    /// Adds the bytes `part` of a step whose output is the bytes `whole`.
+    /// Adds the bytes in the range `part`. They belong to the output of this step, which has the range `whole`.
     fn cut(&mut self, step: &Step, whole: Range<usize>, part: Range<usize>, indents: &[usize]) {
         match step {
             Step::Words(words) => {
@@ -133,7 +134,7 @@ impl Recipe {
                 if !range.is_empty() {
                     self.0.push(Step::Said(Said { range: Some(range), ..stretch.clone() }));
                 }
-                // An indent belongs to the text after it, which is another step now.
+                // An indent belongs to the text after it, which is in another step now.
                 let last = part.end.checked_sub(INDENT.len());
                 if last.is_some_and(|last| indents.binary_search(&last).is_ok()) {
                     self.words(INDENT);
@@ -183,8 +184,8 @@ impl Recipe {
         self
     }
 
-    /// Returns the salts of the entries that a prompt quotes, in log order; of all entries if the steps are not
-    /// known.
+    /// Returns the salts of the entries that a prompt quotes, in log order. If the steps are not known, returns the
+    /// salts of all entries.
     pub(super) fn salts(recipe: Option<&Self>, entries: &[Entry]) -> Vec<Salt> {
         let Some(recipe) = recipe else {
             return entries.iter().filter_map(|entry| entry.salt).collect();

@@ -1,4 +1,4 @@
-//! Selects what the log keeps of the events of a turn: tools, warnings and failures, limited in size because a
+//! Selects which events of a turn the log keeps: tools, warnings and failures. Their size is limited, because a
 //! session keeps them forever. They become entries that no prompt includes.
 
 use tertulia_agent::{PermissionAnswer, PermissionRequest};

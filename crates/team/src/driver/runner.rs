@@ -49,7 +49,7 @@ struct Running {
     cancel: CancelToken,
     /// Thinking that is not stored yet.
     thought: String,
-    /// Number of bytes of its answer that were reported as events.
+    /// Number of bytes of the answer that were reported as events.
     reported_bytes: usize,
     notes: usize,
     has_worked: bool,

@@ -18,7 +18,7 @@ pub struct SentPrompt {
     pub hash: Box<str>,
     /// Whether the first prompt of the turn was too large for the model, and this is the smaller second one.
     pub is_second: bool,
-    /// The entries in it that were redacted since. If there are none, the text has the stored hash.
+    /// The redacted entries of the prompt. If there are none, the text matches the stored hash.
     pub redacted: Vec<EntryId>,
 }
 
@@ -43,7 +43,7 @@ pub enum PromptLost {
         #[source]
         error: RecipeError,
     },
-    /// The record refers to the record of a turn that was redacted.
+    /// The record of this prompt refers to the record of a turn that was redacted.
     #[error(
         "what was sent at turn {turn} cannot be shown: its record refers to that of an earlier turn, \
          which was redacted"
@@ -56,9 +56,9 @@ pub enum PromptLost {
     OtherHash { turn: EntryId, hash: Box<str> },
 }
 
-/// Returns the prompt of a turn. `entries` are those of the session's branch from its root on; `asked` is the turn,
-/// any of its entries, or the answer. For a turn with two prompts, its start names the first one and everything else
-/// the second.
+/// Returns the prompt of a turn. `entries` are those of the session's branch from its root on. `asked` is the turn,
+/// any of its entries, or the answer. If the turn has two prompts, its start refers to the first one, and its other
+/// entries refer to the second one.
 pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, PromptLost> {
     let turn = turn_of(entries, asked).ok_or_else(|| PromptLost::NoTurn(asked.clone()))?;
     let started = entries.iter().enumerate().rev().find_map(|(index, entry)| {

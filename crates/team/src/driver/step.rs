@@ -226,9 +226,9 @@ impl Driver {
     }
 
     fn launch(&mut self, start: Start) {
-        // Another process may have ended a turn whose agent still works here.
+        // Another process may have ended the turn while its agent still works in this process.
         self.runner.stop_and_wait(&mut self.inbox);
-        // A second attempt was already counted as the first one.
+        // A second attempt belongs to a turn that was counted at its first attempt.
         if !start.is_second {
             self.prompts.count(&start.member);
         }
@@ -282,7 +282,7 @@ impl Driver {
         self.inbox.put_first(Input::Ended(turn, Box::new(report)));
     }
 
-    /// Runs until no turn runs and no input is left.
+    /// Runs until no turn runs and no input remains.
     pub fn run(&mut self, sink: &mut dyn EventSink) -> Result<StopReason, DriveError> {
         while self.runner.turn().is_some() {
             self.next(sink)?;
@@ -331,8 +331,8 @@ impl Driver {
         }
     }
 
-    /// Returns whether the running agent has more output that becomes a note. Notes that arrive together are stored
-    /// together: one disk sync for each would delay a command to stop the agent.
+    /// Returns whether the running agent has more output that becomes a note. Such notes are stored together. Storing
+    /// each one separately needs one disk sync each, which would delay a command to stop the agent.
     fn is_more_to_note(&mut self) -> bool {
         match self.inbox.peek() {
             Some(Input::Said(turn, event)) if Some(turn) == self.runner.turn() => !matches!(

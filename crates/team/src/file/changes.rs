@@ -35,8 +35,8 @@ pub enum Change<'a> {
 }
 
 impl Change<'_> {
-    /// Returns whether the value of the line is hidden, as written by `shown_lines`. A comment of that form does not
-    /// count.
+    /// Returns whether the value of the line is hidden. Recognises the form that `shown_lines` writes, but not in a
+    /// comment.
     pub fn is_hidden(&self) -> bool {
         let (Self::Removed(line) | Self::Added(line)) = self;
         let parts = line.strip_suffix(')').and_then(|line| line.rsplit_once(HIDDEN));
@@ -83,7 +83,7 @@ fn without(text: &str, secrets: &[std::ops::Range<usize>], key: &HideKey) -> Vec
         let line = line.trim_end_matches(['\n', '\r']);
         let mut here = secrets.iter().filter(|secret| secret.start < to && secret.end > from);
         match here.next() {
-            // A value that began on an earlier line has no name on this line.
+            // If the value began on an earlier line, this line has no name.
             Some(first) => {
                 hidden(line, first.start >= from && here.all(|one| one.start >= from), key)
             }
@@ -93,7 +93,7 @@ fn without(text: &str, secrets: &[std::ops::Range<usize>], key: &HideKey) -> Vec
     lines.collect()
 }
 
-/// Returns the name of a field without its value; the hash distinguishes values.
+/// Returns the name of a field with a hash instead of its value.
 fn hidden(line: &str, has_name: bool, key: &HideKey) -> String {
     let name = line.split_once(['=', ':']).map_or("", |(name, _)| name.trim_end());
     let is_name = |c: char| c.is_alphanumeric() || " ._-\"[]".contains(c);

@@ -1,5 +1,5 @@
-//! Reads a team file in either form into a draft. Then checks the team as a whole: equal names, the default member,
-//! and at least one member that answers. Returns the file, or all its errors.
+//! Reads a team file in either form into a draft. Then checks the team as a whole: names are unique, the default
+//! member exists, and at least one member answers. Returns the file, or all its errors.
 
 use std::collections::BTreeMap;
 

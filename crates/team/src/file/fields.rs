@@ -155,7 +155,7 @@ impl<'d, 'p> FieldReader<'d, 'p> {
         texts
     }
 
-    /// Reports every field that was not taken. Returns the positions of the others, and the probable meaning of
+    /// Reports every field that was not taken. Returns the positions of the taken ones, and the probable meaning of
     /// unknown ones.
     pub(super) fn finish(self, known: &[&str], unknown: Unknown) -> (Seen, Meant) {
         let mut meant = Meant::new();

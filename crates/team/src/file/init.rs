@@ -73,8 +73,9 @@ const NOBODY: &str = "
 # agent = \"claude\"     # claude, codex, gemini, opencode, copilot, pi, acp, command, openai
 ";
 
-/// Writes a new team file for these agents and this person. It always contains the person and the scribe; the first
-/// agent is the default, or else the scribe. A user name that is not valid in a marker becomes `you`.
+/// Writes a new team file for these agents and this person. It always contains the person and the scribe. The first
+/// agent is the default member; without agents, the scribe is. A user name that is not valid in a marker becomes
+/// `you`.
 pub fn write_new(found: &[FoundAgent], user: &str) -> String {
     let agents = usable(found);
     let mut page = HEAD.to_owned();
@@ -126,7 +127,7 @@ fn field(name: &str, value: impl Into<Value>) -> String {
     format!("{name} = {}\n", value.into())
 }
 
-/// Returns the agents under their own names, each once, without those that need more than a program.
+/// Returns the agents under their own names, each once. Leaves out those that need more than a program.
 fn usable(found: &[FoundAgent]) -> Vec<&FoundAgent> {
     let mut agents: Vec<&FoundAgent> = Vec::new();
     for one in found.iter().take(check::MEMBERS_MAX / 2) {

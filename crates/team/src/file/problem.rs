@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::tree::{Node, Value};
 use crate::names::{fold, nearest_name};
 
-/// Further problems of a file are only counted.
+/// Maximum number of problems that are kept. Further ones are only counted.
 const KEPT_MAX: usize = 100;
 const SHOWN_CHARS: usize = 100;
 
@@ -27,9 +27,10 @@ pub struct Position {
 )]
 pub struct FileProblem {
     pub file: Box<str>,
-    /// The position in the file; `None` if the problem is the file itself.
+    /// The position in the file. `None` if the problem concerns the whole file.
     pub position: Option<Position>,
-    /// The field, such as `member "max": permissions`, or `member 2` (1-based) without a name; may be empty.
+    /// The field, such as `member "max": permissions`. A member without a name is identified by its number, as in
+    /// `member 2`. May be empty.
     pub path: Box<str>,
     /// The problem, and how to fix it.
     pub what: Box<str>,
@@ -182,7 +183,7 @@ impl<'a> Line<'a> {
         Self { text, bytes: start..end, position }
     }
 
-    /// Returns the line with its number and a mark below; of a long line, the part around the position.
+    /// Returns the line with its number and a mark below it. Of a long line, returns the part around the position.
     fn excerpt(&self, marked_bytes: usize) -> String {
         let skipped = self.position.column.saturating_sub(SHOWN_CHARS / 2 + 1);
         let skipped = if self.position.column > SHOWN_CHARS / 2 + 20 { skipped } else { 0 };
@@ -242,7 +243,7 @@ impl FileErrors {
 
 const QUOTED_CHARS: usize = 40;
 
-/// Common names from other tools, folded, and their names here.
+/// Common names in other tools, and the corresponding names here.
 const ALSO_CALLED: &[(&str, &str)] = &[
     ("apikey", "key_variable"),
     ("apikeyenv", "key_variable"),

@@ -159,8 +159,8 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Returns whether a file of this origin must be trusted before it may start programs. Only the user's own file
-    /// need not be.
+    /// Returns whether a file of this origin must be trusted before it may start programs. The user's own file needs
+    /// no trust.
     pub fn needs_trust(self) -> bool {
         self != Self::User
     }

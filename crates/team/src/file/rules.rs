@@ -57,7 +57,8 @@ fn name(draft: &DraftMember, problems: &mut Problems<'_>) {
     }
 }
 
-/// Returns whether the kind of the member is clear; otherwise it is reported, here or when the fields were read.
+/// Returns whether the kind of the member is clear. If it is not, an error is reported here, or was reported when the
+/// fields were read.
 fn kind_and_agent(draft: &DraftMember, problems: &mut Problems<'_>) -> bool {
     let (kind, agent) = (draft.seen.get("kind"), draft.seen.get("agent"));
     let (person, named) = match draft.form {

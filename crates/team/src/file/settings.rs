@@ -83,7 +83,7 @@ pub enum SettingsError {
     /// The content is not known.
     #[error("{} is among the settings that agents obey here, but cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    /// Too much for a person to check.
+    /// There are too many settings for a person to check.
     #[error(
         "{} holds more settings than can be trusted (at most {FILES_MAX} files, {} MiB, {DEPTH_MAX} folders \
          deep); move other files out of it",
@@ -125,7 +125,7 @@ impl Settings {
         self.files.is_empty()
     }
 
-    /// Returns a hash of the names and the content of all settings.
+    /// Returns a hash of the names and contents of all settings.
     pub fn hash(&self) -> ContentHash {
         let mut bytes = Vec::new();
         for (path, content) in &self.files {
@@ -146,8 +146,8 @@ impl Settings {
         self.files.iter().map(named).collect()
     }
 
-    /// Returns their lines for display, each with the name of its file: without possible keys and passwords, and of
-    /// `.env` files only the names of the variables.
+    /// Returns their lines for display, each with the name of its file. Leaves out possible keys and passwords. Of
+    /// `.env` files, shows only the names of the variables.
     pub fn lines(&self, base: &Path, key: &HideKey) -> Vec<String> {
         let mut lines = Vec::new();
         for (path, content) in &self.files {
@@ -235,7 +235,7 @@ impl Reading<'_> {
     }
 }
 
-/// Returns whether a folder among the settings contains no settings.
+/// Returns whether a folder inside the settings is skipped because it contains no settings.
 fn is_skipped(path: &Path) -> bool {
     let mut skipped = AGENTS.iter().flat_map(|agent| agent.settings.skipped);
     skipped.any(|end| path.ends_with(end))

@@ -210,7 +210,7 @@ fn written(path: &Path) -> String {
     written
 }
 
-/// A permission that a team file needs, as a text for the person who is asked.
+/// A permission that a team file needs, as a text for the person who decides.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustReason {

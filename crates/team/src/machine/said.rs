@@ -179,7 +179,8 @@ impl Step<'_> {
         }
     }
 
-    /// Queues the agent whose question a message without names answers, or else the default member.
+    /// Queues the answer to a message without names. If a person answers the question of an agent, queues that agent,
+    /// and otherwise the default member.
     fn queue_unaddressed(&mut self, said: Said<'_>, asker: Option<MemberIndex>) {
         let asker = asker
             .filter(|index| !self.roster.is_human(*index))
@@ -232,7 +233,7 @@ impl Step<'_> {
         let cause = Cause::Asked { entry: entry.clone(), by, route: request.route, intent };
         let turn = self.turn_id(&member, &cause, &entry);
         if self.state.turns.contains_key(&turn) {
-            // The same message arrived twice, and the turn may have ended already.
+            // The same message arrived twice. The turn may have ended already.
             return self.note(Note::Duplicate { entry, member, turn });
         }
         self.record(&turn, index, TurnState::Queued, cause);

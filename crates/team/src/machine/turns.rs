@@ -70,7 +70,7 @@ impl Step<'_> {
         }
     }
 
-    /// Gives up an awaited answer, releases the hold, and extends budgets that are used up.
+    /// Gives up an awaited answer, resumes paused turns, and extends budgets that are used up.
     pub(super) fn continue_turns(&mut self) {
         self.note_setting(Setting::Continued { count: self.state.continue_count + 1 });
         self.state.continue_turns();

@@ -79,7 +79,7 @@ fn is_unbracketed(line: &str, roster: &Roster) -> bool {
     names.split(',').take(TOLD_MAX).all(is_member)
 }
 
-/// Adds what occurs more often in the normalised text than in the original.
+/// Adds the markers that occur more often in the normalised text than in the original.
 fn add(found: &mut Vec<LookAlike>, marker: &'static str, seen: Vec<String>, read: &[String]) {
     let mut counts = std::collections::HashMap::new();
     for name in read {

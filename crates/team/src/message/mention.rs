@@ -1,5 +1,5 @@
-//! `@name`, the short form of `[NEXT: name]`. It stands at the start of a word, in the sender's own words, and is a
-//! member's exact name (ignoring case). Emphasis and brackets may surround it. All other text after an `@` is
+//! `@name`, the short form of `[NEXT: name]`. It is at the start of a word, in the sender's own words, and consists
+//! of a member's exact name (ignoring case). Emphasis and brackets may surround it. All other text after an `@` is
 //! ordinary text; a word that resembles a member's name is reported. `address` decides whether an agent addresses a
 //! member or only mentions it.
 
@@ -119,7 +119,7 @@ fn read(text: &str, candidates: Vec<Candidate>) -> Mentions {
             | (Found::UnknownMention(_) | Found::Nobody(_), Words::Foreign | Words::Unclear) => {}
         }
     }
-    // Report each member once, and none that is addressed anyway.
+    // Report each member once. Do not report a member that the message addresses too.
     let mut reported: Vec<MemberIndex> =
         mentions.members.iter().map(|mention| mention.index).collect();
     mentions.ignored.retain(|index| {

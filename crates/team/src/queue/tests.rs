@@ -112,8 +112,8 @@ fn the_same_again_and_the_same_member_at_the_tail_are_refused_but_never_a_p1() {
 }
 
 proptest! {
-    /// However other turns are added, a turn with k turns before it is among the next (k + 1) × (local + 1) started
-    /// turns that are not P1.
+    /// A turn with k turns before it starts after at most (k + 1) × (local + 1) starts of turns that are not P1,
+    /// whatever turns are added later.
     #[test]
     fn nobody_starves(
         pushes in prop::collection::vec((0_usize..4, 0_usize..3, 0_u8..3), 1..300),

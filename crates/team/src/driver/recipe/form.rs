@@ -160,7 +160,7 @@ impl<'s> Earlier<'s> {
         Some((Item::Copy { from, count }, count))
     }
 
-    /// Same for steps about a single entry. The earlier steps may be about another entry.
+    /// Same as `moved` for steps about a single entry. The earlier steps may be about another entry.
     fn moved(&self, wanted: &[Step]) -> Option<(Item, usize)> {
         let indexes = self.alike.get(&shape_of(wanted.first()?))?;
         let said = wanted.iter().take(TRIES).find_map(|step| match step {
