@@ -37,7 +37,7 @@ use crate::{AgentSpec, Permissions, TurnRequest};
 pub const AGENTS: &[&AgentDefinition] =
     &[CLAUDE, CODEX, GEMINI, OPENCODE, COPILOT, PI, ACP, COMMAND, OPENAI, SCRIPT];
 
-/// Everything that is specific to one agent. Two definitions are equal if their words are equal.
+/// Everything that is specific to one agent. Two definitions are equal if their `word` is equal.
 #[derive(Debug)]
 pub struct AgentDefinition {
     pub word: &'static str,
@@ -80,8 +80,8 @@ const GENERIC: AgentDefinition = AgentDefinition {
 pub struct Cli {
     pub program: &'static str,
     pub package: &'static str,
-    /// Variables of our own environment that it inherits besides the common ones and those for its
-    /// sign-in; a name that ends in `*` is a prefix.
+    /// Variables of our own environment that it inherits, besides the common ones and those for its sign-in. A name
+    /// that ends in `*` is a prefix.
     pub(crate) variables: &'static [&'static str],
     /// Variables by which the programs that it starts can tell that they run inside it.
     pub(crate) nested_variables: &'static [&'static str],

@@ -13,7 +13,7 @@ pub use tertulia_dialect::stream::{PermissionChoice, PermissionRequest};
 use crate::Mentions;
 use crate::agents::{self, AgentDefinition};
 
-/// How to start an agent and talk to it.
+/// Describes how to start an agent and how to communicate with it.
 #[derive(Clone, Debug)]
 pub struct AgentSpec {
     pub kind: AgentKind,

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::{Cause, NativeError};
 
-/// Maximum number of copies, if the database changes while it is copied.
+/// Maximum number of attempts to copy a database that changes during the copy.
 const TRIES: usize = 5;
 
 /// An open database. Its copy, if any, is removed with it.
@@ -90,7 +90,7 @@ impl Database {
 struct FileState {
     modified: Option<SystemTime>,
     bytes: u64,
-    /// Whether it has a journal; its length is not compared. `None` if all content is in the database file.
+    /// `Some(0)` if the database has a journal. `None` if all content is in the database file.
     journal: Option<u64>,
 }
 

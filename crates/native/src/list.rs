@@ -10,7 +10,7 @@ use crate::peek::peek;
 use crate::places::{Candidate, candidates};
 use crate::{Environment, FoundSession, NativeError};
 
-/// Number of files that are worth another thread.
+/// Number of files for each thread. Fewer files are not worth another thread.
 const FILES_PER_THREAD: usize = 200;
 const THREADS_MAX: usize = 8;
 

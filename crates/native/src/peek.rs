@@ -102,7 +102,8 @@ impl Glance {
             entries.clear();
             let known = reader.session();
             let is_all = known.native_id.is_some() && known.folder.is_some();
-            // The title that the agent gave the session is near the end, so it is not waited for.
+            // The loop does not wait for the title that the agent gave the session, because that is near the end of
+            // the file.
             if title.is_some() && is_all && known.started.is_some() {
                 break;
             }

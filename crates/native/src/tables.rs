@@ -121,7 +121,8 @@ fn time(value: ValueRef<'_>) -> Option<Timestamp> {
 pub(crate) struct Rows {
     database: Database,
     format: NativeFormat,
-    /// The sessions to read: the main one, then those of sub-agents. Each has the name of its "file".
+    /// The sessions to read: the main one, then those of sub-agents. Each has a name that takes the place of a file
+    /// name.
     sessions: VecDeque<(String, String)>,
     file: String,
     messages: VecDeque<String>,

@@ -38,7 +38,7 @@ pub struct HandoverOptions<'a> {
     pub title: Option<&'a str>,
     /// The folder in which the agent will work.
     pub folder: &'a str,
-    /// The model that will continue the session. It determines how tokens are counted and the maximum number of them.
+    /// The model that will continue the session. It determines the maximum number of tokens and how they are counted.
     pub model: Option<&'a str>,
     /// The maximum number of tokens of the session. `None`: what the window of the model allows.
     pub budget: Option<u64>,

@@ -31,7 +31,8 @@ const TRIES: usize = 8;
 
 /// The options of an import.
 pub struct ImportOptions<'a> {
-    /// The id of the new session. By default it is the name of the format, such as `claude-`, and the agent's id.
+    /// The id of the new session. By default it consists of the name of the format and the agent's id, as in
+    /// `claude-…`.
     pub id: Option<SessionId>,
     /// Whether to replace secrets of known forms before anything is stored.
     pub redacts_secrets: bool,

@@ -88,8 +88,7 @@ impl RpcServer {
             return write_error(out, None, &RpcError::batch(requests.len()));
         }
         for request in requests {
-            // A request without a response leaves no comma: it is removed again, or the bracket if it is the first
-            // one.
+            // If the request has no response, the comma is removed again, or the bracket before the first response.
             let before = out.len();
             out.push(if before == 0 { '[' } else { ',' });
             if before < BATCH_ANSWER_BYTES_MAX {

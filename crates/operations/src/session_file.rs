@@ -1,4 +1,4 @@
-//! Other formats of sessions than the log: the snapshot of a conversation, and the session file of agent-chatter.
+//! Formats of sessions other than the log: the snapshot of a conversation, and the session file of agent-chatter.
 //! They contain the messages of one branch and the team's task. Other content of a log is left out and counted. Pure.
 
 mod agent_chatter;

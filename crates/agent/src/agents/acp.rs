@@ -1,4 +1,4 @@
-//! Runs agents that speak the Agent Client Protocol on their pipes. `dialect` writes and parses the messages. The
+//! Runs agents that support the Agent Client Protocol on their pipes. `dialect` writes and parses the messages. The
 //! protocol has no field for a system text, so the system text precedes the prompt. The turn ends with the response
 //! to the prompt. The agent has to exit when its stdin closes; otherwise it is killed.
 
@@ -22,7 +22,7 @@ use connection::{Connection, Writer};
 const CANCEL_WAIT: Duration = Duration::from_millis(400);
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// Any agent that speaks the Agent Client Protocol.
+/// Any agent that supports the Agent Client Protocol.
 pub const ACP: &AgentDefinition = &AgentDefinition {
     word: "acp",
     title: "an agent",

@@ -22,7 +22,7 @@ const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(5);
 const OVER_LIMIT: &str = "its answer was longer than the limit, and it was stopped";
 
-/// Any endpoint that speaks Chat Completions.
+/// Any endpoint that supports Chat Completions.
 pub const OPENAI: &AgentDefinition = &AgentDefinition {
     word: "openai",
     title: "an agent",

@@ -146,7 +146,7 @@ fn folder_of(mounts: &str, groups: &str) -> Option<PathBuf> {
     })
 }
 
-/// Sweeps the folder where our groups would be created.
+/// Kills and removes orphaned groups in the folder where our groups would be created.
 pub(super) fn sweep_own() {
     if let Some(parent) = own_folder() {
         sweep(&parent);

@@ -1,8 +1,7 @@
-//! The weaker mechanism: scans for descendants while the program runs, adopts orphans, and marks
-//! processes by a variable. A process belongs to the turn if it is already known, if its parent
-//! belongs to it, if it shares a session with a member, or if it has the mark. Below a supervisor
-//! the parents are enough. Without one, a process escapes if it clears its environment, starts a
-//! session and loses its parent between two scans.
+//! The weaker mechanism: scans for descendants while the program runs, adopts orphans, and marks processes by a
+//! variable. A process belongs to the turn if it is already known, if its parent belongs to the turn, if it shares a
+//! session with such a process, or if it has the mark. Below a supervisor the parents are sufficient. Without one, a
+//! process escapes if it clears its environment, starts a session and loses its parent between two scans.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

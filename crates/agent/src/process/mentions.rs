@@ -1,6 +1,6 @@
-//! Decides which `@` of a prompt stay although the agent's program expands them, and which are removed. `@path` stays
-//! for a file that a person attached; words that name no file are treated as described below. This module reads the
-//! agent's folder. Its result is data, so that the same prompt can be built again.
+//! Decides which `@` of a prompt stay although the agent's program expands them, and which are removed.
+//! [`Mentions::find`] lists the rules. This module reads the agent's folder. Its result is data, so that the same
+//! prompt can be built again.
 
 use std::path::{Component, Path};
 
@@ -99,16 +99,16 @@ impl Mentions {
     }
 }
 
-/// Returns the leading characters of a text that may be part of a word or a path, if only
-/// punctuation follows up to the next space: the program reads up to that space.
+/// Returns the leading characters of a text that may be part of a word or a path. Only punctuation may follow them up
+/// to the next space, because the program reads up to that space.
 fn leading_run(text: &str, belongs: fn(char) -> bool) -> Option<&str> {
     let end = text.find(|letter| !belongs(letter)).unwrap_or(text.len());
     let (run, rest) = text.split_at_checked(end).filter(|(run, _)| !run.is_empty())?;
     is_punctuation(rest).then_some(run)
 }
 
-/// Returns the longest of these names that the text begins with, if only punctuation follows up to
-/// the next space. Names may contain spaces, dots and any letters.
+/// Returns the longest of these names with which the text begins. Only punctuation may follow it up to the next
+/// space. Names may contain spaces, dots and any letters.
 fn name_at<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
     let begins = |name: &str| {
         let (start, rest) = text.split_at_checked(name.len())?;

@@ -82,9 +82,8 @@ fn search(name: &str, path: &OsStr, not_in: Option<&Path>) -> (Option<PathBuf>, 
     (None, refused)
 }
 
-/// Returns the project that a folder belongs to, with links resolved: its repository, or the folder
-/// itself. A repository that contains the home folder, as some people have for their settings, does
-/// not count.
+/// Returns the project to which a folder belongs, with links resolved: its repository, or the folder itself. A
+/// repository that contains the home folder does not count, because some people keep their settings in one.
 fn project_of(cwd: &Path) -> PathBuf {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     let home = std::env::var_os("HOME").map(PathBuf::from);

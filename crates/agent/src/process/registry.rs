@@ -37,7 +37,7 @@ struct Entry {
 
 pub(super) type SharedMechanism = Arc<Mutex<Mechanism>>;
 
-/// Locks a mutex. Ignores that a thread has panicked, because it left nothing inconsistent.
+/// Locks a mutex. Ignores a panic of another thread, because it left no inconsistent state.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -17,8 +17,8 @@ use crate::{Containment, LimitEnforcer, ResourceLimits};
 
 pub(crate) const MARK: &str = "TERTULIA_TURN";
 
-/// Closes files that we inherited unknowingly. Files that we open ourselves close on exec. A shell can name only
-/// these numbers.
+/// Closes files that we inherited unknowingly. Files that we open ourselves close on exec. Some shells accept no
+/// larger numbers than these.
 const CLOSE: &str = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
 /// Paths of the program from util-linux and from busybox.
 const SETSID: [&str; 2] = ["/usr/bin/setsid", "/bin/setsid"];

@@ -82,8 +82,8 @@ fn who_is_left_when_the_program_hears_the_polite_word_is_counted() {
             spec.timeouts.grace = Duration::from_secs(10);
         }
         let report = play_until("unresponsive", &fake_agent, &spec, containment);
-        // An agent that had to be killed itself counts no orphans. The child that ignores signals may have a child of
-        // its own.
+        // No orphans are counted for an agent that had to be killed itself. The child that ignores signals may have a
+        // child of its own.
         let count = if is_deaf { 0..=0 } else { 1..=2 };
         assert!(count.contains(&report.orphans_killed), "{report:?}");
         assert!(!is_alive(&fake_agent.note("unresponsive")));

@@ -1,4 +1,4 @@
-//! A real program that speaks the Agent Client Protocol: Gemini CLI with `--acp`.
+//! A real program that supports the Agent Client Protocol: Gemini CLI with `--acp`.
 
 use tertulia_agent::{AgentKind, Ended, Permissions};
 use tertulia_dialect::stream::{ErrorClass, StreamEvent};

@@ -91,7 +91,8 @@ pub(super) fn select<'a>(
     let mut config = config(options);
     config.max_history_messages = options.last;
     if options.last.is_some() {
-        // The person asked for an exact number of messages, and nothing is appended later.
+        // The whole budget may be used: the person asked for an exact number of messages, and nothing is appended
+        // later.
         config.target_permille = 1_000;
     }
     let builder = ContextBuilder::new(config)?.with_counter(counter(options)).for_member(NO_MEMBER);
@@ -152,7 +153,7 @@ fn of_entry<'a>(
     let is_other_role = |said: &Message| said.effective_role() != message.effective_role();
     let origin = match (&message, said) {
         (MessageRef::Said(_), _) => Origin::Entry,
-        // For example, a result that was made for a call of the entry.
+        // This is a new message, such as a result that was made for a call of the entry.
         (_, Some(said)) if is_other_role(said) && !is_labelled => Origin::Added,
         _ => Origin::Changed,
     };

@@ -43,7 +43,7 @@ enum Stored {
     Purged,
 }
 
-/// What the log contains of a record.
+/// The state of a record in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     New,

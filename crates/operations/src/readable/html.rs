@@ -19,7 +19,7 @@ const STYLE_HASH: &str = "sha256-E0vdGBYfmfqhx3AXnrGdtX085tRK9YA4JKyAd9/veD8=";
 const SCRIPT_HASH: &str = "sha256-cm8Mq1+7pIRuBqzTxPFH7zStCZMhe5GoujTvkNam1lQ=";
 /// The number of colours in the style.
 const COLOURS: usize = 8;
-/// Maximum size of a picture. Larger ones are left out unless the document is full.
+/// Maximum size of a picture. Larger pictures are left out, unless long outputs are written in full.
 const PICTURE_BYTES_MAX: usize = 512 * 1024;
 
 /// The state of the page while it is written.

@@ -9,7 +9,7 @@ use crate::readable::prose;
 
 /// Maximum number of rounds. A change may uncover markup that has to be changed too.
 const ROUNDS_MAX: usize = 4;
-/// The smallest level of headings in a text.
+/// Headings in a text get this level or a deeper one.
 const LEVEL: &str = "####";
 
 /// Returns a person's or an agent's Markdown in a form that does not affect the text after it.
