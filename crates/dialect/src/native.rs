@@ -29,7 +29,7 @@ pub use detect::detect;
 pub use origin::{NativeOrigin, original_bytes};
 pub use problem::{ProblemKind, ReadProblem};
 pub use reader::{NativeReader, ReadSession};
-pub use split::{Layout, layout};
+pub use split::{Layout, layout, unfinished};
 
 tertulia_session::word_enum! {
     /// An agent whose sessions can be read. The words are those for `--format`, `--agent` and JSON.

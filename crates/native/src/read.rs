@@ -8,9 +8,12 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-use tertulia_dialect::native::{Layout, NativeReader, ReadProblem, ReadSession, Record, layout};
-use tertulia_session::Entry;
+use tertulia_dialect::native::{
+    Layout, NativeReader, ReadProblem, ReadSession, Record, layout, unfinished,
+};
+use tertulia_session::{Entry, Timestamp};
 
 use crate::database::Database;
 use crate::peek::beginning;
@@ -22,6 +25,8 @@ use lines::LineFile;
 /// Changes the bytes of a record before it is read. `None` keeps them unchanged.
 pub type Edit<'e> = dyn FnMut(&[u8]) -> Option<Vec<u8>> + 'e;
 
+/// A document that did not change for this long is complete: an agent writes a message at once.
+const QUIET: Duration = Duration::from_secs(60);
 /// Number of bytes that are read at once.
 const CHUNK: usize = 1 << 20;
 
@@ -33,6 +38,8 @@ pub struct SessionReader<'e> {
     side_files: VecDeque<(String, PathBuf)>,
     bytes_max: u64,
     edit: Option<Box<Edit<'e>>>,
+    /// A document that was changed after this time may be growing.
+    quiet_since: Option<SystemTime>,
     hasher: blake3::Hasher,
     main: Main,
 }
@@ -91,6 +98,7 @@ impl<'e> SessionReader<'e> {
             side_files,
             bytes_max,
             edit: None,
+            quiet_since: None,
             hasher: blake3::Hasher::new(),
             main: Main::default(),
         })
@@ -105,9 +113,17 @@ impl<'e> SessionReader<'e> {
 
     /// Skips a last answer that the agent is still writing, if the agent changes the records of such an answer later.
     pub fn settled_only(&mut self) {
+        self.quiet_since = Some(SystemTime::UNIX_EPOCH);
         if let Source::Rows { rows, .. } = &mut self.source {
             rows.settled_only();
         }
+    }
+
+    /// Leaves a last message for later that may not be complete, if the file changed in the minute before
+    /// `now`.
+    pub fn settled_at(&mut self, now: &Timestamp) {
+        let now = u64::try_from(now.millis()).map(Duration::from_millis).unwrap_or_default();
+        self.quiet_since = Some(SystemTime::UNIX_EPOCH + now.saturating_sub(QUIET));
     }
 
     /// Returns whether the record that was read last is in the main file.
@@ -118,6 +134,11 @@ impl<'e> SessionReader<'e> {
     /// Returns whether the session has files besides the main one.
     pub fn has_side_files(&self) -> bool {
         !self.side_files.is_empty()
+    }
+
+    /// Returns whether the session is read as a whole.
+    pub fn is_document(&self) -> bool {
+        matches!(self.source, Source::Document(_))
     }
 
     /// Adds the entries of the next record, or of the whole document. Returns the number of bytes
@@ -211,13 +232,25 @@ impl<'e> SessionReader<'e> {
     fn read_document(&mut self, path: &Path, entries: &mut Vec<Entry>) -> Result<u64, NativeError> {
         let about = |cause: Cause| NativeError { path: path.to_owned(), cause };
         let mut file = open(path)?;
-        let length = file.metadata().map_err(|error| about(error.into()))?.len();
+        let status = file.metadata().map_err(|error| about(error.into()))?;
+        let length = status.len();
         if length > self.bytes_max {
             return Err(about(Cause::DocumentTooLong { bytes: length }));
         }
         let mut text = Vec::new();
         let limited = &mut Read::take(&mut file, self.bytes_max);
         limited.read_to_end(&mut text).map_err(|error| about(error.into()))?;
+        let is_growing = match (self.quiet_since, status.modified()) {
+            (Some(since), Ok(changed)) => changed > since,
+            _ => false,
+        };
+        let left_out =
+            if is_growing { unfinished(self.reader.session().format, &text) } else { None };
+        if let Some(start) = left_out {
+            text.truncate(start);
+            let line = 1 + memchr::memchr_iter(b'\n', &text).count() as u64;
+            self.reader.report_unfinished("", line);
+        }
         let edited = self.edit.as_mut().and_then(|edit| edit(&text));
         self.reader.read_document("", edited.as_deref().unwrap_or(&text), entries);
         self.hasher.update(&text);

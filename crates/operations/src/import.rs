@@ -136,8 +136,9 @@ fn import_into(
     if redacts {
         reader = reader.with_edit(|bytes| redact_secrets(bytes, &mut secrets));
     }
-    if options.settled_only {
-        reader.settled_only();
+    match options.settled_only {
+        true => reader.settled_only(),
+        false => reader.settled_at(&options.now),
     }
     let sink = match (&known, options.is_dry_run) {
         (_, true) => Sink::nowhere(),
@@ -198,7 +199,7 @@ fn read_all(
         let is_new = merge.take(reader, &mut entries)?;
         for problem in reader.take_problems() {
             // Problems of known records were reported by an earlier import.
-            if is_new {
+            if is_new || problem.kind.is_left_out() {
                 count += 1;
                 problems.extend((problems.len() < PROBLEMS_KEPT).then_some(problem));
             }

@@ -92,18 +92,23 @@ pub(super) fn is_document(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with(STARTED)
 }
 
-/// Splits a document into records, and reads the data of the session.
-pub(super) fn split(text: &str, facts: &mut ReadSession) -> Vec<Piece> {
-    let _ = facts;
-    let mut splitter = Splitter {
-        is_marked: text.lines().any(|line| line.starts_with(USER) && line.ends_with("  ")),
-        ..Splitter::default()
-    };
-    for line in text.split_inclusive('\n') {
-        splitter.push(line);
-    }
+/// Splits a history into records. The records of a beginning of it are records of the whole, except
+/// those from [`unfinished`] on.
+pub(super) fn split(text: &str) -> Vec<Piece> {
+    let mut splitter = Splitter::default();
+    text.split_inclusive('\n').for_each(|line| splitter.push(line));
     splitter.end_piece();
     splitter.pieces
+}
+
+/// Returns where the last record begins, if more lines may belong to it.
+pub(super) fn unfinished(text: &str) -> Option<usize> {
+    let mut splitter = Splitter::default();
+    let whole = text.rfind('\n').map_or(0, |end| end + 1);
+    let (whole, cut) = text.split_at_checked(whole)?;
+    whole.split_inclusive('\n').for_each(|line| splitter.push(line));
+    let started = splitter.current.map(|(_, start)| start);
+    started.or((!cut.is_empty()).then_some(whole.len()))
 }
 
 /// The speaker of a line.
@@ -115,15 +120,18 @@ enum Line {
     Answer,
 }
 
-/// Splits the text where the speaker changes. Empty lines belong to the lines before them.
+/// Splits the text where the speaker changes. Each line of notes is a piece. Empty lines belong to the piece after
+/// them, so that a piece does not change when aider writes more.
 #[derive(Debug, Default)]
 struct Splitter {
     pieces: Vec<Piece>,
     /// Whether the lines of the user end with two spaces, as aider writes them.
     is_marked: bool,
-    /// The speaker and the start of the current piece; `None` at the start of the text.
+    /// The speaker of the piece that may go on, and the start of its first line.
     current: Option<(Line, usize)>,
-    /// The end of its last line that is not empty.
+    /// The end of the last piece.
+    taken: usize,
+    /// The end of the last line that is not empty.
     end: usize,
     at: usize,
 }
@@ -132,25 +140,33 @@ impl Splitter {
     fn push(&mut self, line: &str) {
         let kind = self.kind(line);
         if line.trim().is_empty() && kind == Line::Answer {
+            // Every input of the user follows an empty line, so this one is complete.
+            if matches!(self.current, Some((Line::User, _))) {
+                self.end_piece();
+            }
             self.at += line.len();
             return;
         }
-        // An empty line precedes every input of the user.
-        let is_input = kind == Line::User && self.end < self.at;
-        let is_other = self.current.is_none_or(|(current, _)| current != kind);
-        if kind == Line::Started || is_input || is_other {
+        if self.current.is_some_and(|(current, _)| current != kind) {
             self.end_piece();
-            self.current = Some((kind, self.at));
         }
+        self.current.get_or_insert((kind, self.at));
         self.at += line.len();
         self.end = self.at;
+        if matches!(kind, Line::Started | Line::Note) {
+            self.end_piece();
+        }
     }
 
-    fn kind(&self, line: &str) -> Line {
-        let is_marked = !self.is_marked || line.trim_end_matches(['\r', '\n']).ends_with("  ");
+    fn kind(&mut self, line: &str) -> Line {
+        let has_mark = line.trim_end_matches(['\r', '\n']).ends_with("  ");
+        let is_marked = !self.is_marked || has_mark;
         if line.starts_with(STARTED) {
+            // Another version of aider may have written the session before.
+            self.is_marked = false;
             Line::Started
         } else if line.starts_with(USER.trim_end()) && is_marked && is_user(line) {
+            self.is_marked = has_mark;
             Line::User
         } else if line.starts_with(NOTE) && is_marked {
             Line::Note
@@ -160,16 +176,12 @@ impl Splitter {
     }
 
     fn end_piece(&mut self) {
-        match self.current.take() {
-            Some((kind, start)) => {
-                // The piece includes the line break before an answer, which distinguishes it from a note: an answer
-                // may begin with `> `.
-                let shift = usize::from(kind == Line::Answer && start > 0);
-                self.pieces.push(Piece::record(start..self.at, start - shift..self.end));
-            }
-            None if self.at > 0 => self.pieces.push(Piece::glue(0..self.at)),
-            None => {}
-        }
+        let Some((kind, start)) = self.current.take() else { return };
+        // The value includes the line break before an answer, which distinguishes it from a note: an answer may
+        // begin with `> `.
+        let shift = usize::from(kind == Line::Answer && start > 0);
+        self.pieces.push(Piece::record(self.taken..self.end, start - shift..self.end));
+        self.taken = self.end;
     }
 }
 

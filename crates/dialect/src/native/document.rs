@@ -39,8 +39,8 @@ impl<'a> Document<'a> {
         self.fields.iter().rev().find(|(key, _)| *key == name).map(|(_, value)| *value)
     }
 
-    /// Returns a piece for every element. Each includes the text up to the next element. A text that cannot be split
-    /// becomes a record too, so that the problem is reported.
+    /// Returns a piece for every element. Each includes the text between it and the element before it, so it stays the
+    /// same when an element is added. A text that cannot be split becomes a record too, so that the problem is reported.
     pub(super) fn into_pieces(self, text: &str) -> Vec<Piece> {
         let (Some(first), Some(last)) = (self.elements.first(), self.elements.last()) else {
             return match self.has_list && self.is_whole {
@@ -53,9 +53,9 @@ impl<'a> Document<'a> {
         if first > 0 {
             pieces.push(Piece::glue(0..first));
         }
-        let ends = self.elements.iter().skip(1).map(|next| next.start).chain([last]);
-        let elements = self.elements.iter().zip(ends);
-        pieces.extend(elements.map(|(one, end)| Piece::record(one.start..end, one.clone())));
+        let starts = std::iter::once(first).chain(self.elements.iter().map(|one| one.end));
+        let elements = starts.zip(&self.elements);
+        pieces.extend(elements.map(|(start, one)| Piece::record(start..one.end, one.clone())));
         if last < text.len() {
             let rest = last..text.len();
             pieces.push(match self.is_whole {
@@ -214,9 +214,9 @@ mod tests {
 
     #[test]
     fn every_element_is_a_piece() {
-        check(r#"[{"a":"]"},2]"#, &["[", r#"{"a":"]"}, {"a":"]"}"#, "2 2", "]"]);
+        check(r#"[{"a":"]"},2]"#, &["[", r#"{"a":"]"} {"a":"]"}"#, ",2 2", "]"]);
         let text = r#"{"a":[1],"list":["\"",[2]],"b":0}"#;
-        check(text, &[r#"{"a":[1],"list":["#, r#""\"", "\"""#, "[2] [2]", r#"],"b":0}"#]);
+        check(text, &[r#"{"a":[1],"list":["#, r#""\"" "\"""#, ",[2] [2]", r#"],"b":0}"#]);
         check(r#"{"list":[]}"#, &[r#"{"list":[]}"#]);
     }
 

@@ -23,6 +23,11 @@ pub enum ProblemKind {
     Syntax(SyntaxError),
     #[error("the file ends in the middle of a record; it is read again when the file has grown")]
     Truncated,
+    #[error(
+        "the last message may not be complete; it is read when more follows it, or a minute after the \
+         file has changed"
+    )]
+    Unfinished,
     #[error("{field} is missing or of another kind than expected; kept as it is")]
     Field { field: &'static str },
     #[error("a record of the unknown type {name:?}; kept as it is")]
@@ -33,6 +38,13 @@ pub enum ProblemKind {
     ParentMissing { parent: Box<str> },
     #[error("has the id {id:?} of an earlier record; it gets one of its own")]
     IdRepeated { id: Box<str> },
+}
+
+impl ProblemKind {
+    /// Returns whether a record was left out, because the rest of it may follow.
+    pub fn is_left_out(&self) -> bool {
+        matches!(self, Self::Truncated | Self::Unfinished)
+    }
 }
 
 impl fmt::Display for ReadProblem {

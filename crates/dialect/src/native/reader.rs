@@ -188,16 +188,27 @@ impl NativeReader {
         let Ok(text) = std::str::from_utf8(bytes) else { return self.read(whole, entries) };
         let mut line = 1;
         let pieces = pieces(self.session.format, text, &mut self.session);
-        for (number, piece) in pieces.into_iter().enumerate() {
+        let last = pieces.len();
+        for (piece, number) in pieces.into_iter().zip(1..) {
             let bytes = bytes.get(piece.range).unwrap_or_default();
             let record = Record { line, bytes, ..whole };
             line += memchr::memchr_iter(b'\n', bytes).count() as u64;
+            let place = match piece.value {
+                // It has another number when the document has grown.
+                None if number == last && number > 1 => "piece-end".to_owned(),
+                _ => format!("piece-{number}"),
+            };
             let value = piece.value.and_then(|value| text.get(value));
-            let place = format!("piece-{}", number + 1);
             let item = value.map(|value| self.read_value(value, &in_file(record, &place)));
             let item = item.unwrap_or_else(|| Item::aside(self.session.format, None));
             self.push(record, &place, item, entries);
         }
+    }
+
+    /// Reports that the end of a document was not read; see [`super::unfinished`].
+    pub fn report_unfinished(&mut self, file: &str, line: u64) {
+        let kind = ProblemKind::Unfinished;
+        self.session.problems.push(ReadProblem { file: file.into(), line, kind });
     }
 
     /// Returns the data of the session.
@@ -348,8 +359,11 @@ impl NativeReader {
     }
 
     fn problem(&mut self, record: Record<'_>, kind: ProblemKind) {
-        let problem = ReadProblem { file: record.file.into(), line: record.line, kind };
-        self.session.problems.push(problem);
+        // The piece of a document begins with what separates it from the one before.
+        let is_between = |byte: &&u8| byte.is_ascii_whitespace() || **byte == b',';
+        let before = record.bytes.iter().take_while(is_between);
+        let line = record.line + before.filter(|byte| **byte == b'\n').count() as u64;
+        self.session.problems.push(ReadProblem { file: record.file.into(), line, kind });
     }
 }
 

@@ -28,7 +28,8 @@ pub fn layout(format: NativeFormat, beginning: &[u8]) -> Layout {
     if is_document { Layout::Document } else { Layout::Lines }
 }
 
-/// A piece of a document. All pieces in order form the document, byte for byte.
+/// A piece of a document. All pieces in order form the document, byte for byte, except empty lines at the end of a
+/// history of aider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub range: Range<usize>,
@@ -55,9 +56,27 @@ pub(super) fn pieces(format: NativeFormat, text: &str, facts: &mut ReadSession) 
         NativeFormat::Opencode => opencode::split(text, facts),
         NativeFormat::Goose => goose::split(text, facts),
         NativeFormat::Cline => cline::split(text, facts),
-        NativeFormat::Aider => aider::split(text, facts),
+        NativeFormat::Aider => aider::split(text),
         NativeFormat::Claude | NativeFormat::Codex | NativeFormat::Copilot | NativeFormat::Pi => {
             vec![Piece::glue(0..text.len())]
         }
     }
+}
+
+/// Returns where the last record of a document begins, if its agent may still be writing it. The records
+/// before it stay the same when the document grows. `None` for documents that are written at once.
+pub fn unfinished(format: NativeFormat, bytes: &[u8]) -> Option<usize> {
+    if format != NativeFormat::Aider {
+        return None;
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        // The end of a character is missing.
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?
+        }
+        Err(_) => return None,
+    };
+    let found = aider::unfinished(text);
+    found.or((text.len() < bytes.len()).then_some(text.len()))
 }

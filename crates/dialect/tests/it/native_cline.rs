@@ -29,7 +29,7 @@ msg_2#1 <- msg_2 model: claude-sonnet-4-6
 msg_3 <- msg_2#1 tool: result t-1 [{"query":"/src/b.txt","result":"beta"}]
 msg_4 <- msg_3 assistant: alpha and <task>beta</task>
 msg_4#1 <- msg_4 usage: claude-sonnet-4-6 21 (3) 8
-piece-6 <- msg_4#1 record: ?"#;
+piece-end <- msg_4#1 record: ?"#;
     assert_eq!(format!("\n{}", show(&entries)), expected);
     assert_eq!(session.native_id.as_deref(), Some("1769860800000_abcde"));
     assert_eq!(session.model.as_deref(), Some("claude-sonnet-4-6"));
@@ -49,7 +49,7 @@ piece-3 <- piece-2 assistant: <thinking>fine</thinking>
 piece-3#1 <- piece-3 usage: ? 100 (60) 5
 piece-4 <- piece-3#1 user: [read_file for 'a.rs'] Result: + fn a() {} + image image/png 4 bytes
 piece-5 <- piece-4 record: user
-piece-6 <- piece-4 record: ?";
+piece-end <- piece-4 record: ?";
     assert_eq!(format!("\n{}", show(&entries)), expected);
     assert_eq!(session.folder.as_deref(), Some("/src/app"));
     assert_eq!(session.problems, []);
@@ -67,7 +67,7 @@ m-2 <- summary-1 user: go on
 m-3 <- m-2 record: ?
 m-4 <- m-2 record: assistant
 piece-6 <- m-2 record: ?
-piece-7 <- m-2 record: ?";
+piece-end <- m-2 record: ?";
     assert_eq!(format!("\n{}", show(&entries)), expected);
     let problems: Vec<_> = session.problems.into_iter().map(|one| one.kind).collect();
     let expected = ["role", "content", "a message"].map(|field| ProblemKind::Field { field });

@@ -213,7 +213,7 @@ a ← - user: "one"
 b ← a record info
 c ← a assistant: "1" | calls unnamed-1 read {"path":"x"}
 c#1 ← c tool: unnamed-1 returns "text"
-piece-5 ← c#1 record -
+piece-end ← c#1 record -
 "#;
     let session = native_show::check(NativeFormat::Gemini, file, expected);
     assert_eq!(session.title.as_deref(), Some("Files"));
@@ -227,7 +227,7 @@ fn a_checkpoint_is_a_document_too() {
 piece-1 ← - record -
 piece-2 ← - user: "What is it?" | picture image/png
 piece-3 ← piece-2 assistant: "A cat."
-piece-4 ← piece-3 record -
+piece-end ← piece-3 record -
 "#;
     native_show::check(NativeFormat::Gemini, file, expected);
 }

@@ -59,7 +59,7 @@ m-2 <- m-1 record: user
 summary-1 <- m-1 summary: They said one. [keeps summary-1]
 m-4 <- summary-1 record: assistant
 m-5 <- summary-1 user: two
-piece-7 <- m-5 record: ?";
+piece-end <- m-5 record: ?";
     assert_eq!(format!("\n{}", show(&entries)), expected);
     let session = reader.finish();
     assert_eq!(session.native_id.as_deref(), Some("20260131_2"));

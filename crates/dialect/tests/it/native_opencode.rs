@@ -46,7 +46,7 @@ prt_31 ← msg_3 message assistant (opencode): "Half an ans"
 msg_4 ← msg_3 native_record message
 prt_41 ← msg_4 message assistant (opencode): "Beans."
 prt_42 ← prt_41 usage acme/m2 150(40)+25 $0
-piece-23 ← prt_42 native_record ?
+piece-end ← prt_42 native_record ?
 "#
     );
     assert_eq!(session.problems, []);

@@ -105,14 +105,15 @@ impl KnownLog {
         }))
     }
 
-    /// Reads the records of all entries, unless the beginning of the session shows which are known.
+    /// Reads the records of all entries, unless the beginning of the session shows which are known and they need no
+    /// comparison.
     pub(super) fn read_records(
         &mut self,
         store: &SessionStore,
         id: &SessionId,
-        has_side_files: bool,
+        is_compared: bool,
     ) -> Result<(), StoreError> {
-        if self.has_prefix && !self.has_versions && !has_side_files {
+        if self.has_prefix && !self.has_versions && !is_compared {
             return Ok(());
         }
         for stored in store.entries(id, &Range::All)? {

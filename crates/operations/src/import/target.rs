@@ -27,7 +27,8 @@ struct Beginning {
     native_id: String,
     /// The entries up to the first message.
     first: Vec<Entry>,
-    has_side_files: bool,
+    /// Whether the records that are known have to be compared, even if the file begins with the same bytes.
+    is_compared: bool,
 }
 
 /// Chooses the session.
@@ -81,7 +82,7 @@ fn read_log(
     let Some(mut known) = KnownLog::read(store, id, session, &beginning.native_id)? else {
         return Ok(None);
     };
-    known.read_records(store, id, beginning.has_side_files)?;
+    known.read_records(store, id, beginning.is_compared)?;
     if known.has_prefix || !known.is_origin {
         return Ok(Some(known));
     }
@@ -110,7 +111,9 @@ fn read_beginning(
     if redacts || options.redacts_secrets {
         reader = reader.with_edit(|bytes| redact_secrets(bytes, &mut count));
     }
-    let has_side_files = reader.has_side_files();
+    reader.settled_at(&options.now);
+    // The last message of a document may have been longer than it seemed.
+    let is_compared = reader.has_side_files() || reader.is_document();
     let mut first = Vec::new();
     let mut entries = Vec::new();
     while reader.next(&mut entries)?.is_some() {
@@ -122,7 +125,7 @@ fn read_beginning(
         entries.clear();
     }
     let native_id = native_id(session, reader.session().native_id.as_deref());
-    Ok(Beginning { native_id, first, has_side_files })
+    Ok(Beginning { native_id, first, is_compared })
 }
 
 /// Returns the id of the session that an agent's session is imported into.

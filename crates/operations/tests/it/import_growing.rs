@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tertulia_dialect::native::original_bytes;
-use tertulia_session::{EntryKind, NewEntry, Setting, TeamTask};
+use tertulia_session::{EntryId, EntryKind, NewEntry, Setting, TeamTask};
 use tertulia_store::{Append, SessionId};
 
 use crate::machine::{Machine, SESSION, lines};
@@ -121,6 +121,100 @@ fn a_redacted_record_stays_redacted() {
     machine.claude("s.jsonl", "u1=Hello a1=the_secret u2=Oh a2=More");
     machine.import_afresh(&path);
     assert!(!format!("{:?}", machine.log(SESSION)).contains("the secret"));
+}
+
+/// Returns everything in a log except its header and the entries that say how far it was imported.
+fn content(machine: &Machine, id: &str) -> Vec<String> {
+    let log = machine.log(id);
+    let entry = |id: &EntryId| log.iter().find(|entry| entry.id == *id).unwrap();
+    let entries = log.iter().skip(1).filter(|entry| !is_link(&entry.kind));
+    let shown = entries.map(|one| {
+        let mut parent = one.parent_id.as_ref().map(entry);
+        while let Some(link) = parent.filter(|parent| is_link(&parent.kind)) {
+            parent = link.parent_id.as_ref().map(entry);
+        }
+        let parent = parent.map(|parent| &parent.id).filter(|parent| **parent != log[0].id);
+        format!("{} {parent:?} {:?} {:?} {:?}", one.id, one.kind, one.timestamp, one.meta)
+    });
+    shown.collect()
+}
+
+const AIDER: &str = "# aider chat started at 2026-01-31 12:00:00\n\n> Aider v0.86.0  \n> Model: gpt-5  \n\n\
+    #### Rename f  \n#### to g.  \n\nDone:\n\n> a quote\n\n```\ng()\n```\n\n\n\
+    > Tokens: 3.4k sent, 45 received.  \n> Applied edit to a.py  \n\n#### Café?  \n\nYes.\n\n\n\
+    # aider chat started at 2026-02-01 12:00:00\n\n#### And now?  \n\nNow it is done.\n\n\
+    > Tokens: 9 sent, 4 received.  \n";
+
+#[test]
+fn a_history_of_aider_that_grew_from_any_byte_is_the_history_imported_at_once() {
+    let mut once = Machine::new();
+    let imported = once.import(&once.write("p/.aider.chat.history.md", AIDER));
+    assert_eq!((imported.problem_count, imported.messages), (0, 6));
+    let id = imported.session.to_string();
+    let expected = content(&once, &id);
+    for cut in 1..AIDER.len() {
+        let mut grown = Machine::new();
+        let path = grown.path("p/.aider.chat.history.md");
+        grown.write("p/.aider.chat.history.md", "");
+        std::fs::write(&path, &AIDER.as_bytes()[..cut]).unwrap();
+        if tertulia_dialect::native::detect(&AIDER.as_bytes()[..cut]).is_some()
+            && let Ok(first) = grown.try_import(&path)
+        {
+            assert!(first.problem_count <= 1, "{cut}: {:?}", first.problems);
+        }
+        std::fs::write(&path, AIDER).unwrap();
+        let last = grown.import_afresh(&path);
+        assert_eq!((last.problem_count, last.changed), (0, 0), "{cut}");
+        assert_eq!(content(&grown, &id), expected, "{cut}");
+    }
+}
+
+#[test]
+fn the_last_message_of_aider_is_left_out_and_reported_until_the_file_is_quiet() {
+    let mut machine = Machine::new();
+    let cut = AIDER.find("\n> Tokens").unwrap();
+    let path = machine.write("p/.aider.chat.history.md", &AIDER[..cut]);
+    let first = machine.import(&path);
+    assert_eq!(first.messages, 1);
+    assert_eq!(
+        first.problems[0].to_string().split(';').next().unwrap(),
+        "line 9: the last message may not be complete"
+    );
+    assert_eq!(machine.import_afresh(&path).problem_count, 1, "it is reported again");
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    let quiet = std::time::UNIX_EPOCH
+        + std::time::Duration::from_millis(crate::machine::NOW as u64 - 61_000);
+    file.set_modified(quiet).unwrap();
+    let last = machine.import_afresh(&path);
+    assert_eq!((last.messages, last.problem_count), (1, 0));
+    // An agent that stopped in the middle of a message for so long.
+    machine.write("p/.aider.chat.history.md", &AIDER.replace("g()", "g() or h()"));
+    let again = machine.import_afresh(&path);
+    assert_eq!(again.changed, 1, "both versions are kept, and nothing is lost");
+    let log = machine.log(first.session.as_str());
+    let said = log.iter().filter_map(|entry| entry.message()).map(|message| message.text());
+    assert_eq!(said.filter(|text| text.contains("or h()")).count(), 1);
+}
+
+#[test]
+fn a_document_that_grew_is_the_document_imported_at_once() {
+    let document = |count: usize| {
+        let message = |number: usize| {
+            format!(
+                "    {{\n      \"role\": \"{}\",\n      \"content\": [{{\"type\": \"text\", \"text\": \"m{number}\"}}]\n    }}",
+                if number % 2 == 0 { "user" } else { "assistant" }
+            )
+        };
+        let messages: Vec<String> = (0..count).map(message).collect();
+        format!("[\n{}\n]\n", messages.join(",\n"))
+    };
+    let mut grown = Machine::new();
+    for count in 1..5 {
+        let path = grown.write("task/api_conversation_history.json", &document(count));
+        let imported = grown.import_afresh(&path);
+        assert_eq!((imported.messages, imported.changed), (1, 0), "{count}");
+    }
+    assert_eq!(grown.said("cline-task").matches(":m").count(), 4);
 }
 
 proptest! {
