@@ -1,5 +1,5 @@
-//! OpenAI Chat Completions: `{messages, tools?}`. Each message becomes one message. One tool message for each call
-//! follows an assistant message with calls.
+//! OpenAI Chat Completions: `{messages, tools?}`. Each of our messages becomes one message of the request. After an
+//! assistant message with calls, there is one tool message for each call.
 
 mod read;
 

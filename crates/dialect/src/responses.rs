@@ -229,8 +229,8 @@ fn image_node(url: Node<'_>) -> Node<'_> {
     Node::typed("input_image", [("image_url", url)])
 }
 
-/// Returns the item for reasoning, without an id. With the encrypted content it needs none, and after an item with an
-/// id OpenAI requires the item that it stored next.
+/// Returns the item for reasoning, without an id. With the encrypted content no id is needed. After an item with an
+/// id, OpenAI would require the item that it stored next.
 fn reasoning_item<'a>(part: &Part, text: &'a str) -> Option<Node<'a>> {
     let encrypted = text_field(part.unknown_payload(), ENCRYPTED)?;
     let summary = match text {

@@ -79,7 +79,7 @@ pub enum AgentStream {
     Jsonl,
     /// An endpoint that streams Chat Completions: the body of its response.
     OpenAiChat,
-    /// An agent that speaks the Agent Client Protocol; [`AcpClient`] answers it.
+    /// An agent that supports the Agent Client Protocol; [`AcpClient`] answers it.
     Acp,
 }
 
@@ -172,8 +172,8 @@ impl StreamParser {
         }
     }
 
-    /// Accepts no other session of the agent than this one, for a turn that resumes it. Codex answers an unknown id
-    /// with a new session.
+    /// Accepts only this session of the agent, for a turn that resumes it. Codex answers an unknown id with a new
+    /// session.
     #[must_use]
     pub fn expecting_session(mut self, id: &str) -> Self {
         self.turn.output.native_session_id = Some(id.into());

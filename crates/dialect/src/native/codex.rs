@@ -92,8 +92,8 @@ impl Reader {
         }
     }
 
-    /// Reads a record of the time before the envelope: the description of the session without a type, a state of the
-    /// program, or what is the payload today.
+    /// Reads a record without an envelope, as in old files. It is the description of the session without a type, a
+    /// state of the program, or what is the payload today.
     fn bare(
         &mut self,
         mut record: Object<'_>,

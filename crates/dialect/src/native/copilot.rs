@@ -259,7 +259,8 @@ impl Reader {
         self.last = Some(id);
     }
 
-    /// Returns the parent of an event of the conversation. It is the last event, unless `named` is given.
+    /// Returns the parent of an event of the conversation. It is the last event, unless `named` precedes the last
+    /// message of the user.
     fn parent(&mut self, named: Option<Box<str>>) -> Parent {
         if let Some(rewound) = self.rewound.take() {
             return rewound;
@@ -267,7 +268,8 @@ impl Reader {
         let Some(named) = named else { return Parent::Previous };
         match self.turns.get(&hash(&named)) {
             Some(turn) if *turn == self.turn => Parent::Previous,
-            // The parent is after a message of the user, or it is unknown, which is reported.
+            // The event precedes the last message of the user, so the conversation was rewound. An unknown event is
+            // reported.
             _ => Parent::Id(named),
         }
     }

@@ -1,12 +1,10 @@
 //! Sessions of goose have three formats:
 //!
-//! - The database `sessions.db` (since 1.10; known up to schema 15). Its rows come as lines of JSON,
-//!   one for each row of one session: `{"table":"session","row":{…}}` first, then one
-//!   `{"table":"message","row":{…}}` for each message by `created_timestamp` and `id`, then
-//!   `{"table":"usage","row":{…}}` for each row of the table with the usage. `row` has the columns
-//!   by their names, numbers as numbers, texts as texts; columns that hold JSON (`content_json`,
-//!   `metadata_json`, `model_config_json`) as the text that is stored. Other tables are kept as they
-//!   are.
+//! - The database `sessions.db` (since 1.10; known up to schema 15). Its rows are passed as lines of JSON. The first
+//!   line is the row of the session: `{"table":"session","row":{…}}`. One `{"table":"message","row":{…}}` follows for
+//!   each message, ordered by `created_timestamp` and `id`. Then one `{"table":"usage","row":{…}}` follows for each
+//!   row of the table with the usage. `row` contains the columns by name. Columns with JSON (`content_json`,
+//!   `metadata_json`, `model_config_json`) contain the stored text. Rows of other tables are kept unchanged.
 //! - A file of lines for each session (before 1.10): a line about the session, then the messages.
 //! - The export of `goose session export --format json`: an object like the row of the session, with
 //!   the messages in `conversation`.

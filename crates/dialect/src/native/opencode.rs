@@ -1,14 +1,12 @@
 //! Sessions of opencode. Their records come from three sources, and are read in the same way:
 //!
-//! - The document of `opencode export`, `{info, messages: [{info, parts}]}`. Its pieces are the
-//!   session, every message without its parts, and every part.
-//! - The rows of `opencode.db`, a line each: `{"table":"message","row":{"id":…,"data":{…}}}`. `row` has
-//!   the columns under their names; a column that holds JSON may be there as JSON or as its text. Pass
-//!   the row of the session, then every message by `time_created` and `id`, each followed by its
-//!   parts by `id`; then the sessions whose `parent_id` is this one, in the same way. Rows of other
-//!   tables may follow.
-//! - The files of the first storage: `session/…`, `message/…` and `part/…`, each a record, in that
-//!   order.
+//! - The document of `opencode export`, `{info, messages: [{info, parts}]}`. Its pieces are the session, every
+//!   message without its parts, and every part.
+//! - The rows of `opencode.db`, one per line: `{"table":"message","row":{"id":…,"data":{…}}}`. `row` contains the
+//!   columns by name. A column with JSON may contain the JSON or its text. The first row is that of the session. Every
+//!   message follows, ordered by `time_created` and `id`, each with its parts ordered by `id`. Then the sessions whose
+//!   `parent_id` is this session follow in the same way. Rows of other tables may come last.
+//! - The files of the first storage: `session/…`, `message/…` and `part/…`, in this order. Each is a record.
 //!
 //! Every part becomes an entry, because all three sources store parts separately. So the ids do not depend on the
 //! source, and an answer grows by one part at a time. A call and its result are one part, so they are one entry too.

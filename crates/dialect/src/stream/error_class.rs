@@ -21,7 +21,7 @@ tertulia_session::word_enum! {
         Network = "network",
         /// The model or its safety filter declined to answer.
         Refused = "refused",
-        /// A limit of turns, money or length that somebody set for the agent is reached.
+        /// The agent reached a limit of turns, money or length that was set for it.
         Limit = "limit",
         /// The agent was started incorrectly: with a flag, model, session or folder that it does
         /// not accept.

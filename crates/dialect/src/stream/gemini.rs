@@ -50,7 +50,7 @@ impl Gemini {
 fn read_tool_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
     let [id, status, output, error] = read_fields(line, &["tool_id", "status", "output", "error"])?;
     let id = id.need_word()?;
-    // Tools that a mode does not allow are not registered in it.
+    // A tool that the mode does not allow is reported as not registered.
     if let Ok([kind, reason]) = error.fields(&["type", "message"])
         && kind.is("tool_not_registered")
     {

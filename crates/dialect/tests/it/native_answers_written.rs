@@ -94,7 +94,8 @@ fn a_session_is_read_as_it_was_written() {
         assert_eq!(session.leaf_record, written.last_record_id, "{format:?}");
         assert_eq!(session.updated.unwrap().millis(), NOW);
         let mut all = said_in(&entries);
-        // opencode keeps a result with its call, so the order of the two calls and their results differs.
+        // opencode keeps a result with its call, so calls and results have a different order. They are compared
+        // sorted.
         all.sort();
         let mut expected = [
             "Which \"seeds\"?",

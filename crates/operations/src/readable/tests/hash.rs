@@ -1,4 +1,4 @@
-//! Computes the hashes in the policy of a page again.
+//! Recomputes the hashes in the policy of a page.
 
 /// Returns bytes as base64.
 pub(super) fn base64(bytes: &[u8]) -> String {

@@ -205,7 +205,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Returns whether a text matches a pattern of the schema. Each pattern is written here in Rust.
+/// Returns whether a text matches a pattern of the schema. Each pattern is implemented here in Rust.
 fn matches(pattern: &str, text: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     match pattern {
