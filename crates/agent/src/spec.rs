@@ -270,8 +270,8 @@ pub enum Containment {
     /// A supervisor adopts all orphans of the turn. No process escapes, unless it kills the supervisor and us at the
     /// same time.
     Supervisor,
-    /// Descendants are found by scanning, we adopt orphans, and a variable marks them. A process may escape if it
-    /// clears its environment and leaves its parents at once.
+    /// We find descendants by scanning and by a variable that marks them, and we adopt orphans. A process may escape
+    /// if it clears its environment and leaves its parents at once.
     Descendants,
     None,
 }

@@ -134,7 +134,7 @@ fn function_node<'a>(call: &Call<'a>, name: &'static str, value: Node<'a>) -> No
 /// Returns the responses to calls, or errors for missing ones. Pictures come after all of them, so
 /// that the responses are consecutive.
 fn response_blocks<'a>(calls: &[Call<'a>], notes: &mut Vec<Note>) -> Vec<Block<'a>> {
-    // The responses follow in the next request, which merges them.
+    // There is memory for one more block, because the user's next message is merged into this turn.
     let mut responses = Vec::with_capacity(calls.len() + 1);
     let mut pictures = Vec::new();
     for call in calls {

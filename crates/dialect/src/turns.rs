@@ -100,7 +100,7 @@ impl<'a> Turns<'a> {
                         let blocks = writer.blocks(said, Role::Assistant, &mut calls, notes);
                         turns.push(Role::Assistant, blocks, notes);
                     }
-                    // The results follow in the next request, which merges them.
+                    // The user's next message is merged into the turn with the results.
                     turns.append(Role::User, (writer.results)(&answer.calls, notes));
                 }
             }

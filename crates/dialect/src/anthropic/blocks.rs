@@ -98,7 +98,7 @@ pub(super) fn use_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
 }
 
 pub(super) fn result_blocks<'a>(calls: &[Call<'a>], notes: &mut Vec<Note>) -> Vec<Block<'a>> {
-    // The results follow in the next request, which merges them.
+    // There is memory for one more block, because the user's next message is merged into this turn.
     let mut blocks = Vec::with_capacity(calls.len() + 1);
     blocks.extend(calls.iter().map(|call| result_block(call, notes)));
     blocks

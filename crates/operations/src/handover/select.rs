@@ -48,7 +48,7 @@ pub(super) enum Origin {
     Entry,
     /// It is the changed message of its source, with stubs or with a label of its speaker.
     Changed,
-    /// It is added, as a summary is.
+    /// It is a new message, such as a summary.
     Added,
 }
 
