@@ -1,10 +1,10 @@
-//! Usage limits: recognises from the message of a failed turn that the plan, the quota or the
-//! credits of an agent or API are used up, and when they reset. Called where a [`super::TurnError`]
-//! is made; knows messages and the names of fields, no agent's stream.
+//! Usage limits. Recognises from the message of a failed turn that the plan, the quota or the credits of an agent or
+//! API are used up, and when they reset. The code that creates a [`super::TurnError`] calls it. It depends on
+//! messages and field names, not on any agent's stream.
 //!
-//! Pure. The texts of vendors are matched by phrases, because most agents report limits as text.
-//! Structured data inside the text (JSON, HTTP headers) is found by the names of its fields, also
-//! if it is quoted several times. An unknown text is not a limit.
+//! Pure. The texts of vendors are matched by phrases, because most agents report limits as text. Structured data
+//! inside a text (JSON, HTTP headers) is found by the names of its fields, even if it is quoted several times. An
+//! unknown text is not a limit.
 
 mod fields;
 mod moment;
@@ -21,11 +21,11 @@ use tertulia_session::Timestamp;
 use said::Said;
 
 tertulia_session::word_enum! {
-    /// What a usage limit covers.
+    /// The scope of a usage limit.
     #[non_exhaustive]
     pub enum LimitScope: "the scope of a usage limit, such as five_hour or week" {
-        /// Too many requests or tokens in a short time. A later retry of the same agent solves it;
-        /// it is no reason to use another one.
+        /// Too many requests or tokens in a short time. A later retry of the same agent solves this, so another agent
+        /// is not needed.
         Minute = "minute",
         /// The allowance of a session of about five hours.
         FiveHour = "five_hour",
@@ -38,7 +38,7 @@ tertulia_session::word_enum! {
         Workspace = "workspace",
         /// The credits are used up, or the plan includes none. Waiting does not help.
         Credits = "credits",
-        /// The message does not say which limit was reached.
+        /// The message does not name the limit.
         Unknown = "unknown",
     }
 }
@@ -51,8 +51,8 @@ pub struct UsageLimit {
     pub resets: Option<ResetTime>,
 }
 
-/// The time of a reset as it was reported, without reference to a clock.
-/// [`resolve`](Self::resolve) turns it into a point in time.
+/// The time of a reset as it was reported, which does not depend on a clock. [`resolve`](Self::resolve) turns it into
+/// a point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResetTime {
     At(Timestamp),
@@ -61,7 +61,7 @@ pub enum ResetTime {
     Wall(WallTime),
 }
 
-/// A time as a clock on the wall shows it.
+/// A time of day, as a clock shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WallTime {
     pub day: Day,
@@ -78,7 +78,7 @@ pub enum Day {
     Tomorrow,
     /// The next day with this name, today included if the time has not passed.
     Weekday(civil::Weekday),
-    /// The next such day of a year.
+    /// The next such day in a year.
     MonthDay {
         month: i8,
         day: i8,
@@ -86,12 +86,13 @@ pub enum Day {
     Date(civil::Date),
 }
 
-/// A limit that resets within this time is a short rate limit, whatever the message calls it.
+/// Maximum time until the reset of a short rate limit. A limit that resets within this time is one, even if the
+/// message calls it something else.
 const SHORT_WAIT_MAX: Duration = Duration::from_secs(5 * 60);
 
 impl UsageLimit {
-    /// Recognises a limit in the message of a failed turn, which may contain or be JSON. Only the
-    /// first 8 KiB are searched.
+    /// Recognises a limit in the message of a failed turn. The message may be JSON or contain JSON. Only its first 8
+    /// KiB are searched.
     pub fn from_message(message: &str) -> Option<Self> {
         let said = Said::new(super::error_class::beginning(message));
         let found = scope::find(&said)?;

@@ -1,5 +1,5 @@
-//! Fields of structured data inside a message: JSON and HTTP headers, by the names of the fields.
-//! Called by [`super::scope`] and [`super::reset`].
+//! Reads fields of structured data (JSON and HTTP headers) inside a message, by their names. [`super::scope`] and
+//! [`super::reset`] call it.
 
 use jiff::fmt::rfc2822;
 use tertulia_session::Timestamp;
@@ -8,7 +8,7 @@ use super::ResetTime;
 use super::moment::{self, decimal};
 use super::said::Said;
 
-/// Limit on the part of a value that is read.
+/// Maximum number of bytes of a value that are read.
 const VALUE_BYTES_MAX: usize = 64;
 
 /// Returns the value of a field, and possibly more text after it.
@@ -29,7 +29,7 @@ pub(super) fn number(said: &Said, name: &str) -> Option<f64> {
     decimal(value(said, name)?).map(|(number, _)| number)
 }
 
-/// Returns the time that a field gives as a number, a duration or a date.
+/// Returns the time in a field. The value is a number, a duration or a date.
 pub(super) fn time(said: &Said, name: &str) -> Option<ResetTime> {
     let value = value(said, name)?;
     // `2026-…` is a date, not a number.
@@ -43,16 +43,16 @@ pub(super) fn time(said: &Said, name: &str) -> Option<ResetTime> {
     if name.ends_with("-ms") {
         return moment::seconds(number / 1000.0).map(ResetTime::After);
     }
-    // A field may be named after a point in time and give the seconds until then.
+    // The name of a field may mean a point in time although its value is the number of seconds until then.
     match number {
         number if number >= SINCE_1970_MIN => since_1970(number as u64),
         _ => moment::seconds(number).map(ResetTime::After),
     }
 }
 
-/// A larger number is a point in time. As a duration it is more than 30 years.
+/// Numbers from here on are points in time. As durations they would exceed 30 years.
 const SINCE_1970_MIN: f64 = 1e9;
-/// A larger number is in milliseconds. In seconds it is after the year 5000.
+/// Numbers from here on are milliseconds. As seconds they would be after the year 5000.
 const MILLIS_MIN: u64 = 100_000_000_000;
 
 /// Returns the time of seconds or milliseconds since 1970.

@@ -1,5 +1,5 @@
-//! Durations and times as people write them, at the start of a text. Called by [`super::fields`]
-//! and [`super::reset`].
+//! Parses durations and times, as people write them, at the start of a text. [`super::fields`] and [`super::reset`]
+//! call it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tertulia_session::Timestamp;
 
 use super::{Day, ResetTime, WallTime};
 
-/// A longer time is not a time to wait.
+/// Maximum duration. A longer one cannot be a waiting time.
 const SECONDS_MAX: f64 = 1e9;
 
 /// Parses a duration: `3 days 4 hours`, `4h12m3.5s`, `174ms`, `2 hours and 5 minutes`.
@@ -28,7 +28,7 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
     seconds(total?)
 }
 
-/// Returns a duration of so many seconds, to the millisecond.
+/// Returns a duration of this number of seconds, with millisecond precision.
 pub(super) fn seconds(seconds: f64) -> Option<Duration> {
     let is_usable = (0.0..=SECONDS_MAX).contains(&seconds);
     is_usable.then(|| Duration::from_millis((seconds * 1000.0).round() as u64))
@@ -90,7 +90,7 @@ fn day(text: &str) -> (Option<Day>, &str) {
         return (Some(Day::Tomorrow), rest);
     }
     if let Some(weekday) = weekday(word) {
-        // A date after the name of the day is exact.
+        // A date may follow the name of the day. It is exact, so it is used instead.
         return match day(after_joint(rest)) {
             (Some(date @ (Day::MonthDay { .. } | Day::Date(_))), rest) => (Some(date), rest),
             _ => (Some(Day::Weekday(weekday)), rest),
@@ -107,7 +107,7 @@ fn month_day(month: i8, text: &str) -> Option<(Day, &str)> {
     let rest =
         ["st", "nd", "rd", "th"].iter().find_map(|end| rest.strip_prefix(end)).unwrap_or(rest);
     let day = i8::try_from(number).ok()?;
-    // The year is checked for its length: `6, 10am` has none.
+    // The year must have four digits, because `6, 10am` contains no year.
     let year = digits(after_joint(rest), 4).filter(|(year, _)| *year >= 1000);
     if let Some((year, rest)) = year
         && !rest.starts_with(|next: char| next.is_ascii_alphanumeric() || next == ':')
@@ -115,7 +115,7 @@ fn month_day(month: i8, text: &str) -> Option<(Day, &str)> {
         let date = civil::Date::new(i16::try_from(year).ok()?, month, day).ok()?;
         return Some((Day::Date(date), rest));
     }
-    // A leap year, so that every day exists.
+    // 2024 is a leap year, so every day exists in it.
     civil::Date::new(2024, month, day).ok()?;
     Some((Day::MonthDay { month, day }, rest))
 }
@@ -203,13 +203,13 @@ fn has_prefix(text: &str, prefix: &str) -> bool {
     text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
-/// Splits the letters off the start of a text.
+/// Returns the letters at the start of a text, and the rest of the text.
 fn letters(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
     text.split_at(end)
 }
 
-/// Parses a whole number of at most this many digits; a longer one is no number of this kind.
+/// Parses a whole number with at most this number of digits. A longer one counts as no number.
 fn digits(text: &str, digits_max: usize) -> Option<(u16, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, rest) = text.split_at(end);

@@ -1,9 +1,9 @@
-//! The time of a reset in a message. Called by [`super::UsageLimit::from_message`].
+//! Finds the time of a reset in a message. [`super::UsageLimit::from_message`] calls it.
 
 use super::said::Said;
 use super::{ResetTime, fields, moment};
 
-/// Fields that give the reset of the limit itself; the first one that is present counts.
+/// Fields that contain the reset of the limit itself. The first one that is present is used.
 const EXACT_FIELDS: [&str; 9] = [
     "resets_at",
     "resetsat",
@@ -16,7 +16,7 @@ const EXACT_FIELDS: [&str; 9] = [
     "retry-after",
 ];
 
-/// Fields that say when a request may be tried again; the limit may last longer.
+/// Fields that contain the time when a request may be retried. The limit may last longer.
 const RETRY_FIELDS: [&str; 5] = [
     "retrydelay",
     "x-ratelimit-reset-requests",
@@ -25,7 +25,7 @@ const RETRY_FIELDS: [&str; 5] = [
     "anthropic-ratelimit-tokens-reset",
 ];
 
-/// Words before a time, and words between them and the time.
+/// Words that introduce a time, and words between them and the time.
 const CUES: [&str; 8] = [
     "reset",
     "try again",
@@ -48,7 +48,7 @@ pub(super) fn find(said: &Said) -> Option<ResetTime> {
 fn after_cue(said: &Said, cue: &str) -> Option<ResetTime> {
     said.lower.match_indices(cue).find_map(|(at, _)| {
         let rest = said.from(at + cue.len());
-        // Claude's oldest form: seconds since 1970 after a bar.
+        // The oldest form of Claude's messages has seconds since 1970 after a bar.
         if cue.ends_with('|') {
             let (number, _) = moment::decimal(rest)?;
             return fields::since_1970(number as u64);

@@ -1,4 +1,5 @@
-//! The point in time of a reset, for a given clock. Called at the edge, where a clock is.
+//! Determines the point in time of a reset, for a given clock. The caller passes the clock, because this crate is
+//! pure.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use tertulia_session::Timestamp;
 
 use super::{Day, ResetTime, WallTime};
 
-/// No limit lasts longer. A later reset is an error of the agent, or of one of the clocks.
+/// Maximum time until a reset. No limit lasts longer, so a later reset is an error of the agent or of a clock.
 const AHEAD_MAX: Duration = Duration::from_secs(40 * 24 * 3600);
 
 impl ResetTime {
@@ -42,7 +43,7 @@ impl ResetTime {
 }
 
 impl WallTime {
-    /// Returns the next such time.
+    /// Returns the next point in time that matches.
     fn next(
         &self,
         local: DateTime,

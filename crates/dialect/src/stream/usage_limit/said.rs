@@ -1,11 +1,11 @@
-//! A message in the form in which it is searched. Called by [`super::UsageLimit::from_message`].
+//! A message in the form in which it is searched. [`super::UsageLimit::from_message`] creates it.
 
-/// A message without the marks that differ between a text and the same text inside JSON.
+/// A message without quotes and similar marks, so that a text is the same inside and outside JSON.
 #[derive(Debug)]
 pub(super) struct Said {
-    /// Without quotes, backslashes, repeated spaces and spaces after a colon.
+    /// The message without quotes, backslashes, repeated spaces and spaces after a colon.
     pub(super) text: String,
-    /// The same in lower case, at the same offsets.
+    /// The same text in lower case, with the same offsets.
     pub(super) lower: String,
 }
 
@@ -20,8 +20,8 @@ impl Said {
         memchr::memmem::find(self.lower.as_bytes(), phrase.as_bytes()).is_some()
     }
 
-    /// Returns whether a sentence, or a value of a field, begins with this phrase. In prose about a
-    /// limit, the words usually stand inside a sentence.
+    /// Returns whether a sentence or the value of a field begins with this phrase. In prose about a limit, the phrase
+    /// is usually inside a sentence.
     pub(super) fn begins_a_sentence_with(&self, phrase: &str) -> bool {
         self.lower.match_indices(phrase).any(|(at, _)| {
             let before = self.lower.get(..at).unwrap_or_default().trim_end_matches(' ');
@@ -42,10 +42,10 @@ fn without_marks(message: &str) -> String {
     let mut characters = message.chars().peekable();
     while let Some(character) = characters.next() {
         let kept = match character {
-            // A line feed or tab of a quoted text.
+            // This is a line feed or a tab in a quoted text.
             '\\' if characters.next_if(|next| matches!(next, 'n' | 'r' | 't')).is_some() => '\n',
             '\\' | '"' | '\'' | '`' | '‘' | '’' => continue,
-            // `Intl` writes the narrow space before `PM`.
+            // `Intl` writes a narrow space before `PM`.
             '\t' | '\r' | '\u{a0}' | '\u{202f}' => ' ',
             other => other,
         };

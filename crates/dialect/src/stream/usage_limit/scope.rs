@@ -1,4 +1,4 @@
-//! Which limit a message reports. Called by [`super::UsageLimit::from_message`].
+//! Determines which limit a message reports. [`super::UsageLimit::from_message`] calls it.
 
 use jiff::civil;
 
@@ -8,9 +8,9 @@ use super::{Day, LimitScope, ResetTime, WallTime, fields};
 /// A recognised limit.
 pub(super) struct Found {
     pub(super) scope: LimitScope,
-    /// The reset of such limits, unless the message gives a longer wait.
+    /// The usual reset of such limits. It applies unless the message contains a longer waiting time.
     pub(super) usual_reset: Option<ResetTime>,
-    /// The same message is used for a limit that ends within minutes.
+    /// Whether the same message is also used for a limit that ends within minutes.
     pub(super) may_be_short: bool,
 }
 
@@ -20,7 +20,7 @@ impl From<LimitScope> for Found {
     }
 }
 
-/// Phrases of services that are overloaded, and of other services that agents use in tools.
+/// Phrases about overloaded services, and about other services that agents use in tools.
 const OTHERS: [&str; 5] = [
     "model_capacity_exhausted",
     "no capacity available",
@@ -29,8 +29,8 @@ const OTHERS: [&str; 5] = [
     "pull rate limit",
 ];
 
-/// Phrases in lower case without quotes; the first match counts. A phrase after `^` must begin a
-/// sentence. tests/it/usage_limits.rs names the source of each.
+/// Phrases in lower case without quotes. The first match is used. A phrase after `^` must begin a sentence.
+/// tests/it/usage_limits.rs names the source of each phrase.
 #[rustfmt::skip]
 const PHRASES: [(LimitScope, &[&str]); 9] = [
     (LimitScope::Model, &[
@@ -108,19 +108,19 @@ fn by_phrase(said: &Said) -> Option<LimitScope> {
     PHRASES.iter().find(|(_, phrases)| phrases.iter().any(|phrase| is_said(phrase))).map(|it| it.0)
 }
 
-/// Returns the scope of a window as Claude names it, in its events and in headers of its API.
+/// Returns the scope of a window. Claude uses these names in its events and in headers of its API.
 pub(super) fn of_claude_window(name: &str) -> LimitScope {
     match name {
         "five_hour" => LimitScope::FiveHour,
         "seven_day" => LimitScope::Week,
-        // `seven_day_opus` and the like.
+        // Names such as `seven_day_opus`.
         _ if name.starts_with("seven_day_") => LimitScope::Model,
         "overage" => LimitScope::Credits,
         _ => LimitScope::Unknown,
     }
 }
 
-/// Headers of the API for plans: which window is used up.
+/// Returns the scope of the window that is used up, from headers of Anthropic's API for plans.
 fn of_anthropic_claim(said: &Said) -> Option<LimitScope> {
     let status = fields::value(said, "anthropic-ratelimit-unified-status")?;
     let claim = fields::value(said, "anthropic-ratelimit-unified-representative-claim")?;
@@ -128,8 +128,8 @@ fn of_anthropic_claim(said: &Said) -> Option<LimitScope> {
     status.starts_with("rejected").then(|| of_claude_window(claim.get(..end).unwrap_or(claim)))
 }
 
-/// Google names the quota in the details (`GenerateRequestsPerDayPerProjectPerModel`), or the
-/// metric and the limit in the message.
+/// Recognises a limit of Google. It names the quota in the details (`GenerateRequestsPerDayPerProjectPerModel`), or
+/// the metric and the limit in the message.
 fn of_google(said: &Said) -> Option<Found> {
     if said.contains("exhausted your capacity on this model") {
         return Some(Found { may_be_short: true, ..LimitScope::Model.into() });
@@ -147,7 +147,7 @@ fn of_google(said: &Said) -> Option<Found> {
     }
     if said.contains("perday") {
         let scope = if said.contains("permodel") { LimitScope::Model } else { LimitScope::Day };
-        // Documented: quotas per day reset at midnight Pacific time. A short delay in the same
+        // According to the documentation, quotas per day reset at midnight Pacific time. A short delay in the same
         // message is that of a quota per minute.
         let midnight = ResetTime::Wall(WallTime {
             day: Day::Next,
@@ -165,8 +165,8 @@ fn of_google(said: &Said) -> Option<Found> {
     })
 }
 
-/// OpenAI and the services that copy it name the unit: `tokens per min (TPM)`, `requests per day
-/// (RPD)`.
+/// Recognises a limit of OpenAI or of a service that copies its API. They name the unit: `tokens per min (TPM)`,
+/// `requests per day (RPD)`.
 fn of_openai(said: &Said) -> Option<LimitScope> {
     let is_rate = said.begins_a_sentence_with("rate limit reached for ")
         || said.contains("429 rate limit reached for ")
@@ -180,8 +180,8 @@ fn of_openai(said: &Said) -> Option<LimitScope> {
     }
 }
 
-/// Headers that Codex receives, as other programs report them: two windows, each with its length
-/// and the used share.
+/// Recognises a limit in headers that Codex receives, as other programs report them. There are two windows, each with
+/// its length and the used share.
 fn of_codex_windows(said: &Said) -> Option<LimitScope> {
     if !said.contains("type:usage_limit_reached") {
         return None;
