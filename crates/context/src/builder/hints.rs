@@ -41,17 +41,17 @@ const fn hint(name: &'static str, kind: HintKind, meaning: &'static str) -> Hint
 /// The hints that this version knows. Others are sent as they are.
 pub const HINTS: [Hint; 12] = [
     hint("activeFile", HintKind::Text, "the file that the user looks at"),
-    hint("cwd", HintKind::Text, "the folder, where it changes within a session"),
+    hint("cwd", HintKind::Text, "the working folder, if it changes within a session"),
     hint("gitBranch", HintKind::Text, "the branch that is checked out"),
-    hint("gitStatus", HintKind::Text, "what is changed and not committed"),
+    hint("gitStatus", HintKind::Text, "the changes that are not committed"),
     hint("locale", HintKind::Text, "the user's language, such as de-DE"),
-    hint("maxSteps", HintKind::Number, "how many model calls a run may have"),
+    hint("maxSteps", HintKind::Number, "the maximum number of model calls of a run"),
     hint("note", HintKind::Text, "anything else that the model should know now"),
     hint("openFiles", HintKind::Texts, "the files that are open"),
-    hint("step", HintKind::Number, "which model call of the run this is"),
+    hint("step", HintKind::Number, "the number of this model call in the run"),
     hint("time", HintKind::Text, "the time as the user would say it"),
-    hint("timeZone", HintKind::Text, "such as Europe/Madrid"),
-    hint("tokensLeft", HintKind::Number, "how many tokens the run may still cost"),
+    hint("timeZone", HintKind::Text, "the user's time zone, such as Europe/Madrid"),
+    hint("tokensLeft", HintKind::Number, "the number of tokens that the run may still use"),
 ];
 
 pub(super) fn hints_message(
