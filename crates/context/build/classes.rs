@@ -1,4 +1,4 @@
-//! The classes of all characters, by the Unicode tables of the regex crates. Called by [`super`] alone.
+//! The classes of all characters, from the Unicode tables of the regex crates. Only [`super`] calls this code.
 
 use std::error::Error;
 
@@ -20,7 +20,7 @@ const SETS: [(u8, &str); 8] = [
     (BEFORE, r"[^\r\n\p{L}\p{N}]"),
 ];
 
-/// Returns the number of each block's classes, and the classes of the blocks that differ.
+/// Returns, for each block of characters, the number of its list of classes, and the different lists one after the other.
 pub(super) fn tables() -> Result<(Vec<u8>, Vec<u8>), Box<dyn Error>> {
     let mut classes = vec![0; CHARACTERS];
     for (bit, pattern) in SETS {

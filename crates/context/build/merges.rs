@@ -1,11 +1,12 @@
-//! Of which merge each token is, found by merging its bytes without it. Called by [`super`] alone.
+//! The merge that produces each token, found by merging the token's bytes without that merge. Only [`super`] calls
+//! this code.
 
 use std::collections::HashMap;
 use std::error::Error;
 
 use super::layout::{ID_BITS, pair_hash};
 
-/// The merge that makes a token.
+/// The merge that produces a token.
 pub(super) struct Merge {
     pub(super) hash: u64,
     pub(super) id: u32,
@@ -33,9 +34,9 @@ pub(super) fn facts(tokens: &[&[u8]]) -> Result<(Vec<u64>, Vec<Merge>), Box<dyn 
     Ok((facts, merges))
 }
 
-/// Returns the last two tokens before a merge makes this one.
+/// Returns the two tokens that the last merge joins into this one.
 fn halves(ids: &Ids<'_>, token: &[u8], id: u32) -> Result<(u32, u32), Box<dyn Error>> {
-    // Where the parts begin, and where the last one ends.
+    // The positions where the parts begin, and where the last one ends.
     let mut cuts: Vec<usize> = (0..=token.len()).collect();
     let merged = |part: &[usize]| ids.get(&token[part[0]..part[2]]).copied();
     while cuts.len() > 3 {

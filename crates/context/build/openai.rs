@@ -1,4 +1,4 @@
-//! The tables of OpenAI's vocabularies. Called by the build script alone.
+//! The tables of OpenAI's vocabularies. Only the build script calls this code.
 
 mod classes;
 #[path = "../src/tokens/vocabulary/openai/layout.rs"]
@@ -16,7 +16,7 @@ use std::{env, fs};
 use splintr_vocab_cl100k::CL100K_BASE_VOCAB_PACKED;
 use splintr_vocab_o200k::O200K_BASE_VOCAB_PACKED;
 
-/// Writes them all to the folder for what build scripts make.
+/// Writes all tables to the output folder of the build script.
 #[expect(clippy::disallowed_methods, reason = "a build script writes files; the crate does not")]
 pub(crate) fn write() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=src/tokens/vocabulary/openai/layout.rs");

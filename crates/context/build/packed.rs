@@ -1,4 +1,4 @@
-//! Reads a packed vocabulary, as the `splintr-vocab` crates carry it: a magic number, the number of tokens, then
+//! Reads a packed vocabulary in the format of the `splintr-vocab` crates: a magic number, the number of tokens, then
 //! for each token its number, its length and its bytes. Numbers are LEB128.
 
 use std::error::Error;

@@ -1,12 +1,12 @@
-//! A slot for every merge, without collisions: the merges fall into small groups, and each group has a shift that
-//! leads all its merges to free slots. Called by [`super`] alone.
+//! A hash table without collisions that has a slot for every merge. The merges are divided into small groups, and
+//! the shift of a group moves all its merges to free slots. Only [`super`] calls this code.
 
 use std::error::Error;
 
 use super::layout::{pair_group, pair_mark, pair_slot};
 use super::merges::Merge;
 
-/// The value of an empty slot. Token 0 is a byte, which no merge makes.
+/// The value of an empty slot. Token 0 is a single byte, which no merge produces.
 const NO_PAIR: u32 = 0;
 
 /// The average number of merges in a group.

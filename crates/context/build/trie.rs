@@ -1,22 +1,22 @@
-//! The trie of a vocabulary as a double array. Called by [`super`] alone.
+//! The trie of a vocabulary as a double array. Only [`super`] calls this code.
 
 use std::error::Error;
 
 use super::layout::{IN_USE, MARK_BITS, NO_TOKEN, ROOT_BASE};
 
-/// The base of a node without children: none of these nodes is in use.
+/// The base of a node without children. None of the nodes of this base is in use.
 const LEAF_BASE: u32 = 0;
 
-/// The nodes of one base lie in one block: the highest byte of all is 255.
+/// The number of nodes in a block: the children of one node are in one block, because a byte is at most 255.
 const BLOCK: usize = 256;
 
 /// The number of free nodes that are tried for the first child before a new block begins.
 const TRIES_MAX: usize = 256;
 
-/// Tokens that begin alike, sorted, with their numbers.
+/// Sorted tokens with a common prefix, with their numbers.
 type Sorted<'a> = [(&'a [u8], u32)];
 
-/// Returns its nodes.
+/// Returns the nodes of the trie.
 pub(super) fn nodes(tokens: &[&[u8]]) -> Result<Vec<u64>, Box<dyn Error>> {
     let mut sorted: Vec<(&[u8], u32)> = tokens.iter().copied().zip(0..).collect();
     sorted.sort_unstable();
@@ -32,13 +32,13 @@ struct Array {
     nodes: Vec<u64>,
     /// The bases that are in use.
     bases: Vec<bool>,
-    /// The next free node behind each free one, and the one before it. Node 0 is never free: it begins and ends the row.
+    /// For each free node, the next and the previous free node. Node 0 is never free: it begins and ends this list.
     next: Vec<usize>,
     previous: Vec<usize>,
 }
 
 impl Array {
-    /// With the nodes that leaves point to, and those of the root's children, all of which are taken.
+    /// Creates an array with the nodes that leaves point to and those of the root's children. All of them are taken.
     fn new() -> Self {
         let nodes = ROOT_BASE as usize + BLOCK;
         let mut bases = vec![false; nodes];
@@ -47,7 +47,8 @@ impl Array {
         Self { nodes: vec![0; nodes], bases, next: vec![0; nodes], previous: vec![0; nodes] }
     }
 
-    /// Places the children of a node with this base: the tokens begin alike up to this depth, and are longer.
+    /// Places the children of the node with this base. The tokens have a common prefix of this length and are longer
+    /// than it.
     fn place(&mut self, tokens: &Sorted<'_>, depth: usize, base: u32) {
         let mut inner = Vec::new();
         for child in tokens.chunk_by(|one, other| one.0[depth] == other.0[depth]) {
@@ -69,7 +70,7 @@ impl Array {
         }
     }
 
-    /// Takes a base whose nodes for the children of these tokens are free, and these nodes.
+    /// Finds a base for which the nodes for the children of these tokens are free, and takes it and these nodes.
     fn take_base(&mut self, tokens: &Sorted<'_>, depth: usize) -> u32 {
         let mut bytes: Vec<u8> = tokens.iter().map(|token| token.0[depth]).collect();
         bytes.dedup();
@@ -101,7 +102,7 @@ impl Array {
         None
     }
 
-    /// Returns the base that leads to a new block of free nodes.
+    /// Appends a block of free nodes and returns the base that leads to it.
     fn begin_block(&mut self) -> usize {
         let first = self.nodes.len();
         let end = first + BLOCK;

@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Talks for some turns and returns one line for each of them.
+/// Runs a chat of some turns and returns one line for each of them.
 pub(crate) fn run(turns: usize) -> Result<Vec<String>, Box<dyn Error>> {
     // With a compactor, messages that no longer fit are summarised. Without one they are dropped.
     let builder = ContextBuilder::new(ContextConfig::new(BUDGET))?
@@ -43,8 +43,8 @@ pub(crate) fn run(turns: usize) -> Result<Vec<String>, Box<dyn Error>> {
         ));
         let answer = call_model(&context.model_messages);
 
-        // The new messages and any summary belong in the log. Store these entries: the log is all that
-        // the next call needs.
+        // The new messages and any summary belong in the log. Store these entries: the next call needs nothing but
+        // the log.
         let entries = context.entries_to_append;
         log.extend(entries);
         new = vec![
@@ -55,7 +55,7 @@ pub(crate) fn run(turns: usize) -> Result<Vec<String>, Box<dyn Error>> {
     Ok(lines)
 }
 
-/// Stands for the API of a model.
+/// Takes the place of a model's API.
 fn call_model(messages: &[ModelMessage<'_>]) -> String {
     format!(
         "I read {} messages. Beans, then winter lettuce, with straw between them.",

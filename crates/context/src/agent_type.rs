@@ -1,4 +1,4 @@
-//! The type of agent that a prompt is for. Callers may use short names; normalising happens here and only here.
+//! The type of agent that a prompt is for. Callers may use short names; only this code normalises them.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ pub enum AgentType {
     ClaudeCode,
     OpenAiCodex,
     GoogleGemini,
-    /// Anything else, as it was written: gets plain text.
+    /// Any other name, as it was written. Gets plain text.
     Other(Box<str>),
 }
 
 impl AgentType {
-    /// Returns the type of this name; `claude`, `codex` and `gemini` are short for the full names, in any case of
-    /// letters.
+    /// Returns the type of this name, in any case of letters. `claude`, `codex` and `gemini` are short for the full
+    /// names.
     pub fn named(name: &str) -> Self {
-        // Only ASCII letters fold: "GEMİNI" is somebody else.
+        // Only the case of ASCII letters is ignored: "GEMİNI" is another name.
         match name.to_ascii_lowercase().as_str() {
             "claude" | "claude-code" => Self::ClaudeCode,
             "codex" | "openai-codex" => Self::OpenAiCodex,

@@ -1,9 +1,9 @@
-//! The prompt formats: what each agent's prompt looks like, as data. The stages that fill, fit and
-//! render a prompt are shared; a format is its headers and its line.
+//! The prompt formats: the layout of each agent's prompt, as data. All formats share the stages that collect, fit
+//! and write a prompt; they differ in their headers and in the style of their lines.
 //!
 //! | | system text | headers | context line |
 //! |---|---|---|---|
-//! | Claude | apart, as a flag | `[TEAM_TASK]` … | `- from -> to: content` |
+//! | Claude | separate, for a flag | `[TEAM_TASK]` … | `- from -> to: content` |
 //! | Codex | `[SYSTEM]` | `[TEAM_TASK]` … | `- from -> to: content` |
 //! | Gemini | `Instructions:` | `Team Task:` … | `- from: content` |
 //! | plain text | first, without a header | none | `from: content` |
@@ -38,13 +38,13 @@ pub struct Assembler {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SystemPosition {
-    /// Apart from the prompt, for a command line flag.
+    /// Separate from the prompt, for a command line flag.
     Flag,
     /// Into the prompt, as its first section.
     Section(Header),
 }
 
-/// The line above a section; empty for none.
+/// The line above a section; empty if there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header(Cow<'static, str>);
 
@@ -60,8 +60,8 @@ impl From<&AgentType> for Assembler {
 }
 
 impl Assembler {
-    /// Returns the format of Claude Code. The system text is passed separately, for `--append-system-prompt`, and counts
-    /// against the budget all the same.
+    /// Returns the format of Claude Code. The system text is passed separately, for `--append-system-prompt`, and
+    /// counts against the budget.
     pub fn claude() -> Self {
         Self { agent_type: AgentType::ClaudeCode, system: SystemPosition::Flag, ..Self::codex() }
     }
@@ -92,7 +92,7 @@ impl Assembler {
         }
     }
 
-    /// The format for agents that have none of their own: the texts one below the other, no headers at all.
+    /// Returns the format for agents that have none of their own: the texts one below the other, without headers.
     pub fn plain_text() -> Self {
         Self {
             agent_type: AgentType::Other("unknown".into()),
@@ -105,21 +105,21 @@ impl Assembler {
         }
     }
 
-    /// The same with a header above every section, so that an agent can tell its instruction, the
+    /// Returns plain text with a header above every section, so that an agent can tell its instruction, the
     /// conversation and the message to answer apart.
     pub fn labelled_text() -> Self {
         Self { agent_type: AgentType::Other("unknown".into()), ..Self::codex() }
     }
 
-    /// The same format with another line above the current message.
+    /// Returns the same format with another line above the current message.
     #[must_use]
     pub fn with_message_header(mut self, header: impl Into<Cow<'static, str>>) -> Self {
         self.message = Header(header.into());
         self
     }
 
-    /// The same format for texts that others wrote: content is indented and names are on one line, so that
-    /// nothing in them can be taken for a section or for another message. A format without headers gets those of
+    /// Returns the same format for untrusted texts: content is indented and names are on one line, so that nothing
+    /// in them can look like a section or another message. A format without headers gets those of
     /// [`Self::labelled_text`].
     #[must_use]
     pub fn escaped(self) -> Self {
@@ -127,8 +127,8 @@ impl Assembler {
         Self { is_escaped: true, ..format }
     }
 
-    /// The same format with the name of the sender in the line above the current message, written as
-    /// [`written_name`] does. A format without such a line stays as it is.
+    /// Returns the same format with the name of the sender in the line above the current message, written as
+    /// [`written_name`] does. A format without such a line does not change.
     #[must_use]
     pub fn with_sender(mut self, sender: &str, by: SpokenBy) -> Self {
         if self.message != Header::NONE {
@@ -141,7 +141,7 @@ impl Assembler {
         self
     }
 
-    /// The agent that the format is for; `unknown` for plain text.
+    /// Returns the agent that the format is for; `unknown` for plain text.
     pub fn agent_type(&self) -> &AgentType {
         &self.agent_type
     }
@@ -168,7 +168,7 @@ impl Assembler {
         self.line.label(message, self.is_escaped, take);
     }
 
-    /// Plans the prompt: decides what fits, writes nothing yet.
+    /// Plans the prompt: decides what fits, but writes nothing yet.
     pub fn plan<'a>(&self, input: &'a AssemblerInput<'a>) -> Prompt<'a> {
         Prompt::plan(self.clone(), input)
     }
@@ -178,7 +178,8 @@ impl Assembler {
         self.plan(input).output()
     }
 
-    /// Assembles the prompt, or says why the current message cannot be in it as a whole.
+    /// Assembles the prompt. Returns an error with the reason if the prompt cannot contain the whole current
+    /// message.
     pub fn assemble_strict(
         &self,
         input: &AssemblerInput<'_>,

@@ -1,6 +1,7 @@
-//! The current branch of a log, indexed: its messages, and the newest entries that determine which of them are sent.
-//! Views and builds start from it. Of a long branch only the newest messages are read. Read messages with text are
-//! numbered from 0. Every message, read or not, has an ordinal that does not depend on how much was read.
+//! An index of the current branch of a log: its messages, and the newest entries that determine which of them are
+//! sent. Views and builds start from it. Of a long branch only the newest messages are read. The messages with text
+//! that are read are numbered from 0. Every message, read or not, has an ordinal that does not depend on how much
+//! was read.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,17 +13,17 @@ use tertulia_session::{
 
 use crate::whitespace::trim;
 
-/// The author of a summary that a person asked for: what it covers is in no prompt word for word.
+/// The author of a summary that a person requested. No prompt contains the messages that it covers word for word.
 pub const REQUESTED: &str = "compact";
 
-/// The state of a branch, updated with each new entry. All lists hold indexes of the log and ascend.
+/// The state of a branch, updated with each new entry. All lists contain indexes of the log in ascending order.
 #[derive(Clone, Debug, Default)]
 pub struct BranchIndex {
-    /// The branch, as stretches of entries that follow each other in the log too.
+    /// The branch, as ranges of entries that are consecutive in the log too.
     stretches: Vec<Range<usize>>,
     indexes: HashMap<EntryId, usize>,
     messages: Vec<usize>,
-    /// Messages with words, as far as they are read.
+    /// The messages with text, as far as they are read.
     said: Vec<usize>,
     signs: [Vec<usize>; SIGNS],
 }
@@ -33,7 +34,7 @@ pub(crate) enum Sign {
     /// A summary or a cut.
     Mark,
     Summary,
-    /// A summary that a person asked for.
+    /// A summary that a person requested.
     Requested,
     /// Another system prompt.
     Prompt,
@@ -57,13 +58,13 @@ pub struct Branch<'l> {
 }
 
 impl BranchIndex {
-    /// Takes in the entry that comes next, so that it is found by its id.
+    /// Adds the next entry, so that it can be found by its id.
     pub fn push(&mut self, index: usize, entry: &Entry) {
         self.follow(index, entry);
         self.indexes.insert(entry.id.clone(), index);
     }
 
-    /// Takes in a message that is not read: it comes before all that are.
+    /// Adds a message that is not read. It comes before all messages that are.
     pub fn push_unread(&mut self, index: usize) {
         self.messages.push(index);
     }
@@ -73,7 +74,7 @@ impl BranchIndex {
         self.indexes.get(id).copied()
     }
 
-    /// Takes in the entry that comes next.
+    /// Adds the next entry, which cannot be found by its id.
     pub(crate) fn follow(&mut self, index: usize, entry: &Entry) {
         match self.stretches.last_mut() {
             Some(last) if last.end == index => last.end += 1,
@@ -112,7 +113,8 @@ impl BranchIndex {
         }
     }
 
-    /// Forgets what comes behind an entry; all, without one. For entries that were not to be found by their ids.
+    /// Removes the entries after this one; all of them, for `None`. Only for entries that were added without their
+    /// ids.
     pub(crate) fn truncate(&mut self, last: Option<usize>) {
         let end = last.map_or(0, |last| last + 1);
         self.stretches.truncate(self.stretches.partition_point(|stretch| stretch.start < end));
@@ -124,7 +126,7 @@ impl BranchIndex {
         }
     }
 
-    /// Tells whether an entry is on the branch.
+    /// Returns whether an entry is on the branch.
     pub(crate) fn contains(&self, index: usize) -> bool {
         let after = self.stretches.partition_point(|stretch| stretch.start <= index);
         let stretch = after.checked_sub(1).and_then(|last| self.stretches.get(last));
@@ -138,7 +140,7 @@ impl BranchIndex {
         stretches.flat_map(move |stretch| (stretch.start..stretch.end.min(end)).rev())
     }
 
-    /// Returns the entries with a sign, newest first, from one on.
+    /// Returns the entries of this kind up to and including `last`, newest first.
     pub(crate) fn signs(&self, sign: Sign, last: usize) -> impl Iterator<Item = usize> {
         let signs = &self.signs[sign as usize];
         let until = signs.partition_point(|index| *index <= last);
@@ -160,7 +162,7 @@ impl BranchIndex {
 }
 
 impl<'l> Branch<'l> {
-    /// Creates a branch whose entries the index has taken in.
+    /// Creates a branch from its entries and their index.
     pub fn new(entries: &'l [Entry], index: &'l BranchIndex) -> Self {
         Self { entries, index }
     }
@@ -170,17 +172,17 @@ impl<'l> Branch<'l> {
         self.entries
     }
 
-    /// Returns the number of messages with words that are read.
+    /// Returns the number of messages with text that are read.
     pub fn said_count(self) -> usize {
         self.index.said.len()
     }
 
-    /// Returns the message of this number, with its entry and the index of that.
+    /// Returns the message of this number with its entry and the index of the entry.
     pub fn said(self, number: usize) -> Option<(usize, &'l Entry, &'l Message)> {
         self.message_at(*self.index.said.get(number)?)
     }
 
-    /// Returns the number of a message with words.
+    /// Returns the number of a message with text.
     pub fn number_of(self, id: &EntryId) -> Option<usize> {
         self.index.said.binary_search(self.index.indexes.get(id)?).ok()
     }
@@ -209,7 +211,7 @@ impl<'l> Branch<'l> {
         self.message_at(self.index_of_message(ordinal)?)
     }
 
-    /// Returns the number of the first message with words that is not before this ordinal.
+    /// Returns the number of the first message with text that is not before this ordinal.
     pub fn said_from(self, ordinal: usize) -> usize {
         let from = self.index_of_message(ordinal).unwrap_or(usize::MAX);
         self.index.said.partition_point(|index| *index < from)
@@ -227,7 +229,8 @@ impl<'l> Branch<'l> {
         summary.map_or(0, |(_, kept)| self.messages_before(kept))
     }
 
-    /// Returns the number of messages that go into no prompt word for word, because a person had them summarised.
+    /// Returns the number of messages that no prompt contains word for word, because a person requested a summary of
+    /// them.
     pub fn compacted(self) -> usize {
         let summary = self.index.newest(Sign::Requested).and_then(|index| self.summary_at(index));
         summary.map_or(0, |(.., covered)| covered)
@@ -242,7 +245,7 @@ impl<'l> Branch<'l> {
         }
     }
 
-    /// Returns whether it is a summary of the session, and not a cut of one member's context.
+    /// Returns the newest summary of the session. A cut of one member's context is none.
     fn newest_summary(self) -> Option<usize> {
         let is_shared = |index: &usize| match self.entries.get(*index).map(|entry| &entry.kind) {
             Some(EntryKind::CompactionSummary(summary)) => summary.member.is_none(),
@@ -278,8 +281,8 @@ fn has_words(message: &Message) -> bool {
     message.parts.iter().any(|part| is_said(&part.kind))
 }
 
-/// Tells whether somebody asks something with a message. What a user's message cannot have is left out of it, so it
-/// asks nothing.
+/// Returns whether a message is a request. The parts that a user's message cannot have are ignored, because they are
+/// left out of it.
 pub(crate) fn is_request(message: &Message) -> bool {
     let is_misplaced =
         |kind: &PartKind| matches!(kind, PartKind::ToolCall(_) | PartKind::ToolResult(_));
@@ -287,7 +290,7 @@ pub(crate) fn is_request(message: &Message) -> bool {
         && message.parts.iter().any(|part| says_something(part) && !is_misplaced(&part.kind))
 }
 
-/// Returns the tokens that the answer's request had, as its provider reported them in `meta.usage`.
+/// Returns the input tokens of the request for this answer, as its provider reported them in `meta.usage`.
 pub(crate) fn reported_usage(message: &Message) -> Option<u64> {
     let meta = message.meta.as_ref().filter(|meta| meta.as_str().contains("\"usage\""))?;
     let mut object = Object::try_from(meta.raw()).ok()?;
@@ -295,7 +298,8 @@ pub(crate) fn reported_usage(message: &Message) -> Option<u64> {
     json::whole_number(usage.take("inputTokens")?).ok()
 }
 
-/// Tells whether a model finds anything in a part. Thinking alone is no message for any provider.
+/// Returns whether a part contains something that a model reads. No provider accepts a message that is only
+/// thinking.
 pub(crate) fn says_something(part: &Part) -> bool {
     match &part.kind {
         PartKind::Text(text) => !trim(text).is_empty(),

@@ -1,5 +1,6 @@
-//! The one budget stage of all formats. It works on the sizes of sections, never on finished text: first the oldest
-//! messages of the context go, then the current message is cut, and what the system and the team said is never touched.
+//! The budget stage that all formats share. It works on the sizes of sections, never on finished text. First the
+//! oldest messages of the context are left out, then the current message is cut. The system text and the team task
+//! are never changed.
 
 use serde::Serialize;
 
@@ -16,15 +17,15 @@ pub enum PromptStatus {
     MessageTruncated,
     /// Not even a part of the current message is in it.
     MessageDropped,
-    /// System text and team task alone are over the budget; they are kept whole.
+    /// The system text and the team task alone are over the budget; they are kept whole.
     OverBudget,
 }
 
-/// The sizes of the sections of a prompt, headers included, in bytes.
+/// The sizes of the sections of a prompt in bytes, headers included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SectionBytes {
-    /// The system text, in the prompt or apart from it.
+    /// The system text, in the prompt or separate from it.
     pub system: usize,
     pub team_task: usize,
     pub context: usize,
@@ -51,7 +52,7 @@ pub enum PromptWarning {
     SystemFlagTooLong { bytes: usize },
 }
 
-/// The error of a prompt that cannot hold its whole message.
+/// The error of a prompt that cannot contain its whole message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the prompt does not fit: even without context it takes {needed_bytes} bytes, the budget is \
@@ -66,13 +67,13 @@ pub struct OverBudget {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes<'a> {
-    /// The bytes that are sent separately from the prompt but count.
+    /// The bytes that are sent separately from the prompt but count against the budget.
     pub(crate) flag: usize,
-    /// The sections that are never touched: system text and team task; 0 for none.
+    /// The sections that are never changed: system text and team task; 0 if there is none.
     pub(crate) fixed: [usize; 2],
     pub(crate) context_header: usize,
     pub(crate) message_header: usize,
-    /// The current message; empty for none.
+    /// The current message; empty if there is none.
     pub(crate) message: Body<'a>,
 }
 
@@ -82,7 +83,7 @@ pub(crate) struct Fit {
     pub(crate) context_kept: usize,
     /// The bytes of the current message that are kept, without indents.
     pub(crate) message_bytes: usize,
-    /// The bytes that they take in the prompt.
+    /// The bytes that the kept part of the current message takes in the prompt.
     pub(crate) written_bytes: usize,
     pub(crate) status: PromptStatus,
     pub(crate) bytes: SectionBytes,
@@ -106,14 +107,14 @@ impl PromptStatus {
 }
 
 impl SectionBytes {
-    /// All that counts against the budget.
+    /// Returns the number of bytes that count against the budget.
     pub fn total(&self) -> usize {
         self.system + self.team_task + self.context + self.message + self.separators
     }
 }
 
 impl Sizes<'_> {
-    /// Returns what the sections take with a context of this size and this much of the current message.
+    /// Returns the sizes of the sections for a context of this size and this many bytes of the current message.
     fn bytes(&self, context: usize, message_body: usize) -> SectionBytes {
         let [system, team_task] = self.fixed;
         let message = if message_body == 0 { 0 } else { self.message_header + message_body };
@@ -122,14 +123,14 @@ impl Sizes<'_> {
         SectionBytes { system: self.flag + system, team_task, context, message, separators }
     }
 
-    /// Returns the separator before a further section, if the prompt has one already.
+    /// Returns the size of the separator before another section; 0 for the first one.
     fn separator(&self, total: usize) -> usize {
         if total > self.flag { SEPARATOR } else { 0 }
     }
 }
 
-/// Decides what stays. `lines` gives the sizes of the context's lines from the newest to the oldest
-/// and is read only as far as the budget reaches.
+/// Decides what stays. `lines` gives the sizes of the context's lines, newest first, and is read only as far as the
+/// budget reaches.
 pub(crate) fn fit(
     sizes: Sizes<'_>,
     lines: impl ExactSizeIterator<Item = usize>,
@@ -167,7 +168,7 @@ pub(crate) fn fit(
     Fit { context_kept: 0, message_bytes, written_bytes, status, bytes, needed_bytes }
 }
 
-/// Returns how many lines fit into the space after the fixed parts, and the bytes of both.
+/// Returns how many lines fit into the room, which must also hold `above` bytes, and the bytes of both.
 fn newest_lines(lines: impl Iterator<Item = usize>, above: usize, room: usize) -> (usize, usize) {
     let (mut kept, mut size) = (0, above);
     for line in lines {

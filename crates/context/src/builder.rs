@@ -1,6 +1,6 @@
-//! From a session's log to the messages that a model is sent, within a number of tokens: the stages in
-//! the order in which a build passes them. Stateless: the same log and the same input give the same
-//! bytes; what has to be remembered is given back as entries for the log.
+//! Builds the messages for a model from a session's log, within a limit of tokens. The modules are the stages of a
+//! build, in their order. A build is stateless: the same log and the same input give the same bytes. State that
+//! later builds need is returned as entries for the log.
 //!
 //! ```
 //! use tertulia_context::builder::{ContextBuildInput, ContextBuilder, ContextConfig};
@@ -16,7 +16,7 @@
 //! })?;
 //! assert_eq!(first.model_messages.len(), 2);
 //!
-//! // What was new is appended to the log; from then on the log alone says the same.
+//! // The new messages were appended to the log. From now on the log alone gives the same result.
 //! let again = builder.build_context(&ContextBuildInput {
 //!     system_prompt: Some("Be brief."),
 //!     session_entries: &first.entries_to_append,
@@ -82,7 +82,7 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// Creates a builder with this configuration. It counts for Claude and summarises without a model.
+    /// Creates a builder with this configuration. It counts tokens for Claude and summarises without a model.
     pub fn new(config: ContextConfig) -> Result<Self, ContextError> {
         config.check()?;
         Ok(Self {
@@ -95,55 +95,55 @@ impl ContextBuilder {
         })
     }
 
-    /// The same builder, counting like this.
+    /// Returns the same builder with this counter.
     #[must_use]
     pub fn with_counter(mut self, counter: MessageCounter) -> Self {
         self.counter = counter;
         self
     }
 
-    /// The same builder, which has what is cut summarised like this.
+    /// Returns the same builder with this author of summaries.
     #[must_use]
     pub fn with_compactor(mut self, compactor: Compactor) -> Self {
         self.compactor = Some(compactor);
         self
     }
 
-    /// The same builder, which drops what is cut.
+    /// Returns the same builder without summaries: it drops what it cuts.
     #[must_use]
     pub fn without_compactor(mut self) -> Self {
         self.compactor = None;
         self
     }
 
-    /// The same builder, with somebody who knows the hints where an input brings none.
+    /// Returns the same builder with a provider of hints, for inputs that contain none.
     #[must_use]
     pub fn with_hints(mut self, hints: Arc<dyn ProvideHints>) -> Self {
         self.hints = Some(hints);
         self
     }
 
-    /// The same builder, with a system prompt for logs and inputs that bring none.
+    /// Returns the same builder with a system prompt for logs and inputs that contain none.
     #[must_use]
     pub fn with_system_prompt(mut self, prompt: impl Into<Box<str>>) -> Self {
         self.system_prompt = Some(prompt.into());
         self
     }
 
-    /// The same builder, which believes the usage reports of this member alone.
+    /// Returns the same builder, which uses only the usage reports of this member.
     #[must_use]
     pub fn for_member(mut self, member: impl Into<Box<str>>) -> Self {
         self.member = Some(member.into());
         self
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     pub fn config(&self) -> &ContextConfig {
         &self.config
     }
 
-    /// The messages for the next call of the model. Reads the whole log; keep a [`ContextIndex`] and
-    /// call [`build_with`](Self::build_with) where it grows and is built from again.
+    /// Builds the messages for the next call of the model. Reads the whole log: if the log grows and is built from
+    /// again, keep a [`ContextIndex`] and call [`build_with`](Self::build_with).
     pub fn build_context<'a>(
         &self,
         input: &ContextBuildInput<'a>,
@@ -151,7 +151,7 @@ impl ContextBuilder {
         self.build_with(&mut ContextIndex::new(), input)
     }
 
-    /// The same, with what was learned from the log before: costs what is new and what is sent.
+    /// Builds the same messages with an index that remembers the log. Costs what is new and what is sent.
     pub fn build_with<'a>(
         &self,
         index: &mut ContextIndex,
@@ -160,8 +160,8 @@ impl ContextBuilder {
         Build::read(self, index, input)?.finish()
     }
 
-    /// What changes in the middle of a run: new messages, and a cut if they are too much or the model
-    /// found the last request too large.
+    /// Returns what changes in the middle of a run: new messages, and a cut if there is too much or if the model
+    /// rejected the last request as too large.
     pub fn compute_context_updates<'a>(
         &self,
         request: &ContextUpdateRequest<'a>,
@@ -169,7 +169,7 @@ impl ContextBuilder {
         self.update_with(&mut ContextIndex::new(), request)
     }
 
-    /// The same, with what was learned from the log before.
+    /// Returns the same updates with an index that remembers the log.
     pub fn update_with<'a>(
         &self,
         index: &mut ContextIndex,
@@ -186,7 +186,7 @@ impl ContextBuilder {
         })
     }
 
-    /// What these messages cost.
+    /// Returns the estimated tokens of these messages.
     pub fn estimate_tokens(&self, messages: &[Message]) -> u64 {
         messages.iter().map(|message| self.counter.count_message(message).count.tokens).sum()
     }

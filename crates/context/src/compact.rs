@@ -1,9 +1,10 @@
-//! Summaries: texts that replace a part of a conversation that no longer fits. Called by code that
-//! builds a model's context.
+//! Summaries: texts that replace a part of a conversation that no longer fits. Code that builds a model's context
+//! uses them.
 //!
-//! [`extract`] writes one without a model: deterministic, in any language, always within its cap. [`Compactor::Custom`]
-//! is the seam for a model; its text goes through the same gate ([`accept`]), and where that refuses it the extractive
-//! one takes over. Pure: nothing here asks a model, counts time or knows which entries are to be covered.
+//! [`extract`] writes a summary without a model: deterministic, in any language, always within its limit.
+//! [`Compactor::Custom`] lets a caller use a model. Its text must pass the same gate ([`accept`]); if the gate
+//! refuses it, the extractive summary is used. Pure: this code calls no model, reads no clock and does not choose
+//! the entries to cover.
 
 mod calls;
 mod choose;
@@ -37,7 +38,7 @@ pub use sections::short_id;
 /// The messages to summarise, and the limits of the summary.
 #[derive(Clone, Copy, Debug)]
 pub struct SummaryTask<'a> {
-    /// The text of the summary before this one, which the new one carries on.
+    /// The text of the previous summary, whose content the new one includes.
     pub previous: Option<&'a str>,
     /// The covered messages, oldest first.
     pub covered: &'a [Covered<'a>],
@@ -45,23 +46,23 @@ pub struct SummaryTask<'a> {
     pub tokenizer: &'a Tokenizer,
 }
 
-/// A message that is covered, and its entry.
+/// A covered message and the id of its entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Covered<'a> {
     pub entry: &'a EntryId,
     pub message: &'a Message,
 }
 
-/// Writes summaries: a seam for models and people.
+/// An author of summaries: implement it to use a model or a person.
 pub trait Summarize: fmt::Debug + Send + Sync {
     /// Returns the name of the author, which is stored with the text.
     fn author(&self) -> &str;
 
-    /// The text of a summary. It is put through [`accept`] before anybody relies on it.
+    /// Returns the text of the summary. [`accept`] checks it before it is used.
     fn summarize(&self, task: &SummaryTask<'_>) -> Result<String, SummaryFailure>;
 }
 
-/// The error of a compactor that wrote no text.
+/// The error of a compactor that failed to write a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the summary could not be written: {reason}")]
 pub struct SummaryFailure {
@@ -73,10 +74,10 @@ pub struct SummaryFailure {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Compactor {
-    /// [`extract`]: no model, no wait, the same text for the same task.
+    /// [`extract`]: no model, no waiting, the same text for the same task.
     #[default]
     Extractive,
-    /// A caller's own. Where it fails or the gate refuses its text, [`extract`] takes over.
+    /// A caller's own author. If it fails or the gate refuses its text, [`extract`] is used.
     Custom(Arc<dyn Summarize>),
 }
 
@@ -90,7 +91,7 @@ pub struct Summary {
     pub author: Box<str>,
     /// The strategy: [`EXTRACTIVE`] or [`CUSTOM`].
     pub strategy: Box<str>,
-    /// The reason if the text of a caller's own compactor was refused.
+    /// The reason if the gate refused the text of a caller's own compactor.
     pub refused: Option<Refusal>,
 }
 
@@ -101,8 +102,8 @@ pub const EXTRACTIVE: &str = "extractive";
 pub const CUSTOM: &str = "custom";
 
 impl Compactor {
-    /// Writes a summary that passes the gate; `covered_tokens` is the size of the text that it replaces. Refused only if
-    /// not even the extractive one passes: there is nothing to say, or no room to say it.
+    /// Writes a summary that passes the gate; `covered_tokens` is the size of the text that it replaces. Returns an
+    /// error only if the extractive summary does not pass either: there is nothing to summarise, or too little room.
     pub fn summarize(
         &self,
         task: &SummaryTask<'_>,
@@ -136,12 +137,12 @@ impl Compactor {
     }
 }
 
-/// The extractive summary: goal, requests, constraints, decisions, what was done, errors, open points
-/// and exact names, then the most telling sentences. Lines have the entry that they come from; files that were changed,
-/// commands that were run and errors are lists without.
+/// Returns the extractive summary: goal, requests, constraints, decisions, what was done, errors, open points and
+/// exact names, then the most informative sentences. Each line begins with the id of its entry, except in the lists
+/// of changed files, commands and errors.
 ///
-/// The same text for the same task, never over `max_tokens`; empty only if there is nothing to say or
-/// no room for a line.
+/// The text is the same for the same task and never over `max_tokens`. It is empty only if there is nothing to
+/// summarise or no room for a line.
 pub fn extract(task: &SummaryTask<'_>) -> String {
     let reading = read::read(task.covered);
     let carried = previous::parse(task.previous.unwrap_or_default());
@@ -149,7 +150,7 @@ pub fn extract(task: &SummaryTask<'_>) -> String {
     choose::choose(task, &names, &candidates)
 }
 
-/// Returns whether these messages hold more than requests: rules, decisions, results, open points or findings.
+/// Returns whether these messages contain more than requests: rules, decisions, results, open points or findings.
 pub fn has_points(covered: &[Covered<'_>]) -> bool {
     let (previous, tokenizer) = (None, Tokenizer::Bytes);
     let task = SummaryTask { previous, covered, max_tokens: 0, tokenizer: &tokenizer };

@@ -1,8 +1,9 @@
-//! The messages of one conversation in memory, found by position, id, speaker and time. Used by the
-//! [`ContextManager`](crate::ContextManager) alone.
+//! The messages of one conversation in memory, found by position, id, speaker and time. Only
+//! [`ContextManager`](crate::ContextManager) uses it.
 //!
-//! A message keeps its sequence number when older ones are archived; the indexes hold these numbers. They cost about 24
-//! bytes a message: ids that the conversation gave itself need no index at all, since they count up by one.
+//! A message keeps its sequence number when older ones are archived; the indexes contain these numbers. They need
+//! about 24 bytes for each message. Ids that the conversation assigned itself need no index, since they count up by
+//! one.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::RangeInclusive;
@@ -16,26 +17,26 @@ type Seq = u64;
 #[derive(Default)]
 pub(crate) struct Conversation {
     messages: VecDeque<Arc<ConversationMessage>>,
-    /// The sequence number of the oldest message that is still here.
+    /// The sequence number of the oldest message that is still in the conversation.
     first: Seq,
     next_number: u64,
     /// From this sequence number on, ids are `msg-N` and count up by one.
     counted_from: Seq,
     /// The positions of all other ids; the first message of a repeated id counts.
     named: HashMap<MessageId, Seq>,
-    /// Messages whose id an earlier one has too, oldest first.
+    /// Messages that repeat the id of an earlier one, oldest first.
     repeated: HashMap<MessageId, VecDeque<Seq>>,
     speakers: HashMap<Box<str>, Spoken>,
     times: Times,
 }
 
 struct Spoken {
-    /// The speaker as last seen, shared with the next message that says the same of them.
+    /// The most recent speaker of this id, shared with later messages that contain the same speaker.
     speaker: Arc<Speaker>,
     seqs: VecDeque<Seq>,
 }
 
-/// Messages by time. Nearly all come in order of time; those that do not lie apart.
+/// Messages by time. Nearly all come in order of time; the others are kept separately.
 #[derive(Default)]
 struct Times {
     in_order: VecDeque<(i64, Seq)>,
@@ -65,13 +66,13 @@ impl Conversation {
         conversation
     }
 
-    /// Takes a message in under the next id; `None` if no number is left for it.
+    /// Adds a message under the next id; `None` if no number is left for it.
     pub(crate) fn add(&mut self, mut message: Message) -> Option<&Arc<ConversationMessage>> {
         let number = self.next_number;
-        // The largest number counts as foreign when it is read again, so it is never given.
+        // The largest number is never assigned, because it would not be recognised as our own when it is read again.
         self.next_number = number.checked_add(1)?;
         let id = MessageId::Numbered(number);
-        // A conversation is long: room that a caller's text has to spare is not kept.
+        // A conversation is long, so unused capacity of the caller's text is released.
         for part in &mut message.parts {
             if let PartKind::Text(text) = &mut part.kind {
                 text.shrink_to_fit();
@@ -84,7 +85,7 @@ impl Conversation {
         let seq = self.end();
         if let Some(speaker) = message.message.speaker.clone() {
             let shared = self.index_speaker(speaker, seq);
-            // A message that somebody else holds too keeps the speaker that it has.
+            // A message that other code shares keeps its own speaker value.
             if let Some(own) = Arc::get_mut(&mut message) {
                 own.message.speaker = Some(shared);
             }
@@ -93,11 +94,11 @@ impl Conversation {
             self.times.add(timestamp.millis(), seq);
         }
         self.messages.push_back(message);
-        // Just pushed; an index keeps the borrow simple.
+        // The message was just pushed; an index avoids a problem with the borrow.
         &self.messages[self.messages.len() - 1]
     }
 
-    /// Takes the oldest message out.
+    /// Removes and returns the oldest message.
     pub(crate) fn remove_oldest(&mut self) -> Option<Arc<ConversationMessage>> {
         let oldest = self.messages.pop_front()?;
         let seq = self.first;
@@ -172,7 +173,7 @@ impl Conversation {
         self.first + self.messages.len() as u64
     }
 
-    /// Returns where a counted id must be: as far from the end as its number from the next one.
+    /// Returns the position that a counted id must have: as far from the end as its number is from the next number.
     fn counted_seq(&self, id: &MessageId) -> Option<Seq> {
         let MessageId::Numbered(number) = id else { return None };
         let back = self.next_number.checked_sub(*number).filter(|back| *back > 0)?;
@@ -204,7 +205,7 @@ impl Times {
     }
 
     fn remove(&mut self, millis: i64, seq: Seq) {
-        // The oldest message is the front of its list, if it is in this one at all.
+        // If the oldest message is in this list, it is the first one.
         if self.in_order.front() == Some(&(millis, seq)) {
             self.in_order.pop_front();
         } else {
@@ -227,7 +228,7 @@ impl Times {
     }
 }
 
-/// Returns where the ids at the end begin to count up by one, up to the next number.
+/// Returns the position from which on the ids at the end count up by one to the next number.
 fn counted_suffix(messages: &[Arc<ConversationMessage>], next_number: u64) -> Seq {
     let from_behind = messages.iter().rev().zip(1..);
     let counted = from_behind

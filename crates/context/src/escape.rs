@@ -1,15 +1,15 @@
-//! Text that cannot be mistaken for structure. In an escaped format every line of content is indented and
-//! every name is on one line, so only the program writes at the left margin.
+//! Escapes text so that it cannot be mistaken for structure. In an escaped format every line of content is indented
+//! and every name is on one line, so only the program writes at the left margin.
 
 use std::borrow::Cow;
 
 /// The text before each line of content.
 pub const INDENT: &str = "  ";
 
-/// Names that are longer are cut here, in characters.
+/// The maximum length of a name in characters; longer names are cut.
 const NAME_CHARACTERS: usize = 80;
 
-/// Words that a format uses itself. A name that is one of them is written in quotes.
+/// Words that a format uses itself. A name that equals one of them is quoted.
 #[rustfmt::skip]
 const RESERVED: [&str; 15] = [
     "all", "summary", "recall", "recalled", "system", "team_task", "team task", "context",
@@ -17,17 +17,17 @@ const RESERVED: [&str; 15] = [
     "built-in",
 ];
 
-/// Returns whether a model, a terminal or a program may take it for a line break.
+/// Returns whether a model, a terminal or a program may treat this character as a line break.
 pub fn is_line_break(letter: char) -> bool {
     matches!(letter, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// The position on its line at which a text begins.
+/// The position in its line at which a text begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineStart {
     /// At the left margin: its first line is indented too.
     Margin,
-    /// Behind a label: its further lines are indented.
+    /// After a label: its further lines are indented.
     Label,
 }
 
@@ -54,11 +54,11 @@ pub fn indented(text: &str, start: LineStart) -> Cow<'_, str> {
     Cow::Owned(written)
 }
 
-/// A text and how its lines are written.
+/// A text and its indentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Body<'a> {
     pub text: &'a str,
-    /// `None` if it is written as it is, otherwise where it begins.
+    /// The position at which the text begins, if its lines are indented; `None` if it is written as it is.
     pub indent: Option<LineStart>,
 }
 
@@ -67,19 +67,19 @@ impl<'a> Body<'a> {
         Self { text, indent: None }
     }
 
-    /// The bytes that it takes as it is written.
+    /// Returns the number of bytes that are written, indents included.
     pub fn len(self) -> usize {
         let indents = self.indent.map_or(0, |start| indents(self.text, start).count());
         self.text.len() + indents * INDENT.len()
     }
 
-    /// Returns whether nothing was written.
+    /// Returns whether the text is empty.
     pub fn is_empty(self) -> bool {
         self.text.is_empty()
     }
 
-    /// The longest beginning of the text that takes at most `room` bytes as it is written. No character and
-    /// no indent is cut in two.
+    /// Returns the longest prefix of the text that takes at most `room` bytes, indents included. No character and no
+    /// indent is cut in two.
     pub(crate) fn beginning(self, room: usize) -> Self {
         let Some(start) = self.indent else {
             return Self::raw(&self.text[..self.text.floor_char_boundary(room)]);
@@ -97,7 +97,7 @@ impl<'a> Body<'a> {
         Self { text: &self.text[..kept], ..self }
     }
 
-    /// Gives what is written, in order.
+    /// Passes the written text to `take` in pieces, in order.
     #[inline]
     pub fn for_each_stretch(self, mut take: impl FnMut(&str)) {
         match self.indent {
@@ -106,7 +106,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    // Apart, so that what needs no indent is small enough to be inlined.
+    // A separate function, so that the common case without an indent is small enough to be inlined.
     #[inline(never)]
     fn indented(self, start: LineStart, mut take: impl FnMut(&str)) {
         let mut from = 0;
@@ -119,15 +119,15 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Returns a name as an escaped format writes it: as it is, or as a JSON string in quotes if it has anything but plain
-/// characters. It is always on one line, has no `@`, and no two names are written alike unless they are longer
-/// than 80 characters and begin alike.
+/// Returns a name as an escaped format writes it: unchanged, or as a JSON string in quotes if it contains anything
+/// but plain characters. The result is always on one line and has no `@`. Two different names have different
+/// results, unless they are longer than 80 characters and have the same beginning.
 pub fn written_name(name: &str) -> Cow<'_, str> {
     if is_plain(name) { Cow::Borrowed(name) } else { Cow::Owned(in_quotes(name, NAME_CHARACTERS)) }
 }
 
-/// Returns a few words on one line, as the role of a member: like a name, but `:`, `,`, `'` and words of the format are
-/// plain in it, and it is not cut.
+/// Returns a few words on one line, such as the role of a member. Unlike in a name, `:`, `,`, `'` and words of the
+/// format need no quotes, and the text is not cut.
 pub fn written_words(words: &str) -> Cow<'_, str> {
     let is_plain = !words.starts_with([' ', '-'])
         && !words.ends_with(' ')
@@ -137,7 +137,7 @@ pub fn written_words(words: &str) -> Cow<'_, str> {
     if is_plain { Cow::Borrowed(words) } else { Cow::Owned(in_quotes(words, usize::MAX)) }
 }
 
-/// Returns the id of an entry, written like a name. Other words follow an id, so it is in quotes if it has a blank.
+/// Returns the id of an entry, written like a name. Other words follow an id, so an id with a space is quoted.
 pub fn written_id(id: &str) -> Cow<'_, str> {
     let is_plain = is_plain(id) && !id.contains(' ');
     if is_plain { Cow::Borrowed(id) } else { Cow::Owned(in_quotes(id, NAME_CHARACTERS)) }
@@ -155,7 +155,7 @@ fn in_quotes(text: &str, characters: usize) -> String {
 fn push_escaped(written: &mut String, letter: char) {
     match letter {
         '"' | '\\' => written.extend(['\\', letter]),
-        // An `@` may be taken out of a prompt, and then another name would be left.
+        // An `@` may be removed from a prompt later, which would leave another name.
         letter if letter == '@' || is_unseen(letter) => {
             for unit in letter.encode_utf16(&mut [0; 2]) {
                 written.push_str(&format!("\\u{unit:04x}"));
@@ -181,13 +181,13 @@ fn is_plain_letter(letter: char) -> bool {
         letter,
         ':' | ',' | '<' | '>' | '"' | '\'' | '`' | '[' | ']' | '(' | ')' | '{' | '}' | '\\' | '@'
     );
-    // The wide forms look the same.
+    // The wide forms look the same as the plain ones.
     let is_wide = matches!(letter, '\u{ff01}'..='\u{ff65}' if !letter.is_alphanumeric());
     let is_blank = letter != ' ' && letter.is_whitespace();
     !is_mark && !is_wide && !is_blank && !is_unseen(letter)
 }
 
-/// Returns whether it breaks lines, controls a terminal or is not shown at all.
+/// Returns whether the character breaks lines, controls a terminal or is not displayed at all.
 fn is_unseen(letter: char) -> bool {
     is_line_break(letter)
         || letter.is_control()

@@ -1,6 +1,6 @@
-//! The files that agents work on, as they are now: put together from what a log shows of reads and edits. A line is known
-//! only if a read or an edit showed it and no later edit may have changed it. Called by builds; knows no
-//! budgets of theirs.
+//! The present content of the files that agents work on, as far as the reads and edits in a log show it. A line is
+//! known only if a read or an edit showed it and no later edit may have changed it. Called by builds; it does not
+//! depend on their budgets.
 
 mod blocks;
 mod changes;
@@ -29,7 +29,7 @@ pub(crate) struct Files {
     open: HashMap<Box<str>, Open>,
     /// The messages that showed lines of a file, and its path.
     reads: HashMap<usize, Box<str>>,
-    /// When a file was changed last.
+    /// The last change of each file.
     edits: HashMap<Box<str>, usize>,
     newer: Newer,
 }
@@ -40,9 +40,9 @@ struct Open {
     changes: Vec<Change>,
 }
 
-/// What a result tells.
+/// The content of a result.
 struct Told<'r> {
-    /// Where its call stands.
+    /// The position of its call.
     called: Option<usize>,
     call: &'r str,
     text: &'r str,
@@ -68,7 +68,7 @@ impl Files {
                     let Some(open) = self.open.remove(&*result.tool_call_id) else { continue };
                     let text = result.text();
                     let failed = result.is_error || shown::tells_error(&text);
-                    // It may have been made all the same, or one half of it.
+                    // The change may have been made in spite of the error, in whole or in part.
                     let is_unsure =
                         failed && (open.changes.len() > 1 || shown::tells_interruption(&text));
                     for change in open.changes {
@@ -91,7 +91,7 @@ impl Files {
         if changes.is_empty() {
             return;
         }
-        // A command may have done its work even if its result never comes.
+        // A command may have done its work even if its result is missing.
         for change in changes.iter().filter(|change| matches!(change, Change::Run { .. })) {
             self.forget_changed(change);
         }
@@ -104,7 +104,7 @@ impl Files {
         before.iter().flat_map(|open| &open.changes).for_each(|one| self.forget_changed(one));
     }
 
-    /// A call that failed changed nothing, but a command may have done half of its work.
+    /// Applies a change. A failed call changed nothing, but a failed command may have done a part of its work.
     fn apply(&mut self, position: usize, change: Change, told: &Told<'_>, failed: bool) {
         let (result, called) = (told.text, told.called.map(|called| (called, position)));
         match change {
@@ -154,7 +154,7 @@ impl Files {
         }
     }
 
-    /// Forgets all that a change may change.
+    /// Forgets everything that a change may affect.
     fn forget_changed(&mut self, change: &Change) {
         match change {
             Change::Read { .. } => {}
@@ -169,7 +169,7 @@ impl Files {
         }
     }
 
-    /// Tells whether a message shows lines of a file that is known otherwise or was changed since.
+    /// Returns whether a message shows lines of a file that another message shows too, or that was changed since.
     pub(crate) fn is_superseded(&self, position: usize) -> bool {
         self.reads.get(&position).is_some_and(|path| {
             self.files.contains_key(path)
@@ -183,7 +183,7 @@ impl Files {
         self.newer.newer(position, call, end)
     }
 
-    /// Returns the paths of the files of which something is known.
+    /// Returns the paths of files with known lines.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         self.files.keys().map(|path| &**path)
     }
@@ -210,7 +210,7 @@ impl Files {
         self.files.retain(|other, _| **other == *path || !may_be_same(other, path));
     }
 
-    /// Tells whether a call that has no result yet may change this file.
+    /// Returns whether a call that has no result yet may change this file.
     fn is_open(&self, path: &str) -> bool {
         self.open
             .values()
@@ -219,7 +219,7 @@ impl Files {
     }
 }
 
-/// Tells whether two paths may name one file: one is the end of the other, or leads over a parent.
+/// Returns whether two paths may name the same file: one is a suffix of the other, or contains a parent folder.
 fn may_be_same(one: &str, other: &str) -> bool {
     let names = |path: &str| -> Vec<String> {
         let names = path.split(['/', '\\']).filter(|name| !["", "."].contains(name));

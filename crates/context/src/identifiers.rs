@@ -1,8 +1,8 @@
 //! Finds the exact names in a text: paths, names from code, flags, codes, hashes, versions, numbers, and text in
 //! backticks. Called by [`crate::compact`] and by searches in messages.
 //!
-//! One pass over the bytes. Names are slices of the text, in order, with repeats. Knows nothing of messages.
-//! `shape.rs` decides whether a single word is a name.
+//! It reads the bytes once. Names are slices of the text, in order, with repeats. `shape.rs` decides whether a
+//! single word is a name.
 
 mod shape;
 
@@ -35,7 +35,7 @@ impl<'a> Iterator for Names<'a> {
                 self.at += 1;
                 if let Some(inside) = quoted {
                     self.at += inside.len() + 1;
-                    // A name that is called is the name; only a plain word needs its parens.
+                    // A name that is called counts without its parentheses; only a plain word needs them.
                     let name = inside.strip_suffix("()").filter(|name| is_identifier(name));
                     return Some(name.unwrap_or(inside));
                 }
@@ -51,7 +51,7 @@ impl<'a> Iterator for Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Returns the text between the backtick here and the next one, if it is one word.
+    /// Returns the text between this backtick and the next one, if it is one word.
     fn quoted(&self) -> Option<&'a str> {
         let rest = self.text.as_bytes().get(self.at + 1..)?;
         let end = rest.iter().take(QUOTED_MAX).position(|&byte| byte == b'`' || byte <= b' ')?;
@@ -62,7 +62,7 @@ impl<'a> Names<'a> {
         (rest.get(end) == Some(&b'`') && is_word).then_some(name)
     }
 
-    /// Returns the name in the run that began here and ends where we are.
+    /// Returns the name in the run from `start` to the present position.
     fn name_in(&mut self, start: usize) -> Option<&'a str> {
         let bytes = self.text.as_bytes();
         let before = start.checked_sub(1).and_then(|at| bytes.get(at)).copied();
@@ -88,7 +88,7 @@ impl<'a> Names<'a> {
         if is_identifier(name) {
             return Some(name);
         }
-        // A plain word is a name where it is called: `open()`.
+        // A plain word is a name if it is called: `open()`.
         let parens = self.text.get(self.at..self.at + 2) == Some("()");
         let plain = name.len() >= 2 && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if parens && plain && run.ends_with(name) {
@@ -100,20 +100,20 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Signs that a word in back-ticks may have.
+/// Returns whether a word in back-ticks may contain this character.
 fn is_inner(letter: char) -> bool {
     matches!(letter, '_' | '-' | '.' | '/' | ':' | '@' | '#' | '$' | '~' | '+')
 }
 
-/// Punctuation that ends a sentence or opens a list is no part of a name.
+/// Returns a run without the punctuation that ends a sentence or opens a list, which is not part of a name.
 fn trim(run: &str, chained: bool) -> &str {
     let run = run.trim_end_matches(['.', ':', '-', '#', '@', '$', '~', '+', '\\']);
     let inner = run.trim_start_matches(['.', ':', '-', '#', '@', '$', '~', '+', '\\']);
     let lead = run.len() - inner.len();
     let kept = match run.get(..lead).unwrap_or_default() {
-        // A call on its own line: `.map(…)`.
+        // A call at the start of a line: `.map(…)`.
         "." if chained => 0,
-        // Lists, arrows and frames open with dashes as well; a flag has exactly two.
+        // Lists, arrows and frames also begin with dashes; a flag has exactly two.
         marks if marks.ends_with("--") && (marks.len() == 2 || !marks.ends_with("---")) => 2,
         marks if marks.ends_with("..") && inner.starts_with('/') => 2,
         marks if marks.ends_with(['#', '@', '$', '.']) => 1,
@@ -123,8 +123,8 @@ fn trim(run: &str, chained: bool) -> &str {
     run.get(lead - kept..).unwrap_or(inner)
 }
 
-/// Returns the end of the run of name characters that begins here. What joins two names only in some places
-/// (`:`, `->`, `,`) is checked with its neighbours.
+/// Returns the end of the run of name characters that begins here. For characters that join names only in some
+/// positions (`:`, `->`, `,`), the neighbouring characters decide.
 fn end_of_run(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(&byte) = bytes.get(at) {
@@ -132,7 +132,7 @@ fn end_of_run(bytes: &[u8], start: usize) -> usize {
         at += match byte {
             b':' if next == b':' => 2,
             b':' if next.is_ascii_digit() => 1,
-            // Either slash behind the letter of a drive, two slashes behind a scheme.
+            // One slash of either kind after a drive letter, two slashes after a scheme.
             b':' if next == b'\\' && at == start + 1 => 2,
             b':' if next == b'/' && (at == start + 1 || bytes.get(at + 2) == Some(&b'/')) => 2,
             b'\\' if bytes.get(start + 1) == Some(&b':') => 1,
@@ -160,16 +160,16 @@ fn thousands(bytes: &[u8], start: usize, comma: usize) -> bool {
         && !bytes.get(comma + 4).is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// An address ends at the next space, quote or bracket.
+/// Returns the end of an address: the next space, quote or bracket.
 fn end_of_address(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
     let ends = |&byte: &u8| byte <= b' ' || byte >= 0x80 || b"\"'`<>()[]{}|\\^".contains(&byte);
     start + rest.iter().position(ends).unwrap_or(rest.len())
 }
 
-/// Returns how many bytes the name character that begins with this byte has; 0 if it is none. Letters of two
-/// bytes (Latin, Greek, Cyrillic, …) belong to names. Those of three and four do not: they are mostly
-/// of scripts without spaces, where a name is directly between them.
+/// Returns how many bytes the name character that begins with this byte has; 0 if it is not a name character.
+/// Letters of two bytes (Latin, Greek, Cyrillic, …) belong to names. Letters of three and four bytes do not: they
+/// mostly belong to scripts without spaces, where they can touch a name.
 fn step(byte: u8) -> usize {
     match byte {
         b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => 1,

@@ -1,16 +1,16 @@
-//! Computes what each member of a conversation gets: the prompt of an agent or the messages for a model, in its own
-//! format and within its budget, with a verdict for everything that is left out.
+//! Computes the context of each member of a conversation: the prompt of an agent or the messages for a model, in the
+//! member's format and within its budget. Everything that is left out has a verdict.
 //!
 //! Two entry points:
 //!
-//! - [`ContextManager`] holds a conversation and writes the **prompt of an agent**, one text in the format
-//!   that it reads best, within a number of bytes.
-//! - [`builder::ContextBuilder`] takes the log of a session and gives the **messages for a model**, with
-//!   roles, tool calls and summaries, within a number of tokens. [`tokens`] counts them, [`compact`]
-//!   writes summaries, [`recall`] brings back what is no longer sent.
+//! - [`ContextManager`] holds a conversation and writes the **prompt of an agent**, one text in the format of the
+//!   agent, within a number of bytes.
+//! - [`builder::ContextBuilder`] reads the log of a session and returns the **messages for a model**, with roles,
+//!   tool calls and summaries, within a number of tokens. [`tokens`] counts them, [`compact`] writes summaries,
+//!   [`recall`] finds passages that are no longer sent.
 //!
-//! Pure: no files, no clock, no environment, no async. Uses [`tertulia_session`] and none of the other
-//! crates. Features: `openai-tokens` and `gemma-tokens` (on by default) embed the vocabularies for exact counts.
+//! Pure: no files, no clock, no environment, no async. Of the other crates it uses only [`tertulia_session`].
+//! Features: `openai-tokens` and `gemma-tokens` (on by default) embed the vocabularies for exact counts.
 //!
 //! A prompt for an agent; [`builder`] has an example of messages for a model:
 //!

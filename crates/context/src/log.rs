@@ -1,4 +1,4 @@
-//! Log lines of a manager. Each goes to `tracing` (silent unless somebody listens) and to a sink of the caller's.
+//! Log lines of a manager. Each is sent to `tracing` and to the log sink of the caller, if there is one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Log {
     }
 }
 
-/// A text as one line of a log: what somebody else wrote in it can neither end the line nor begin another one.
+/// A text as one line of a log: untrusted content can neither end the line nor begin another one.
 struct OneLine<'t>(fmt::Arguments<'t>);
 
 impl fmt::Display for OneLine<'_> {

@@ -1,5 +1,5 @@
-//! A conversation in memory that gives each agent its context and its prompt, as the contract has them. What is chosen
-//! and what became of it is decided by [`View`]; here is what the contract adds: ids, hooks, a cap, log lines.
+//! A conversation in memory that computes the context and the prompt of each agent by the rules of the contract.
+//! [`View`] decides which messages are chosen and their outcomes; this code adds ids, hooks, a cap and log lines.
 
 mod options;
 mod snapshot;
@@ -78,10 +78,10 @@ impl ContextManager {
         }
     }
 
-    /// Takes a message in under the next id and gives it back as it is stored.
+    /// Adds a message under the next id and returns it as it is stored.
     ///
-    /// The message is stored before the hook is called. With a cap, the oldest message beyond it goes
-    /// to the archive afterwards.
+    /// The hook is called after the message is stored. If there is a cap, the oldest message beyond it then goes to
+    /// the archive.
     pub fn add_message(
         &mut self,
         message: Message,
@@ -96,7 +96,7 @@ impl ContextManager {
         Ok(added)
     }
 
-    /// Returns all messages, oldest first: a list of its own that shares the messages.
+    /// Returns all messages, oldest first, in a new list. The messages themselves are shared.
     pub fn get_messages(&self) -> Vec<Arc<ConversationMessage>> {
         self.conversation.iter().cloned().collect()
     }
@@ -118,7 +118,7 @@ impl ContextManager {
         self.conversation.by_id(id)
     }
 
-    /// Returns what the speaker of this id said, oldest first.
+    /// Returns the messages of the speaker with this id, oldest first.
     pub fn messages_by_speaker(
         &self,
         role_id: &str,
@@ -126,8 +126,8 @@ impl ContextManager {
         self.conversation.by_speaker(role_id)
     }
 
-    /// Returns what was said in this range of time (milliseconds since 1970), in the order of the
-    /// conversation. Messages without a time are never in it.
+    /// Returns the messages in this range of time (milliseconds since 1970), in the order of the conversation.
+    /// Messages without a time are never included.
     pub fn messages_by_time(
         &self,
         millis: RangeInclusive<i64>,
@@ -146,7 +146,7 @@ impl ContextManager {
         self.change_team_task(Some(task));
     }
 
-    /// Takes the team's task away.
+    /// Removes the team's task.
     pub fn clear_team_task(&mut self) {
         self.change_team_task(None);
     }
@@ -156,7 +156,7 @@ impl ContextManager {
         self.team_task.as_deref()
     }
 
-    /// Returns the context of an agent: what its assembler makes a prompt of.
+    /// Returns the context of an agent: the input of its assembler.
     pub fn get_context_for_agent<'a>(
         &'a self,
         agent_id: &str,
@@ -178,7 +178,7 @@ impl ContextManager {
         Explanation { manager: self, assembler, view, input }
     }
 
-    /// The same in a format of the caller's choice.
+    /// Returns the same explanation for a format of the caller's choice.
     pub fn explain_in<'a>(
         &'a self,
         assembler: Assembler,
@@ -194,7 +194,7 @@ impl ContextManager {
         self.plan_prompt(agent_type, input).output()
     }
 
-    /// The same prompt before it is built: to be written into a writer, or measured.
+    /// Returns the same prompt before it is built, so that it can be measured or written into a writer.
     pub fn plan_prompt<'a>(&self, agent_type: &str, input: &'a AssemblerInput<'a>) -> Prompt<'a> {
         let prompt = self.assembler(agent_type).plan(input);
         for warning in prompt.warnings() {
@@ -215,7 +215,7 @@ impl ContextManager {
         Assembler::from(&normalized)
     }
 
-    /// Removes messages, task and ids. By intention, the archive hook is not called.
+    /// Removes messages, task and ids. The archive hook is intentionally not called.
     pub fn clear(&mut self) {
         self.conversation = Conversation::new();
         self.unknown = Fields::NONE;
@@ -267,7 +267,7 @@ impl ContextManager {
         }
     }
 
-    /// Every way in goes through here, so that no stored task is longer.
+    /// Returns the task, cut to its limit. Every stored task passes here, so that none is longer.
     fn limited_task(&self, mut task: String) -> String {
         let bytes = task.len();
         if bytes > TEAM_TASK_BYTES_MAX {
@@ -297,17 +297,17 @@ impl<'a> Explanation<'a> {
         &self.assembler
     }
 
-    /// Returns what the prompt was made of.
+    /// Returns the input of the prompt.
     pub fn input(&self) -> &AssemblerInput<'a> {
         &self.input
     }
 
-    /// The prompt. Says nothing in the log; [`Prompt::warnings`] has what is worth saying.
+    /// Returns the prompt. Writes no log lines; [`Prompt::warnings`] contains what a caller may want to log.
     pub fn prompt(&self) -> Prompt<'_> {
         self.assembler.plan(&self.input)
     }
 
-    /// Returns what became of every message, oldest first.
+    /// Returns the outcome of every message, oldest first.
     pub fn verdicts(&self) -> impl Iterator<Item = Verdict<&'a Arc<ConversationMessage>>> {
         let viewed: Vec<Outcome> =
             self.view.outcomes(&self.prompt()).map(|(_, outcome)| outcome).collect();

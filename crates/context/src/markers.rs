@@ -1,6 +1,6 @@
-//! Routing markers in messages: `[FROM: …]`, `[NEXT: …]`, `[DROP: …]`, `[TEAM_TASK: …]` and the block
-//! form `[TEAM_TASK] …`. They are stripped for prompts and parsed for routing; a stored message keeps
-//! them. Pure text functions, linear in the length of the text.
+//! Routing markers in messages: `[FROM: …]`, `[NEXT: …]`, `[DROP: …]`, `[TEAM_TASK: …]` and the block form
+//! `[TEAM_TASK] …`. They are stripped for prompts and parsed for routing; a stored message keeps them. The functions
+//! are pure and take time linear in the length of the text.
 
 mod code;
 mod compact;
@@ -22,11 +22,11 @@ pub use parse::{
 /// How to remove markers from a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Strip {
-    /// Runs of spaces become one, lines are trimmed, empty lines go, and code is text like any other:
-    /// the rule of the contract.
+    /// The rule of the contract: runs of spaces become one, lines are trimmed, empty lines are removed, and code is
+    /// treated like other text.
     Compact(TaskBlock),
-    /// Removes only markers and the spaces that they leave. Text in code is never a marker: for
-    /// prompts that carry code. A block ends at a blank line.
+    /// Removes only markers and the spaces that they leave. Text in code is never a marker, so this is for prompts
+    /// that contain code. A block ends at a blank line.
     Preserve,
 }
 
@@ -42,18 +42,18 @@ pub enum TaskBlock {
 /// A text without its markers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stripped<'a> {
-    /// The text; borrowed if there was nothing to do.
+    /// The text; borrowed if nothing was removed.
     pub text: Cow<'a, str>,
-    /// The bytes that were removed with the block form of a team task; they are text, not only a label.
+    /// The bytes that were removed with the block form of a team task. They include its text, not only its label.
     pub task_block_bytes: usize,
 }
 
 impl Strip {
-    /// The rule of the contract, to the letter.
+    /// Exactly the rule of the contract.
     pub const COMPACT: Self = Self::Compact(TaskBlock::ToBracket);
 }
 
-/// Takes all markers out of a text.
+/// Removes all markers from a text.
 pub fn strip_markers(text: &str, strip: Strip) -> Stripped<'_> {
     match strip {
         Strip::Compact(task_block) => compact::strip(text, task_block),
@@ -61,7 +61,7 @@ pub fn strip_markers(text: &str, strip: Strip) -> Stripped<'_> {
     }
 }
 
-/// Takes all markers out of a text by the rule of the contract.
+/// Removes all markers from a text by the rule of the contract.
 ///
 /// ```
 /// assert_eq!(tertulia_context::strip_all_markers("[NEXT:sarah] Hello [FROM:max]"), "Hello");

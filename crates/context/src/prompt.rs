@@ -1,5 +1,5 @@
-//! A prompt between plan and text: borrowed sections and the decision what stays of them. It can be
-//! measured, explained, and written into any `Write` without being built first.
+//! A planned prompt: borrowed sections and the decision about what is kept. It can be measured, explained, and
+//! written into any `Write` without being built first.
 
 use std::borrow::Cow;
 use std::io;
@@ -13,11 +13,11 @@ use crate::escape::Body;
 use crate::verdict::{DropReason, Outcome, Section};
 use crate::whitespace::trim;
 
-/// One message of the context, markers already taken out.
+/// One message of the context, without its markers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ContextMessage<'a> {
     pub from: Cow<'a, str>,
-    /// To whom; `None` reads as everybody.
+    /// The addressee; `None` means everybody.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Cow<'a, str>>,
     pub content: Cow<'a, str>,
@@ -30,12 +30,12 @@ pub struct ContextMessage<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContextKind<'a> {
-    /// Not known: `to` is one name.
+    /// Unknown; `to` is one name.
     #[default]
     Text,
-    /// A message. Its `to` is ignored.
+    /// A message. The field `to` of the message is ignored.
     Speech {
-        /// To whom; empty reads as everybody.
+        /// The addressees; empty means everybody.
         to: &'a [Addressee],
         by: SpokenBy,
     },
@@ -57,7 +57,7 @@ pub enum SpokenBy {
     Member,
     /// A built-in member, which quotes others.
     BuiltIn,
-    /// An agent that is called like a person of the team.
+    /// An agent with the same name as a person of the team.
     Namesake,
     Tool,
 }
@@ -77,11 +77,11 @@ pub struct AssemblerInput<'a> {
     pub max_bytes: u64,
 }
 
-/// A prompt and what became of its parts.
+/// A prompt and the sizes of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssemblerOutput {
     pub prompt: String,
-    /// The system text, where it travels apart.
+    /// The system text, if it is passed separately.
     pub system_flag: Option<String>,
     pub status: PromptStatus,
     pub bytes: SectionBytes,
@@ -101,12 +101,12 @@ pub struct Prompt<'a> {
     fit: Fit,
 }
 
-/// A stretch of a planned prompt, and where its text comes from.
+/// A piece of a planned prompt, and the origin of its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptPiece<'a> {
     /// A header, a name, a line break: text of the format.
     Fixed(&'a str),
-    /// The id of the entry that a message of the context was taken from.
+    /// The id of the entry that a message of the context comes from.
     Id { index: usize, text: &'a str },
     /// System text, trimmed.
     System(Body<'a>),
@@ -114,7 +114,7 @@ pub enum PromptPiece<'a> {
     TeamTask(Body<'a>),
     /// The content of a message of the context.
     Context { index: usize, body: Body<'a> },
-    /// The current message, trimmed, or its beginning.
+    /// The current message, trimmed, or its first part.
     Message(Body<'a>),
 }
 
@@ -128,7 +128,7 @@ impl<'a> PromptPiece<'a> {
     }
 }
 
-/// The two instruction texts, trimmed, with a blank line between them if both are there.
+/// The two instruction texts, trimmed, with a blank line between them if both exist.
 #[derive(Clone, Copy, Debug)]
 struct SystemText<'a> {
     pieces: [&'a str; 3],
@@ -188,12 +188,13 @@ impl<'a> Prompt<'a> {
         self.context.len() - self.fit.context_kept
     }
 
-    /// Returns where the current message begins in the prompt, of which it is the end.
+    /// Returns the position of the current message in the prompt, which ends with it.
     pub fn message_start(&self) -> usize {
         self.prompt_bytes() - self.fit.written_bytes
     }
 
-    /// Returns how many bytes of the current message are in it, and how many it has, without indents.
+    /// Returns how many bytes of the current message are in the prompt, and how many it has in total, without
+    /// indents.
     pub fn message_bytes(&self) -> (usize, usize) {
         (self.fit.message_bytes, self.message.len())
     }
@@ -269,8 +270,7 @@ impl<'a> Prompt<'a> {
         text
     }
 
-    /// Gives the prompt piece by piece, in order; joined, the pieces are the prompt. The only place that knows how
-    /// sections are joined.
+    /// Passes the prompt to `take` piece by piece, in order. Only this code determines how sections are joined.
     pub fn for_each_piece(&self, mut take: impl FnMut(PromptPiece<'_>)) {
         let mut between = "";
         if let SystemPosition::Section(header) = &self.assembler.system
@@ -303,7 +303,7 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// Writes the prompt piece by piece, without building it. The pieces are small: give a buffered writer.
+    /// Writes the prompt piece by piece, without building it. The pieces are small, so pass a buffered writer.
     pub fn write_to(&self, writer: &mut impl io::Write) -> io::Result<()> {
         let mut written = Ok(());
         self.for_each_piece(|piece| {
@@ -322,7 +322,7 @@ impl<'a> Prompt<'a> {
         (!flag.is_empty()).then_some(flag)
     }
 
-    /// Builds prompt and system text.
+    /// Builds the prompt and the system text.
     pub fn output(&self) -> AssemblerOutput {
         AssemblerOutput {
             prompt: self.to_text(),

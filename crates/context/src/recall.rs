@@ -1,9 +1,9 @@
-//! Finding what is no longer sent: a lexical index over the messages of a log, kept message by
-//! message, and the passages in it that a request and the last messages are about.
+//! Recall: a lexical index over the messages of a log, updated message by message, and the search in it for passages
+//! that relate to a request and the last messages.
 //!
-//! Called by the context builder, which puts the passages at the very end of a request. No model, no
-//! vectors, no floats: the same log and the same question give the same passages on every machine.
-//! Must not know what is sent, or why; the caller says which messages may be recalled.
+//! The context builder calls it and puts the passages at the very end of a request. It uses no model, no vectors and
+//! no floats: the same log and the same query give the same passages on every machine. It does not depend on what is
+//! sent or why; the caller decides which messages may be recalled.
 
 mod dates;
 mod days;
@@ -32,28 +32,28 @@ pub use query::RecallQuery;
 pub use select::{RecallBudget, Standing};
 use text::Source;
 
-/// How many of the newest messages say what is to be recalled, besides the request.
+/// The number of newest messages that are part of a query, besides the request.
 pub const RECENT_MESSAGES: usize = 8;
 
-/// The largest number of tokens that is recalled by default.
+/// The default maximum number of tokens that are recalled.
 const TOKENS_MAX: u64 = 2_048;
 /// The share of a budget that recall takes by default, as a divisor.
 const SHARE: u64 = 8;
 
-/// Returns how many tokens are recalled by default, of a budget of this many.
+/// Returns how many tokens are recalled by default within a budget of this size.
 pub const fn usual_tokens(budget: u64) -> u64 {
     let share = budget / SHARE;
     if share < TOKENS_MAX { share } else { TOKENS_MAX }
 }
 
-/// A lexical index over the messages of a log. It holds hashes and places, never the texts.
+/// A lexical index over the messages of a log. It contains hashes and places, never the texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecallIndex {
-    /// The messages, ascending.
+    /// The places of the messages in ascending order.
     places: Vec<usize>,
     spans: Vec<Span>,
     postings: Postings,
-    /// What the calls were about that passages belong to.
+    /// The subjects of calls, for the passages that belong to the calls.
     heads: Heads,
     terms: u64,
 }
@@ -67,14 +67,14 @@ struct Span {
     /// Its call, or [`heads::NO_HEAD`].
     head: u32,
     terms: u16,
-    /// What it says but for numbers: the same for passages that repeat each other.
+    /// A hash of its text without numbers, which is the same for passages that repeat each other.
     gist: u32,
-    /// Who said it; 0 for nobody.
+    /// A hash of the speaker's name; 0 if there is none.
     speaker: u32,
-    /// When it was said.
+    /// The day on which it was said.
     day: Day,
     escaped: bool,
-    /// Whether it says when something happens.
+    /// Whether it contains words that name a time.
     is_dated: bool,
     voice: Voice,
 }
@@ -93,20 +93,20 @@ pub struct Passage {
     /// The place of its message in the log.
     pub place: usize,
     pub text: String,
-    /// What the text costs, without anything that is put around it.
+    /// The tokens of the text, without anything that is added around it.
     pub tokens: u64,
-    /// How well it answers, against the others that were found.
+    /// The score, comparable with those of the other passages of the search.
     pub score: u64,
 }
 
-/// Weighs texts by what is asked about.
+/// Weighs texts by the terms of a query.
 #[derive(Clone, Debug)]
 pub(crate) struct Weigher {
     values: HashMap<u64, u64>,
 }
 
 impl Weigher {
-    /// What the terms of a text are worth, each counted once.
+    /// Returns the total weight of the query's terms in a text, each counted once.
     pub(crate) fn weight(&self, text: &str) -> u64 {
         let mut found = HashSet::new();
         terms::terms(text, &mut |term, _| {
@@ -119,18 +119,18 @@ impl Weigher {
 }
 
 impl RecallIndex {
-    /// An index of nothing.
+    /// Creates an empty index.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes in a message under its place in the log; places ascend, gaps are fine. A message that is
-    /// there already under this place is replaced.
+    /// Adds a message with its place in the log. Places ascend, and gaps are allowed. A message that already has
+    /// this place is replaced.
     pub fn add(&mut self, place: usize, message: &Message) {
         self.add_said(place, message, None);
     }
 
-    /// Takes in a message that was said at this time. A request that names the day finds it.
+    /// Adds a message that was said at this time. A request that names the day finds it.
     pub fn add_said(&mut self, place: usize, message: &Message, time: Option<&Timestamp>) {
         match self.places.last() {
             Some(&last) if last >= place => {
@@ -141,7 +141,7 @@ impl RecallIndex {
             _ => self.places.push(place),
         }
         let mut scratch = Scratch::default();
-        // Who said something is asked for by name.
+        // Requests name the speaker, so the name is a term of the message.
         let mut name = message.speaker.as_deref().map(|speaker| &*speaker.role_name);
         let speaker = name.or_else(|| label(message)).map_or(0, first_word);
         let day = Day::of(time);
@@ -159,15 +159,15 @@ impl RecallIndex {
         }
     }
 
-    /// Forgets a message, as if it had never been there. Costs as much as the index is large:
-    /// [`RecallIndex::retain`] forgets many at once.
+    /// Removes a message. The cost depends on the size of the index: to remove many at once, use
+    /// [`RecallIndex::retain`].
     pub fn remove(&mut self, place: usize) {
         if self.places.binary_search(&place).is_ok() {
             self.retain(|other| other != place);
         }
     }
 
-    /// Forgets the messages that are not to be kept, as if they had never been there.
+    /// Removes the messages for which `keep` returns false.
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
         self.places.retain(|&place| keep(place));
         let new = renumbered(self.spans.iter().map(|span| keep(span.place)));
@@ -185,22 +185,22 @@ impl RecallIndex {
         }
     }
 
-    /// How many messages it holds.
+    /// Returns the number of messages.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether it holds none.
+    /// Returns whether it contains no messages.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// The best passages for the query within `max_tokens`: chosen greedily, returned in log order,
-    /// without overlaps, neighbours merged.
+    /// Returns the best passages for the query within `max_tokens`. They are chosen greedily and returned in log
+    /// order, without overlaps; neighbours are merged.
     ///
-    /// `is_candidate` says which messages may be recalled, `message_at` gives the message to cut the
-    /// text from. Both are asked only about what the query finds. A message that is not there, or is
-    /// not the one that was taken in, is passed over as far as that shows.
+    /// `is_candidate` decides which messages may be recalled; `message_at` returns the message that the text is cut
+    /// from. Both are called only for messages that the query finds. A message that is missing, or that visibly
+    /// differs from the indexed one, is skipped.
     pub fn search<'m>(
         &self,
         query: &RecallQuery<'_>,
@@ -217,8 +217,8 @@ impl RecallIndex {
         self.search_beside(query, budget, tokenizer, standing, message_at)
     }
 
-    /// The same beside what is sent anyway: passages of it take their places among the best, so that
-    /// nothing worse than what is there already comes back only because there is room for it.
+    /// Returns the same passages, taking into account what is sent anyway. Passages that are sent also take places
+    /// among the best, so that free room is not filled with passages worse than those.
     pub fn search_beside<'m>(
         &self,
         query: &RecallQuery<'_>,
@@ -237,7 +237,7 @@ impl RecallIndex {
         select::select(&self.spans, &scores, budget, tokenizer, standing, cut)
     }
 
-    /// Weighs texts by what is asked about.
+    /// Returns a weigher for the terms of a query.
     pub(crate) fn weigher(&self, query: &RecallQuery<'_>) -> Weigher {
         Weigher { values: score::values(self, query) }
     }
@@ -256,7 +256,7 @@ impl RecallIndex {
                 u32::try_from(source.offset + range.start),
                 u32::try_from(source.offset + range.end),
             ) else {
-                // Behind 4 GB of one text nothing is found any more.
+                // After 4 GB of one text, nothing more is indexed.
                 return;
             };
             if self.spans.len() >= NUMBERS_MAX {
@@ -287,7 +287,8 @@ impl RecallIndex {
         }
     }
 
-    /// Notes the terms of the passage that comes next; says how many it has, repeats included, and its gist.
+    /// Adds the terms of the next passage; returns their number, repeats included, and the hash of its text without
+    /// numbers.
     fn add_terms(&mut self, scratch: &mut Scratch) -> (u16, u32) {
         scratch.terms.clear();
         let mut gist = 0;
@@ -305,7 +306,8 @@ impl RecallIndex {
         (count, gist)
     }
 
-    /// Lets the passages of a call or a result be found by what the call was about.
+    /// Connects the passages of a call or a result with the subject of the call, so that a query can find them by
+    /// it.
     fn add_head(&mut self, place: usize, part: usize, kind: &PartKind, spans: Range<usize>) {
         let call = match kind {
             PartKind::ToolCall(call) => {
@@ -343,7 +345,7 @@ impl Voice {
     }
 }
 
-/// The name that a text begins with, as in `Ann: Why?`.
+/// Returns the name that a text begins with, as in `Ann: Why?`.
 fn label(message: &Message) -> Option<&str> {
     let text = message.parts.iter().find_map(|part| match &part.kind {
         PartKind::Text(text) => Some(text.as_str()),
@@ -353,10 +355,11 @@ fn label(message: &Message) -> Option<&str> {
     (name.len() <= LABEL_BYTES_MAX && name.split(' ').count() <= 3).then_some(name)
 }
 
-/// Longer beginnings of a text are no name.
+/// The maximum length of such a name.
 const LABEL_BYTES_MAX: usize = 40;
 
-/// What tells the speaker with this name from others: the first word of the name, as people call each other.
+/// Returns a hash that identifies the speaker with this name: of the first word, because people call each other by
+/// it.
 fn first_word(name: &str) -> u32 {
     let mut first = None;
     terms::terms(name, &mut |term, _| {
@@ -365,7 +368,7 @@ fn first_word(name: &str) -> u32 {
     first.map_or(0, speaker_of)
 }
 
-/// The speaker whose name has this term first.
+/// Returns the hash of the speaker whose name begins with this term.
 fn speaker_of(term: u64) -> u32 {
     (term >> 32) as u32
 }

@@ -1,8 +1,8 @@
 //! Counts the tokens of a text, a message or a tool: exactly if the vocabulary is public, otherwise by a calibrated
 //! estimate. Called by code that fits messages into a model's window.
 //!
-//! Pure except for the vocabularies, which are loaded once, when the first new text is counted with them. Knows no
-//! budgets. `docs/tokens.md` says which counts are exact and how far the estimates are off.
+//! Pure except for the vocabularies, which are loaded once, when the first new text is counted with them. It does
+//! not depend on budgets. `docs/tokens.md` describes which counts are exact and how far off the estimates are.
 //!
 //! ```
 //! use tertulia_context::tokens::{MessageCounter, TokenCache, Tokenizer, find_model};

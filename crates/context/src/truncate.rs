@@ -1,8 +1,8 @@
-//! Cutting a text to a number of bytes.
+//! Cuts a text to a number of bytes.
 
-/// The longest prefix that takes at most `bytes_max` bytes and does not cut a character in two.
+/// Returns the longest prefix that has at most `bytes_max` bytes and does not cut a character in two.
 ///
-/// A base letter may lose its combining mark: the cut is between characters, not between graphemes.
+/// A base letter may lose its combining mark, because the cut is between characters, not between graphemes.
 pub fn truncate_to_bytes(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }

@@ -2,7 +2,7 @@
 
 use tertulia_session::{EntryId, MessageId};
 
-/// The outcome of an entry, or of a message that has another kind of id.
+/// An entry, or a message with another kind of id, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict<E = EntryId> {
     pub entry: E,
@@ -15,11 +15,11 @@ pub struct Verdict<E = EntryId> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// It is sent to a model as it is.
+    /// It is sent to a model unchanged.
     Kept,
     /// It is in a prompt as a whole.
     InPrompt { section: Section, bytes: usize },
-    /// It is the current message of a prompt, and only its beginning fits.
+    /// It is the current message of a prompt, and only a first part of it fits.
     Truncated { kept_bytes: usize, bytes: usize },
     /// It is sent with stubs for its tool outputs.
     Elided,
@@ -27,7 +27,7 @@ pub enum Outcome {
     Summarized { by: EntryId },
     /// It is left out.
     Dropped { reason: DropReason },
-    /// It is nothing that a model is sent.
+    /// It is not for models.
     Hidden { reason: HideReason },
 }
 
@@ -37,13 +37,13 @@ pub enum Outcome {
 pub enum DropReason {
     /// It is before a cut that has no summary.
     Cut,
-    /// There is nothing in it, at least without markers.
+    /// It is empty, or contains only markers.
     Empty,
     /// It is a result without its call.
     Orphan,
-    /// It lies before the window.
+    /// It is before the window.
     OutsideWindow {
-        /// By how many messages; 1 is the first that a larger window would bring in.
+        /// How many messages the window would have to grow to include it; 1 for the first message before the window.
         behind: usize,
     },
     /// It repeats the current message.
@@ -56,15 +56,15 @@ pub enum DropReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HideReason {
-    /// A redaction hides it, or it is a summary of something that one hides.
+    /// A redaction hides it, or it is a summary that includes a redacted entry.
     Redacted,
     OtherBranch,
     NoMessage,
-    /// A newer one of its kind holds.
+    /// A newer entry of its kind replaces it.
     Superseded,
 }
 
-/// The section of a prompt that holds a message.
+/// The section of a prompt that contains a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     Context,

@@ -1,6 +1,7 @@
-//! A member's view of a conversation: which messages it gets word for word, and what replaces the others. The stages
-//! in their order: branch → window → summary, recall → items → verdicts. A prompt ([`crate::Assembler`]) or model
-//! messages ([`crate::builder`]) are made from it within a budget. The cost depends on the window, not on the log.
+//! A member's view of a conversation: the messages that it gets word for word, and the summary and passages that
+//! replace the others. The stages are, in order: branch → window → summary, recall → items → verdicts. A prompt
+//! ([`crate::Assembler`]) or model messages ([`crate::builder`]) are made from a view within a budget. The cost
+//! depends on the window, not on the log.
 
 mod perspective;
 mod recalled;
@@ -19,19 +20,19 @@ use crate::window::first_of_window;
 pub use perspective::{Labels, Perspective, Piece, Pieces, Stripping};
 pub use recalled::Recall;
 
-/// The number of messages a member of a team gets word for word by default. What lies before them is covered by
-/// a summary and comes back by recall.
+/// The default number of messages that a member of a team gets word for word. Older messages are summarised, and
+/// recall finds passages of them.
 pub const DEFAULT_WINDOW: usize = 20;
 
-/// The largest number of messages before the window that go in word for word while no summary covers them.
+/// The maximum number of messages before the window that are included word for word while no summary covers them.
 const UNCOVERED_MAX: usize = 256;
 
 /// The settings of a member's view.
 #[derive(Clone, Copy, Debug)]
 pub struct ViewSettings<'s> {
-    /// The number of messages it gets word for word, besides the one that it answers.
+    /// The number of messages that it gets word for word, besides the one that it answers.
     pub window: usize,
-    /// The message that it answers; the newest one if that is not a message of the branch.
+    /// The message that it answers. If it is not a message of the branch, the newest one is answered.
     pub answers: &'s EntryId,
     pub recall_tokens: u64,
 }
@@ -39,13 +40,13 @@ pub struct ViewSettings<'s> {
 /// The part of a conversation that one member gets, before it is formatted.
 #[derive(Clone, Debug, Default)]
 pub struct View<'l> {
-    /// The summary, then the recalled passages, then the messages, each oldest first.
+    /// The summary, then the recalled passages, then the messages, each in the order of the log.
     pub items: Vec<ViewItem<'l>>,
     pub current: Option<ViewItem<'l>>,
-    /// The number of messages that the summary replaces; 0 without one.
+    /// The number of messages that the summary replaces; 0 if there is none.
     pub covered: usize,
     pub recalled: Vec<EntryId>,
-    /// The index of a message that is left out because it repeats the answered one, and the id of that.
+    /// The index of a message that is left out because it repeats the answered one, and the id of the answered one.
     repeated: Option<(usize, MessageId)>,
 }
 
@@ -58,12 +59,12 @@ pub struct ViewItem<'l> {
     /// The sources of its content; `None` if they are not known.
     pub pieces: Option<Pieces>,
     pub is_from_person: bool,
-    /// The number of bytes that went with the block form of a team task.
+    /// The number of bytes that were removed with the block form of a team task.
     pub(crate) task_block_bytes: usize,
 }
 
 impl<'l> View<'l> {
-    /// Chooses what the member gets.
+    /// Chooses the content of a member's view.
     pub fn new(
         branch: Branch<'l>,
         recall: &mut Recall,
@@ -73,11 +74,12 @@ impl<'l> View<'l> {
         let count = branch.said_count();
         let answered = branch.number_of(settings.answers).or(count.checked_sub(1));
         let first = first_of_window(count, settings.window, answered);
-        // What no summary covers yet goes in too: nothing may fall between it and the window.
+        // Messages that no summary covers yet are included too, so that none is lost between the summary and the
+        // window.
         let summary = branch.summary();
         let until = summary.map_or(0, |(.., covered)| covered);
         let before = first.min(until).max(first.saturating_sub(UNCOVERED_MAX));
-        // What a person had summarised does not come back, neither word for word nor by recall at once.
+        // Messages before a summary that a person requested are not included word for word, and are not recalled.
         let first = before.max(branch.compacted());
         let mut view = Self::default();
         let covered = branch.covered();
@@ -100,8 +102,8 @@ impl<'l> View<'l> {
         view
     }
 
-    /// Chooses what a member gets of a conversation without a log: the newest of a number of messages is answered,
-    /// and there is neither a summary nor recall.
+    /// Chooses the content of a view of a conversation without a log. The newest message is answered, and there is
+    /// neither a summary nor recall.
     pub(crate) fn of_messages(
         count: usize,
         window: usize,
@@ -125,9 +127,9 @@ impl<'l> View<'l> {
         self.current = answered.and_then(item);
     }
 
-    /// Leaves out the last message before the answered one if it repeats that: a guard for agents that hand on what
-    /// they were told. The same id decides; else the same name and the same words, both without markers. What
-    /// people say is never left out. Returns whether it did.
+    /// Leaves out the last message before the answered one if it repeats the answered one, because some agents pass
+    /// on the message that they got. It is a repetition if it has the same id, or the same speaker's name and the
+    /// same text without markers. Messages of people are never left out. Returns whether one was left out.
     pub(crate) fn leave_out_repetition(
         &mut self,
         last: &ConversationMessage,
@@ -146,23 +148,23 @@ impl<'l> View<'l> {
         self.repeated.is_some()
     }
 
-    /// The number of items that are no messages: the summary and the recalled passages. They come first.
+    /// Returns the number of items that are not messages: the summary and the recalled passages. They come first.
     pub fn extras(&self) -> usize {
         usize::from(self.covered > 0) + self.recalled.len()
     }
 
-    /// Takes the lines out, for an assembler. Where they come from stays known.
+    /// Moves the lines out of the view, for an assembler. Their sources stay in it.
     pub fn take_lines(&mut self) -> Vec<ContextMessage<'l>> {
         self.items.iter_mut().map(|item| std::mem::take(&mut item.line)).collect()
     }
 
-    /// Takes the text of the answered message out, for an assembler.
+    /// Moves the text of the answered message out of the view, for an assembler.
     pub fn take_message(&mut self) -> Cow<'l, str> {
         let current = self.current.as_mut();
         current.map(|item| std::mem::take(&mut item.line.content)).unwrap_or_default()
     }
 
-    /// Returns what became of the messages in a prompt of this view, oldest first, with their indexes.
+    /// Returns the outcomes of the messages in a prompt of this view, oldest first, with their indexes.
     pub fn outcomes(&self, prompt: &Prompt<'_>) -> impl Iterator<Item = (usize, Outcome)> {
         let messages = self.items.iter().enumerate().skip(self.extras());
         let lines = messages.map(|(line, item)| (item.index, prompt.line_outcome(line)));
@@ -175,7 +177,8 @@ impl<'l> View<'l> {
 }
 
 impl<'l> ViewItem<'l> {
-    /// The summary that replaces a number of messages; the oldest ones, `older`, are not in it.
+    /// Returns the item of a summary that replaces `covered` messages; the `older` messages before them are in no
+    /// summary.
     pub fn summary(index: usize, summary: &'l str, covered: usize, older: usize) -> Self {
         let kind = ContextKind::Summary { messages: covered.saturating_sub(older), older };
         let content = Cow::Borrowed(summary);
@@ -189,8 +192,8 @@ impl<'l> ViewItem<'l> {
         }
     }
 
-    /// Writes it as a text of its own: a label, then the content with its further lines indented, so that one
-    /// item does not read as two wherever it is put.
+    /// Returns the item as a separate text: a label, then the content with its further lines indented, so that one
+    /// item cannot look like two.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         self.line.for_each_label_piece(|piece| text.push_str(piece.text()));
@@ -198,7 +201,7 @@ impl<'l> ViewItem<'l> {
         text
     }
 
-    /// Returns the content as it is written behind a label.
+    /// Returns the content with the indentation that it has after a label.
     pub fn body(&self) -> Body<'_> {
         Body { text: &self.line.content, indent: Some(LineStart::Label) }
     }
@@ -208,7 +211,7 @@ impl<'l> ViewItem<'l> {
 pub const RECALL_HEAD: &str =
     "Earlier passages of this conversation that may matter now, oldest first:";
 
-/// The text before each of them.
+/// The text before each recalled passage.
 pub const RECALL_LINE: &str = "\n- ";
 
 pub(crate) fn recalled_text<'l>(passages: impl Iterator<Item = ViewItem<'l>>) -> String {

@@ -1,12 +1,12 @@
 //! The characters that count as whitespace. The contract was written for JavaScript, whose set differs from Rust's:
-//! U+FEFF is in it, U+0085 is not.
+//! it contains U+FEFF, but not U+0085.
 
-/// Returns whether JavaScript's `\s` and `trim` take it for whitespace.
+/// Returns whether JavaScript's `\s` and `trim` treat this character as whitespace.
 pub fn is_whitespace(c: char) -> bool {
     c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}')
 }
 
-/// Returns the text without whitespace at its edges.
+/// Returns the text without whitespace at its start and end.
 pub fn trim(text: &str) -> &str {
     text.trim_matches(is_whitespace)
 }

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 
 use tertulia_session::Addressee;
 
-/// The word for an addressee list that names nobody.
+/// The word for a list of addressees that is empty.
 pub const EVERYBODY: &str = "all";
 
-/// Returns the number of the first message that goes in word for word: the newest ones, as many as the window
-/// has, besides the one that is answered.
+/// Returns the number of the first message that is included word for word. From there on, there are as many messages
+/// as the window has, besides the answered one.
 pub(crate) fn first_of_window(count: usize, window: usize, answered: Option<usize>) -> usize {
     let first = count.saturating_sub(window);
     match answered {
@@ -18,13 +18,13 @@ pub(crate) fn first_of_window(count: usize, window: usize, answered: Option<usiz
     }
 }
 
-/// Returns the number of newest messages that a prompt with this window has word for word once a summary covers the
-/// others: those of the window, and the one that is answered.
+/// Returns how many newest messages a prompt with this window contains word for word if a summary covers the others:
+/// the window and the answered message.
 pub fn messages_of_window(window: usize) -> usize {
     window.saturating_add(1)
 }
 
-/// Returns how a list of addressees reads in a prompt: names joined with `, `, or `all`.
+/// Returns the text for a list of addressees in a prompt: names joined with `, `, or `all`.
 pub fn format_addressees(addressees: Option<&[Addressee]>) -> Cow<'_, str> {
     match addressees {
         None | Some([]) => Cow::Borrowed(EVERYBODY),

@@ -1,5 +1,5 @@
-//! When vocabularies are loaded. A program of its own: what is loaded stays for the whole process, so no
-//! other test may count in it.
+//! When vocabularies are loaded. This test is a separate program: a loaded vocabulary stays for the whole process,
+//! so no other test may count in it.
 
 use tertulia_context::tokens::{
     MODELS, MessageCounter, TokenCache, TokenCount, Tokenizer, find_model,

@@ -34,7 +34,8 @@ impl<'p> LabelPiece<'p> {
 }
 
 impl Line {
-    /// Gives the label of a message in pieces, so that it can be measured and written without being built.
+    /// Passes the label of a message to `take` in pieces, so that it can be measured and written without being
+    /// built.
     pub(crate) fn label(
         self,
         message: &ContextMessage<'_>,
@@ -56,7 +57,7 @@ impl Line {
 }
 
 impl ContextMessage<'_> {
-    /// Gives its label as escaped formats write it, `from -> to: `, piece by piece.
+    /// Passes the label, as escaped formats write it (`from -> to: `), to `take` piece by piece.
     pub fn for_each_label_piece(&self, mut take: impl FnMut(LabelPiece<'_>)) {
         self.label(true, &mut take);
     }
@@ -111,7 +112,7 @@ impl ContextMessage<'_> {
 }
 
 impl SpokenBy {
-    /// Returns the text after a name. A name with brackets is written in quotes, so no name ends like this.
+    /// Returns the text after a name. A name that contains brackets is quoted, so no name can end with such a note.
     pub(super) fn note(self) -> &'static str {
         match self {
             Self::Member => "",

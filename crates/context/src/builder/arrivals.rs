@@ -1,5 +1,5 @@
-//! Messages that are new to the log, as entries behind its tail. Those that the log ends with already
-//! were handed in before and are taken once.
+//! Messages that are new to the log, as entries after its newest one. Messages at the end of the log that the caller
+//! passes again are not added twice.
 
 use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry};
 
@@ -7,9 +7,9 @@ use super::index::ContextIndex;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arrivals<'a> {
-    /// Those that the log does not have.
+    /// The messages that are not in the log.
     pub(super) messages: &'a [Message],
-    /// The same as entries, each after the one before it.
+    /// The same messages as entries, each the child of the one before it.
     pub(super) entries: Vec<Entry>,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn tail_id(index: &ContextIndex, log: &[Entry]) -> Option<EntryId> {
     index.newest().and_then(|newest| log.get(newest.0)).map(|entry| entry.id.clone())
 }
 
-/// An entry that a build makes. There is no clock: it happened when the newest entry did.
+/// Returns an entry that a build makes. A build has no clock, so the entry gets the time of the newest one.
 pub(super) fn made_entry(
     kind: EntryKind,
     parent_id: Option<EntryId>,
@@ -45,10 +45,11 @@ pub(super) fn made_entry(
     NewEntry { parent_id, kind, timestamp, run_id, meta: None, salt: None }.with_content_id()
 }
 
-/// How many of the first messages are the last ones of the log: the longest beginning of the input
-/// that the log ends with, found in one pass over both.
+/// Returns how many of the first messages are already the last ones of the log: the longest prefix of the input that
+/// the log ends with. One pass over both finds it.
 fn known(index: &ContextIndex, log: &[Entry], input: &[Message]) -> usize {
-    // Compared, never shown: what was redacted is known all the same if it is handed in again.
+    // These messages are only compared, never shown. So a redacted message is also recognised if the caller passes
+    // it again.
     let messages = index.branch.before(log.len()).filter_map(|at| match &log[at].kind {
         EntryKind::Message(message) => Some(message),
         _ => None,
@@ -65,7 +66,7 @@ fn known(index: &ContextIndex, log: &[Entry], input: &[Message]) -> usize {
     matched
 }
 
-/// For every beginning of the list, the length of the longest shorter one that it also ends with.
+/// Returns, for every prefix of the list, the length of the longest shorter prefix that it also ends with.
 fn borders(list: &[Message]) -> Vec<usize> {
     let mut borders = vec![0; list.len()];
     for place in 1..list.len() {
@@ -74,7 +75,8 @@ fn borders(list: &[Message]) -> Vec<usize> {
     borders
 }
 
-/// How long a beginning of the list ends in `next`, if one of this length ended right before it.
+/// Returns the length of the longest prefix of the list that ends in `next`, if a prefix of length `matched` ended
+/// right before it.
 fn extended(list: &[Message], borders: &[usize], mut matched: usize, next: &Message) -> usize {
     while matched > 0 && list[matched] != *next {
         matched = borders[matched - 1];

@@ -1,5 +1,5 @@
-//! The end of a build: the three zones in their order, figures, repairs, and where a provider should
-//! cache. Decides nothing any more.
+//! The last stage of a build: puts the three zones in their order and collects the figures, the repairs and the
+//! positions where a provider should cache. It makes no decisions.
 
 use tertulia_session::{EntryKind, Role};
 
@@ -92,8 +92,8 @@ impl<'a> Build<'a, '_> {
         }
     }
 
-    /// How many messages of the branch are sent. A result that was made up, or moved out of a message that stays,
-    /// has the same entry as another item.
+    /// Returns how many messages of the branch are sent. A result that was made up, or moved out of a message that
+    /// stays, has the same entry as another item.
     fn sent_messages(&self) -> u64 {
         let mut entries = Vec::with_capacity(self.window.items.len());
         entries.extend(self.window.items.iter().map(|item| item.entry));
@@ -108,18 +108,18 @@ impl<'a> Build<'a, '_> {
         entry.is_none_or(|entry| matches!(entry.kind, EntryKind::Message(_)))
     }
 
-    /// The number of a message on the branch, from 1.
+    /// Returns the number of a message on the branch, from 1.
     pub(super) fn message_number(&self, at: LogIndex) -> u64 {
         let arrived = at.0.saturating_sub(self.log.len()) as u64;
         self.index.messages_before(at) + arrived + 1
     }
 
-    /// How many of them are older than all that the summary was made from.
+    /// Returns how many messages are older than everything that the summary was made from.
     pub(super) fn older(&self) -> usize {
         self.marks.summary.map_or(0, |(_, summary)| summary.older())
     }
 
-    /// How many messages the summary stands for: those before what it kept, but for those that stay.
+    /// Returns how many messages the summary replaces: those before the first kept entry, except those that stay.
     pub(super) fn summarized(&self) -> u64 {
         let Some(first_kept) = self.marks.summary_first_kept else { return 0 };
         let arrived = first_kept.0.saturating_sub(self.log.len()) as u64;
@@ -129,7 +129,8 @@ impl<'a> Build<'a, '_> {
     }
 
     fn repairs(&self) -> Vec<Repair> {
-        // A call is found to have no result only when something follows it.
+        // A call at the very end may still get its result. So the repair of a missing result is only known when
+        // something follows the call.
         let mut mended: Vec<_> = self.window.mended.iter().collect();
         mended.sort_by_key(|mended| mended.entry);
         let named = mended.into_iter().map(|mended| Repair {
@@ -140,8 +141,8 @@ impl<'a> Build<'a, '_> {
     }
 }
 
-/// Where a provider should cache: behind the system message, where the last request ended, and at the
-/// end of the history.
+/// Returns where a provider should cache: after the system message, where the last request ended, and at the end of
+/// the history.
 fn breakpoints(messages: &[ModelMessage<'_>]) -> Vec<usize> {
     let is_history = |message: &ModelMessage<'_>| {
         matches!(message.source, Source::Summary(_) | Source::Entry(_))

@@ -1,4 +1,4 @@
-//! One build, from the log to the messages: the stages in their order. What each stage decides is in its own file.
+//! One build, from the log to the messages: the stages in their order. Each stage is in its own file.
 
 use std::cell::Cell;
 
@@ -33,31 +33,32 @@ pub(super) struct Build<'a, 'b> {
     pub(super) arrivals: Arrivals<'a>,
     pub(super) marks: Marks<'a>,
     pub(super) window: Window<'a>,
-    /// What every message of the window costs, as it would be sent.
+    /// The tokens of every message of the window, as it would be sent.
     pub(super) tokens: Vec<u64>,
     pub(super) frozen: Option<Message>,
     pub(super) hints: Option<Message>,
-    /// The summary that stands for what is before the window.
+    /// The summary that replaces the messages before the window.
     pub(super) summary: Option<(EntryId, Message)>,
-    /// What was recalled in this build, to be appended.
+    /// The text that this build recalled, with the id of the entry that will be appended for it.
     pub(super) fresh: Option<(EntryId, Message)>,
-    /// What is known of files with the messages that arrived, once that was asked for.
+    /// The known lines of files, including those in new messages; `None` until they are needed.
     pub(super) files: Option<Files>,
-    /// Whether messages go although they would fit: what was recalled beside them does not.
+    /// Whether the history must be cut although it fits: recalled text was taken out of it, which did not fit with
+    /// it.
     pub(super) must_cut: bool,
     pub(super) sums: Sums,
     pub(super) scale: Scale,
     pub(super) is_exact: bool,
 }
 
-/// A message with its outputs as stubs.
+/// A message with stubs in place of its tool outputs.
 pub(super) struct Stub {
     pub(super) message: Message,
     pub(super) tokens: TokenCount,
     pub(super) names_newer: bool,
 }
 
-/// What is sent besides the history, in counted tokens.
+/// The counted tokens of everything that is sent besides the history.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub(super) frozen: u64,
@@ -125,7 +126,7 @@ impl<'a, 'b> Build<'a, 'b> {
         Ok(build)
     }
 
-    /// Cuts what is too large and puts the rest together.
+    /// Cuts what is too large and assembles the result.
     pub(super) fn finish(mut self) -> Result<ContextBuildResult<'a>, ContextError> {
         let before = self.total();
         let was_over = self.is_over() || self.input.overflow_hint;
@@ -144,7 +145,7 @@ impl<'a, 'b> Build<'a, 'b> {
                 let problem = format!("no summary: {refused}; and drop is not among strategies");
                 return Err(ContextError::failed(problem));
             }
-            // What is dropped is planned anew: a summary that is there stays as large as it is.
+            // A drop needs its own plan: an existing summary stays as large as it is.
             plan = self.plan(false, self.input.overflow_hint)?;
         }
         if !plan.is_idle() {
@@ -152,7 +153,7 @@ impl<'a, 'b> Build<'a, 'b> {
         }
         let mut cut = self.apply(&plan, summary, before, Cut::default())?;
         self.must_cut = false;
-        // A cut between a call and its late result changes what is repaired, so more may be left than was planned.
+        // A cut between a call and its late result changes the repairs, so more may be left than was planned.
         while cut.is_new && self.is_over() {
             let (before, plan) = (self.total(), self.plan(false, false)?);
             if plan.is_idle() {
@@ -196,9 +197,9 @@ impl<'a, 'b> Build<'a, 'b> {
         self.is_exact = is_exact;
     }
 
-    /// Counts the history; what was elided becomes stubs.
+    /// Counts the history and replaces elided tool outputs by stubs.
     pub(super) fn count_window(&mut self) {
-        // Whoever elided it: what is pinned is sent as it is.
+        // Pinned messages are sent whole, even if an earlier cut elided them.
         if !self.marks.elided.is_empty() {
             let units = self.window.units(self.log, &self.arrivals);
             for unit in units.list.iter().filter(|unit| unit.is_pinned) {
@@ -215,7 +216,8 @@ impl<'a, 'b> Build<'a, 'b> {
         }
     }
 
-    /// What a message of the window costs; one whose outputs were elided becomes its stub.
+    /// Returns the tokens of a message of the window. If its outputs were elided, replaces the message by its stub
+    /// first.
     pub(super) fn count_item(&mut self, at: WindowIndex) -> TokenCount {
         let counter = &self.builder.counter;
         let item = &self.window.items[at.0];
@@ -235,14 +237,14 @@ impl<'a, 'b> Build<'a, 'b> {
         self.index.tokens(item.entry, id, &item.message, counter)
     }
 
-    /// A message with its outputs as stubs. They name what superseded the outputs before the
-    /// cut that made them.
+    /// Returns a message with stubs in place of its outputs. A stub names the entry that superseded the output
+    /// before the cut that made the stub.
     pub(super) fn stub(&mut self, at: WindowIndex, cut: LogIndex) -> Stub {
         let (item, counter) = (&self.window.items[at.0], &self.builder.counter);
         let (log, arrivals) = (self.log, &self.arrivals);
         let id = id_at(log, arrivals, item.entry);
         let files = self.files.as_ref().unwrap_or(&self.index.files);
-        // A member is not told of entries that it may not see.
+        // A stub for a member names no newer entry, because the member might not be allowed to see it.
         let newer = |call: &str| match self.input.perspective {
             Some(_) => None,
             None => files.newer(item.entry.0, call, cut.0),
@@ -262,7 +264,7 @@ impl<'a, 'b> Build<'a, 'b> {
         Stub { message, tokens, names_newer: names_newer.get() }
     }
 
-    /// Brings what is known of files up to date, with the messages that arrived.
+    /// Updates the known lines of files, including those in new messages.
     pub(super) fn know_files(&mut self) {
         self.index.follow_files(self.log);
         if self.files.is_none() && !self.arrivals.messages.is_empty() {
@@ -274,7 +276,7 @@ impl<'a, 'b> Build<'a, 'b> {
         }
     }
 
-    /// What would be sent, in tokens as the provider would count them.
+    /// Returns the tokens that would be sent, as the provider would count them.
     pub(super) fn total(&self) -> u64 {
         let history: u64 = self.tokens.iter().sum();
         self.scale.of_tokens(self.sums.fixed() + self.sums.summary + self.sums.fresh + history)
@@ -305,7 +307,7 @@ impl<'a, 'b> Build<'a, 'b> {
                 Err(ContextError::failed(problem))
             }
             Ok(plan) => Ok(plan),
-            // The summary that is there may be smaller than a new one.
+            // The existing summary may be smaller than a new one.
             Err(NoPlan::Stuck) if summarizes && self.may_drop() => self.plan(false, overflow_hint),
             Err(NoPlan::Stuck) => Err(self.overflow(self.total(), &limits, &sizes)),
             Err(NoPlan::Floor { floor }) => Err(self.overflow(floor, &limits, &sizes)),
@@ -327,7 +329,7 @@ impl<'a, 'b> Build<'a, 'b> {
         self.builder.config.tries(Strategy::Drop) || !self.summarizes()
     }
 
-    /// Makes the cut: entries for the log, and the window as it is from now on.
+    /// Performs the cut: makes entries for the log and updates the window.
     fn apply(
         &mut self,
         plan: &Plan,
@@ -345,20 +347,21 @@ impl<'a, 'b> Build<'a, 'b> {
         Ok(maker.cut)
     }
 
-    /// Whether the newest message is a request that nobody began to answer, so that recall may find much for it.
+    /// Returns whether the newest message is a request that nobody has begun to answer. Then recall may add much.
     pub(super) fn asks_anew(&self) -> bool {
         let newest = self.newest_said().map(|item| item.entry);
         self.builder.config.recall_cap() > 0 && newest.is_some() && newest == self.window.request
     }
 
-    /// Whether recall may take all that is free: for a new request in a conversation. Where agents work with tools, they
-    /// look for more than they are reminded of.
+    /// Returns whether recall may use all free tokens: for a new request in a conversation without tools. Agents
+    /// with tools look up what they need themselves.
     pub(super) fn recalls_much(&self) -> bool {
         let arrived = self.arrivals.messages.iter().any(has_calls);
         self.asks_anew() && !self.index.has_calls && !arrived
     }
 
-    /// Over this a context is cut. Room for what a new request recalls is kept free for new requests alone.
+    /// Returns the number of tokens above which a context is cut. Only for a new request, tokens are kept free for
+    /// what it recalls.
     pub(super) fn trigger(&self) -> u64 {
         let config = &self.builder.config;
         let recall = if self.asks_anew() { config.recall_cap() } else { 0 };
@@ -376,7 +379,7 @@ impl<'a, 'b> Build<'a, 'b> {
         }
     }
 
-    /// The member whose context alone a cut is for.
+    /// Returns the member whose context the cut is for.
     pub(super) fn member(&self) -> Option<Box<str>> {
         self.input.perspective.map(|perspective| perspective.member.into())
     }

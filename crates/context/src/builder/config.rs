@@ -1,5 +1,5 @@
-//! What a builder is told once: how large a request may be and what gives way when it is larger. Data
-//! and its checks; read by the stages.
+//! The configuration of a builder: how large a request may be, and what is cut if it is larger. Contains data and
+//! its checks; the stages read it.
 
 use std::str::FromStr;
 
@@ -11,37 +11,38 @@ use crate::recall::usual_tokens;
 /// How a context is kept within its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextConfig {
-    /// How many tokens a request may have, tools included. At least 1.
+    /// The maximum number of tokens of a request, tools included. At least 1.
     pub max_input_tokens: u64,
-    /// How many messages of history a request may have; `None` for any number. At least 1. The newest
-    /// request, what is pinned and the newest unit stay even if they are more.
+    /// The maximum number of messages of history in a request; `None` for no limit. At least 1. The newest request,
+    /// pinned messages and the newest unit stay even if they are more.
     pub max_history_messages: Option<u64>,
-    /// Whether what is cut is summarised. Needs a compactor.
+    /// Whether the messages before a cut are summarised. Needs a compactor.
     pub enable_compaction: bool,
-    /// Tokens below `max_input_tokens` at which a context is cut, for the answer or for what is not counted.
+    /// The tokens of `max_input_tokens` that stay free, for the answer or for what is not counted. A context is cut
+    /// if it needs them.
     pub reserve_tokens: u64,
-    /// How far down a cut goes, in thousandths of the room that the history has: 1 to 1,000. The room
-    /// that a cut makes is what the next turns append to while the provider's cache stays warm.
+    /// The size of the history after a cut, in thousandths of the tokens that the history may have: 1 to 1,000.
+    /// Until the next cut, turns only append to the history, so the provider's cache stays valid.
     pub target_permille: u64,
-    /// What is tried when a context is too large, in this order.
+    /// The strategies for a context that is too large, in the order in which they are tried.
     pub strategies: Vec<Strategy>,
-    /// How many tokens a summary may have; `None` for a third of `max_input_tokens`, or an eighth where
-    /// recall finds again what the summary leaves out, at most 4,096.
+    /// The maximum number of tokens of a summary. `None` is a third of `max_input_tokens`; with recall, which finds
+    /// again what a summary leaves out, it is an eighth. In both cases it is at most 4,096.
     pub summary_tokens: Option<u64>,
-    /// How many tokens of what is no longer sent may come back at the end, where the newest messages
-    /// are about it; `Some(0)` for none, `None` for an eighth of what is not reserved, at most 2,048. Kept free: a
-    /// context is cut when it is over the rest.
+    /// The maximum number of tokens of recalled text: passages that are no longer sent but relate to the newest
+    /// messages, added at the end. `Some(0)` turns recall off. `None` is an eighth of the tokens that are not
+    /// reserved, at most 2,048. These tokens are kept free: a context is cut if it needs more than the others.
     pub recall_tokens: Option<u64>,
-    /// Whether the result says what a model would be asked for a better summary than the extractive one.
+    /// Whether the result contains a request with which a model can write a better summary than the extractive one.
     pub request_summaries: bool,
-    /// Tool outputs of fewer tokens stay as they are.
+    /// The minimum number of tokens of a tool output that may become a stub.
     pub elide_min_tokens: u64,
-    /// The newest part of the history whose tool outputs stay whole as long as anything else can give
-    /// way, in thousandths of the target: 0 to 1,000.
+    /// The newest part of the history, in thousandths of the target: 0 to 1,000. Its tool outputs stay whole as long
+    /// as something else can be cut.
     pub protect_permille: u64,
 }
 
-/// What can be done about a context that is too large.
+/// A way to make a context smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strategy {
@@ -71,24 +72,24 @@ impl Default for ContextConfig {
 }
 
 impl ContextConfig {
-    /// Returns the default settings within this many tokens.
+    /// Returns the default settings with this limit of tokens.
     pub fn new(max_input_tokens: u64) -> Self {
         Self { max_input_tokens, ..Self::default() }
     }
 
-    /// Returns the default settings for a model with a window of this many tokens. A part of the window is left to
-    /// the answer.
+    /// Returns the default settings for a model with a window of this many tokens. A part of the window is reserved
+    /// for the answer.
     pub fn for_window(window: u64) -> Self {
         Self::new(input_tokens_of(window))
     }
 
-    /// Returns the same settings with nothing recalled.
+    /// Returns the same settings without recall.
     #[must_use]
     pub fn without_recall(self) -> Self {
         Self { recall_tokens: Some(0), ..self }
     }
 
-    /// Returns how many tokens may be recalled at a step.
+    /// Returns how many tokens one request may recall.
     pub fn recall_cap(&self) -> u64 {
         let unreserved = self.max_input_tokens.saturating_sub(self.reserve_tokens);
         self.recall_tokens.unwrap_or_else(|| usual_tokens(unreserved))
@@ -137,10 +138,10 @@ impl ContextConfig {
 }
 
 impl Strategy {
-    /// All of them.
+    /// All strategies.
     pub const ALL: [Self; 3] = [Self::Elide, Self::Summarize, Self::Drop];
 
-    /// The word in JSON.
+    /// Returns the word in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Elide => "elide",
@@ -162,7 +163,7 @@ impl FromStr for Strategy {
 /// The window of the models that a builder counts for by default.
 const DEFAULT_WINDOW: u64 = 200_000;
 
-/// The tokens of a window that are left to the answer; an eighth of a small one.
+/// The tokens of a window that are reserved for the answer; of a small window, an eighth.
 const ANSWER_TOKENS: u64 = 16_384;
 
 /// Returns how many tokens a request may have in a window of this many.
@@ -171,14 +172,14 @@ const fn input_tokens_of(window: u64) -> u64 {
     window - if eighth < ANSWER_TOKENS { eighth } else { ANSWER_TOKENS }
 }
 
-/// Chosen from figures, see docs/benchmarks.md.
+/// Chosen by measurement, see docs/benchmarks.md.
 pub const DEFAULT_TARGET_PERMILLE: u64 = 600;
 
 const DEFAULT_ELIDE_MIN_TOKENS: u64 = 100;
 
 const DEFAULT_PROTECT_PERMILLE: u64 = 500;
 
-/// Two to the 53rd: what every JSON reader can say exactly, and small enough to add up.
+/// Two to the 53rd: every JSON reader can represent it exactly, and sums of it do not overflow.
 const TOKENS_MAX: u64 = 1 << 53;
 
 const SUMMARY_TOKENS_MAX: u64 = 4_096;

@@ -1,5 +1,5 @@
-//! Making a cut: stubs, a summary or a drop, each as an entry that later builds apply. Decides nothing
-//! about sizes; that was planned.
+//! Makes a cut: stubs, a summary or a drop, each as an entry that later builds apply. The planner has already
+//! decided about sizes.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -25,7 +25,7 @@ pub(super) struct Cut {
     pub(super) is_new: bool,
 }
 
-/// Makes the entries and brings the build in line with them.
+/// Makes the entries of a cut and updates the build accordingly.
 pub(super) struct Maker<'m, 'a, 'b> {
     pub(super) build: &'m mut Build<'a, 'b>,
     pub(super) tokens_before: u64,
@@ -58,7 +58,7 @@ impl Maker<'_, '_, '_> {
         self.append(EntryKind::ContextCut(cut));
     }
 
-    /// Everything before this unit goes, but for what must be sent: there is a summary of it, or it is dropped.
+    /// Summarises or drops everything before this unit, except what must be sent.
     pub(super) fn cover(
         &mut self,
         unit: usize,
@@ -137,7 +137,7 @@ impl Maker<'_, '_, '_> {
         self.cut.summary = Some(entry);
     }
 
-    /// A cut of the build as it is now, which names no entries yet.
+    /// Returns a cut of the build in its present state, which names no entries yet.
     fn context_cut(&self, strategy: CutStrategy, reason: String) -> ContextCut {
         ContextCut {
             strategy,
@@ -153,7 +153,7 @@ impl Maker<'_, '_, '_> {
         }
     }
 
-    /// Appends what was recalled. That is no cut: nothing goes for it.
+    /// Appends recalled text. This does not count as a cut, because it removes nothing.
     pub(super) fn append_recall(&mut self, recall: Recall) -> EntryId {
         let is_new = self.cut.is_new;
         let id = self.append(EntryKind::Recall(Box::new(recall)));
@@ -192,14 +192,15 @@ fn said_at<'a>(build: &Build<'a, '_>, entry: LogIndex) -> Option<MessageRef<'a>>
     }
 }
 
-/// Where what stays begins.
+/// Returns the first entry that stays.
 fn first_kept(build: &Build<'_, '_>, unit: usize) -> Option<LogIndex> {
     let start = build.units().list.get(unit).map(|unit| build.window.items[unit.items.start].entry);
-    // Where all that stays is from before the last cut, that one stays where it is.
+    // If everything that stays is from before the last cut, the first kept entry stays the same.
     start.or(build.marks.first_kept)
 }
 
-/// What stays from before the cut, in order. A result that was moved up to a call stays where it is.
+/// Returns the entries that stay from before the cut, in order. A result that was moved up to a call stays where it
+/// is.
 fn kept_before(build: &Build<'_, '_>, unit: usize) -> Vec<LogIndex> {
     let (window, units) = (&build.window, &build.units().list);
     let musts = units[..unit].iter().filter(|unit| unit.is_must());
@@ -212,8 +213,8 @@ fn kept_before(build: &Build<'_, '_>, unit: usize) -> Vec<LogIndex> {
     entries
 }
 
-/// The summary of what a plan cuts, or why there is none: also where the context would be no smaller with it and
-/// smaller is what is needed. Changes nothing yet.
+/// Returns the summary of what a plan cuts, or the reason why there is none. A summary that does not make a context
+/// smaller is refused if the context has to become smaller. Changes nothing yet.
 pub(super) fn summarize(
     build: &mut Build<'_, '_>,
     plan: &Plan,
@@ -246,15 +247,15 @@ pub(super) fn summarize(
     Ok(Ok(summary))
 }
 
-/// How many tokens the text of a summary may have, if its message may have so many.
+/// Returns how many tokens the text of a summary may have, if its message may have `summary_cap` tokens.
 fn text_cap(build: &Build<'_, '_>, summary_cap: u64) -> u64 {
     let text = summary_cap.saturating_sub(build.summary_wrapper());
     let counted = text.saturating_mul(1_000) / build.scale.permille();
     counted.min(build.builder.config.summary_cap())
 }
 
-/// All that the cut takes out of sight: what is between the last summary and the first kept entry, and
-/// what an earlier cut had kept from before and this one does not.
+/// Collects all messages that the cut removes: those between the last summary and the first kept entry, and those
+/// that an earlier cut had kept from before and this one does not.
 fn gather<'a>(build: &Build<'a, '_>, first_kept: LogIndex, kept: &[LogIndex]) -> Covering<'a> {
     let log = build.log;
     let kept: HashSet<LogIndex> = kept.iter().copied().collect();
@@ -267,7 +268,7 @@ fn gather<'a>(build: &Build<'a, '_>, first_kept: LogIndex, kept: &[LogIndex]) ->
         found.push((LogIndex(log.len() + offset), message));
     }
     let until = build.marks.summary_first_kept;
-    // A summary that kept from elsewhere, or from further on, says nothing about what lies before.
+    // The range begins where the last summary ended, unless that is on another branch or not before this cut.
     let known = until.filter(|until| *until < first_kept && build.index.is_on_branch(*until));
     let is_new = |view: &ViewEntry<'_>| {
         until != Some(first_kept) && Some(LogIndex(view.position())) >= known

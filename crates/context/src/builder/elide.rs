@@ -1,5 +1,5 @@
-//! Stubs: what stands for a tool output that was elided. Short, the same at every build, and with the
-//! name of the entry, so that whoever needs the output can ask for it; and with that of a newer one that supersedes it.
+//! Stubs: short texts that replace elided tool outputs. A stub is the same in every build. It names the entry, so
+//! that an agent that needs the output can ask for it, and any newer entry that supersedes the output.
 
 use std::fmt::Write;
 
@@ -11,7 +11,8 @@ pub(super) fn has_outputs(message: &Message) -> bool {
         && message.parts.iter().any(|part| matches!(part.kind, PartKind::ToolResult(_)))
 }
 
-/// Returns the message with its outputs as stubs. `newer` says which entry superseded the result of a call.
+/// Returns the message with stubs in place of its outputs. `newer` returns the entry that superseded the result of a
+/// call.
 pub(super) fn elided<'i>(
     message: &Message,
     entry: &EntryId,
@@ -40,7 +41,7 @@ fn stubbed(result: &ToolResult, entry: &EntryId, newer: Option<&EntryId>) -> Par
     Part::new(PartKind::ToolResult(Box::new(ToolResult { tool_call_id, is_error, content })))
 }
 
-/// How many characters of the first line stay.
+/// The number of characters of the output's first line in a stub.
 const FIRST_LINE_CHARS: usize = 100;
 
 fn stub(result: &ToolResult, entry: &EntryId, newer: Option<&EntryId>) -> String {

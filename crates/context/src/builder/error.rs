@@ -1,19 +1,19 @@
-//! Why a context cannot be built: what is wrong, where, and what to do about it. Ids and figures are
-//! quoted, never text of messages.
+//! The errors of a build: what is wrong, where, and how to fix it. They quote ids and figures, never the text of
+//! messages.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use tertulia_session::{EntryError, EntryId};
 
-/// Why there is no context.
+/// The reason why a context cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
     /// The configuration, the entries or another input is wrong.
     #[error("{0}")]
     InvalidInput(InvalidInput),
-    /// What must be sent is more than may be sent.
+    /// The messages that must be sent exceed the limit.
     #[error("{0}")]
     Overflow(Overflow),
     #[error("the context cannot be made smaller: {reason}")]
@@ -29,31 +29,31 @@ pub struct InvalidInput {
     pub problem: String,
 }
 
-/// More than fits: what must be sent whatever is cut.
+/// The size of what must be sent, which exceeds the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overflow {
-    /// The least that can be sent, in tokens.
+    /// The smallest possible size of the request in tokens.
     pub floor: u64,
     pub limit: u64,
-    /// What the floor is made of, largest first, at most five.
+    /// The largest pieces of the floor, largest first, at most five.
     pub biggest: Vec<FloorItem>,
 }
 
-/// A piece of what must be sent.
+/// A piece of what must be sent, with its tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FloorItem {
     pub what: FloorPart,
     pub tokens: u64,
 }
 
-/// What must be sent whatever is cut.
+/// The kinds of pieces that must be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FloorPart {
     /// The system prompt and the data of the run.
     SystemPrompt,
     Tools,
     RuntimeHints,
-    /// A message: the newest request, one that is pinned, or one of the newest unit.
+    /// A message: the newest request, a pinned one, or one of the newest unit.
     Entry(EntryId),
 }
 
@@ -67,7 +67,7 @@ impl ContextError {
         }
     }
 
-    /// A field of the input that is wrong.
+    /// Creates the error of a field of the input that is wrong.
     pub fn field(field: impl Into<Cow<'static, str>>, problem: impl Into<String>) -> Self {
         let (entry, field, problem) = (None, Some(field.into()), problem.into());
         Self::InvalidInput(InvalidInput { entry, field, problem })
@@ -95,7 +95,7 @@ impl From<EntryError> for ContextError {
 
 impl fmt::Display for InvalidInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A sentence of the log's own names its entry and field already.
+        // An error of the log's own reader already names its entry and field.
         match (&self.entry, &self.field) {
             (Some(entry), Some(field)) if !self.problem.starts_with("Entry ") => {
                 write!(f, "Entry {entry}: {field} {}", self.problem)
@@ -109,7 +109,7 @@ impl fmt::Display for InvalidInput {
 impl fmt::Display for Overflow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { floor, limit, .. } = self;
-        // The model found too large what is within the limit, and nothing more can go.
+        // The request is within the limit, but the model found it too large, and nothing more can be cut.
         if floor <= limit {
             write!(
                 f,

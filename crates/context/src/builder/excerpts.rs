@@ -1,6 +1,6 @@
-//! Files as they are now, in a build: at a cut in place of the old messages that showed them, and once when the work
-//! turns to a file whose known lines are out of sight. Both become an entry of the log, so that the provider's
-//! cache keeps them. What is known of files is [`crate::files`]'.
+//! Files as they are now, in a build. A cut adds them in place of the old messages that showed them. Between cuts, a
+//! file whose known lines are no longer sent is added once when the work turns to it. Each of these additions is an
+//! entry of the log, so that the provider's cache stays valid. [`crate::files`] keeps the known lines.
 
 use std::collections::HashSet;
 
@@ -14,34 +14,34 @@ use super::{Item, LogIndex, recalled};
 use crate::files::{Excerpts, Wanted, without_number};
 use crate::recall::RecallQuery;
 
-/// How much of the room the newest messages keep at a cut where files could fill the rest.
+/// The part of the room that the newest messages keep at a cut if files could fill the rest, in thousandths.
 const KEPT_PERMILLE: u64 = 300;
 
-/// How much of the room a file gets that the work turns to.
+/// The part of the room that a file gets when the work turns to it, in thousandths.
 const TURN_PERMILLE: u64 = 200;
 
-/// The same in tokens, at most.
+/// The same limit in tokens.
 const TURN_TOKENS_MAX: u64 = 3_072;
 
-/// How much of it all such files get together, until the next cut.
+/// The part of the room that all such files get together until the next cut, in thousandths.
 const TURNS_PERMILLE: u64 = 400;
 
-/// Fewer tokens say nothing about a file.
+/// The minimum number of tokens for a useful excerpt of a file.
 const TURN_TOKENS_MIN: u64 = 200;
 
-/// What the message with files costs beside them, at most.
+/// The maximum number of tokens of the message with files besides the files themselves.
 const MESSAGE_TOKENS: u64 = 64;
 
-/// What stands before the files.
+/// The text before the files.
 pub(super) const FILES_HEAD: &str = "[Files as they are now, as far as they were read or written before. No need to read these lines again. A number before → is that of the line, not part of it.]";
 
 impl Build<'_, '_> {
-    /// Whether files come back at all: a member of a team is told of the conversation alone.
+    /// Returns whether this build shows files. A member of a team gets the conversation alone.
     pub(super) fn shows_files(&self) -> bool {
         self.builder.config.recall_cap() > 0 && self.input.perspective.is_none()
     }
 
-    /// How far down a cut goes, so that what is known of files fills the rest.
+    /// Returns the size of the history after a cut, in thousandths, so that known lines of files fill the rest.
     pub(super) fn kept_permille(&self, usual: u64) -> u64 {
         if !self.shows_files() {
             return usual;
@@ -52,7 +52,7 @@ impl Build<'_, '_> {
         usual.saturating_sub(share).max(KEPT_PERMILLE.min(usual))
     }
 
-    /// Takes what was recalled out of the window: a cut recalls anew. Says whether there was any.
+    /// Removes recalled text from the window, because a cut recalls anew. Returns whether there was any.
     pub(super) fn take_recalled(&mut self) -> bool {
         let is_recall: Vec<bool> =
             self.window.items.iter().map(|item| self.is_recall(item)).collect();
@@ -67,13 +67,13 @@ impl Build<'_, '_> {
         self.log.get(item.entry.0).is_some_and(|entry| matches!(entry.kind, EntryKind::Recall(_)))
     }
 
-    /// The newest message that somebody said.
+    /// Returns the newest message that somebody said.
     pub(super) fn newest_said(&self) -> Option<&Item<'_>> {
         self.window.items.iter().rev().find(|item| !self.is_recall(item))
     }
 }
 
-/// Recalls the files at a cut, or the one that the work turns to.
+/// Recalls the files at a cut, or the file that the work turns to.
 pub(super) fn recall(maker: &mut Maker<'_, '_, '_>, had_recalled: bool, was_over: bool) {
     let build = &mut *maker.build;
     if !build.shows_files() {
@@ -97,7 +97,7 @@ pub(super) fn recall(maker: &mut Maker<'_, '_, '_>, had_recalled: bool, was_over
     };
     let message = recall_message(&recall);
     let id = maker.append_recall(recall);
-    // What was recalled before goes, whether messages went with it or not.
+    // A build that removed recalled text has changed the context, even if no message was cut.
     maker.cut.is_new |= had_recalled;
     let build = &mut *maker.build;
     if let Some(message) = message {
@@ -107,7 +107,7 @@ pub(super) fn recall(maker: &mut Maker<'_, '_, '_>, had_recalled: bool, was_over
     }
 }
 
-/// What a model is sent of an entry with recalled text.
+/// Returns the message that a model gets for an entry with recalled text.
 pub(super) fn recall_message(recall: &Recall) -> Option<Message> {
     let text = format!("{FILES_HEAD}{}", recall.text);
     (!recall.text.is_empty()).then(|| made_message(Role::User, "recall", [Part::text(text)]))
@@ -127,7 +127,7 @@ fn at_cut(build: &mut Build<'_, '_>) -> Option<Excerpts> {
 fn at_turn(build: &mut Build<'_, '_>) -> Option<Excerpts> {
     let is_whole = build.marks.first_kept.is_none() && build.marks.elided.is_empty();
     let newest = build.window.items.last()?;
-    // A cut recalls what there is room for, until more is said.
+    // A cut has already recalled what fits. Nothing more is recalled until somebody says something.
     let is_cut = Some(newest.entry) < build.marks.newest.max(build.marks.recalled);
     if is_whole || is_cut || build.is_recall(newest) || is_waiting(build) {
         return None;
@@ -157,7 +157,8 @@ fn at_turn(build: &mut Build<'_, '_>) -> Option<Excerpts> {
     excerpts(build, room, &is_named)
 }
 
-/// Whether a call of the newest answer has no result yet. It would be mended if something came behind it.
+/// Returns whether a call of the newest answer has no result yet. If something followed it, repair would add a
+/// result.
 fn is_waiting(build: &Build<'_, '_>) -> bool {
     let mut results = HashSet::new();
     for part in build.window.items.iter().rev().flat_map(|item| item.message.parts.iter().rev()) {
@@ -175,7 +176,8 @@ fn is_waiting(build: &Build<'_, '_>) -> bool {
     false
 }
 
-/// What was said since the last answer, with that answer: what names the files that the work turns to.
+/// Returns the text of the messages from the last answer on. The files that it names are those that the work turns
+/// to.
 fn new_text(build: &Build<'_, '_>) -> String {
     let mut text = String::new();
     for item in build.window.items.iter().rev() {

@@ -1,5 +1,5 @@
-//! The frozen zone: one system message that stays the same for a session, so that providers can cache
-//! it and everything behind it. The system prompt first, then what is known of the run, sorted.
+//! The frozen zone: one system message that stays the same for a session, so that providers can cache it and
+//! everything after it. It contains the system prompt, then the data of the run, sorted.
 
 use tertulia_session::json::{self, Json, Kind, Object};
 use tertulia_session::{EntryKind, Message, Part, Role};
@@ -8,7 +8,7 @@ use super::index::ContextIndex;
 use super::{ContextBuildInput, ContextError};
 use crate::branch::Sign;
 
-/// The message, and the time if it was among the data of the run: that belongs to the hints.
+/// Returns the message, and the time if the data of the run contains it: the time belongs to the hints.
 pub(super) fn frozen_message(
     index: &ContextIndex,
     input: &ContextBuildInput<'_>,
@@ -44,10 +44,10 @@ pub(super) fn frozen_message(
     Ok((message, time))
 }
 
-/// The prompt among the data of a run is no line of them.
+/// The field of the run's data with the system prompt, which does not become a line.
 const SYSTEM_PROMPT: &str = "systemPrompt";
 
-/// The fields of an object, by name; texts as they are, anything else as JSON.
+/// Returns the fields of an object, by name: texts as they are, anything else as JSON.
 pub(super) fn key_lines(
     data: &Json,
     field: &'static str,
@@ -65,14 +65,14 @@ pub(super) fn key_lines(
         };
         lines.push((name.into_owned(), text));
     }
-    // Of fields with one name the last one counts, as everywhere.
+    // If several fields have the same name, the last one counts, as everywhere.
     lines.reverse();
     lines.sort_by(|left, right| left.0.cmp(&right.0));
     lines.dedup_by(|next, kept| next.0 == kept.0);
     Ok(lines)
 }
 
-/// `key: value`, one on each line.
+/// Returns the text with one line `key: value` for each field.
 pub(super) fn text_of(lines: &[(String, String)]) -> String {
     let lines: Vec<String> = lines.iter().map(|(key, text)| format!("{key}: {text}")).collect();
     lines.join("\n")

@@ -1,5 +1,5 @@
-//! Runtime hints: what may change from turn to turn. One message at the very end, never persisted, so
-//! that all before it stays the same bytes.
+//! Runtime hints: information that may change from turn to turn. They are one message at the very end and are never
+//! stored, so that everything before them keeps the same bytes.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub struct Hint {
     pub meaning: &'static str,
 }
 
-/// What a hint must be.
+/// The type that a hint must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HintKind {
@@ -28,9 +28,9 @@ pub enum HintKind {
     Texts,
 }
 
-/// Who knows the hints of a turn, where the input brings none.
+/// Provides the hints of a turn if the input contains none.
 pub trait ProvideHints: fmt::Debug + Send + Sync {
-    /// The hints: a JSON object, or `None`.
+    /// Returns the hints: a JSON object, or `None`.
     fn hints(&self) -> Option<Json>;
 }
 
@@ -78,7 +78,7 @@ const FIELD: &str = "runtimeHints";
 
 fn check(hints: &Json) -> Result<(), ContextError> {
     let Some(mut object) = Object::try_from(hints.raw()).ok() else {
-        // What is no object is told where its fields are read.
+        // The code that reads the fields reports a value that is not an object.
         return Ok(());
     };
     for hint in HINTS {

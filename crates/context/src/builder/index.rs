@@ -1,6 +1,6 @@
-//! What a builder remembers of a log between builds, so that a build costs what is sent and not what
-//! was ever said: where the branch turns, what messages cost, what recall can find. Kept by the
-//! caller; any of it can be made again from the log alone.
+//! What a builder remembers of a log between builds: the branch, the token counts of messages, and the index of
+//! recall. With it, a build costs what is new and what is sent, instead of the whole log. The caller keeps it.
+//! Everything in it can be computed again from the log alone.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -17,17 +17,17 @@ use crate::files::Files;
 use crate::recall::RecallIndex;
 use crate::tokens::{MessageCounter, TokenCache, TokenCount, ToolSpec};
 
-/// What is known of a log. Starts empty, catches up with the log at every build.
+/// The remembered state of a log. It starts empty and is updated at every build.
 #[derive(Debug, Default)]
 pub struct ContextIndex {
     pub(super) entries: EntryIndex,
     pub(super) branch: BranchIndex,
-    /// The ids of the first and of the last entry that are known.
+    /// The ids of the first and of the last entry that the index has read.
     ends: Option<[EntryId; 2]>,
-    /// What every entry and its stub cost, as far as that was counted.
+    /// The token counts of every entry and of its stub, as far as they were counted.
     counts: Vec<Counts>,
     pub(super) settled: Settled,
-    /// Entries whose parent was not there when they came.
+    /// Entries that were appended before their parent.
     early: Vec<usize>,
     known: HashMap<EntryId, u64>,
     counter: Option<MessageCounter>,
@@ -37,15 +37,15 @@ pub struct ContextIndex {
     /// How many messages were counted that are not in `texts`.
     counted: u64,
     pub(super) recall: RecallIndex,
-    /// How many entries recall has been shown.
+    /// The number of entries of the log that recall has indexed.
     pub(super) recalled_until: usize,
-    /// Those that it was shown beyond the log: messages that had arrived and were to be appended.
+    /// The ids of new messages that recall has indexed before they were appended to the log.
     pub(super) recalled_arrivals: Vec<EntryId>,
     pub(super) last_recall: Option<LastRecall>,
     /// Whether any message of the log calls a tool.
     pub(super) has_calls: bool,
     pub(super) files: Files,
-    /// The newest entry of the branch that the files are known from.
+    /// The newest entry of the branch that was read for the known lines of files.
     files_until: Option<usize>,
 }
 
@@ -56,26 +56,25 @@ struct Counts {
 }
 
 impl ContextIndex {
-    /// An index of nothing.
+    /// Creates an empty index.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes over counts that were made before, see [`counts`](Self::counts). They must have been made
-    /// with the tokenizer of the builder.
+    /// Adds counts that were made before, see [`counts`](Self::counts). The tokenizer must be that of the builder.
     pub fn know_counts(&mut self, counts: impl IntoIterator<Item = (EntryId, u64)>) {
-        // Larger ones are nonsense, and sums of them would be too.
+        // Larger counts are wrong, and their sums could overflow.
         let counts = counts.into_iter().map(|(id, tokens)| (id, tokens.min(u64::from(u32::MAX))));
         self.known.extend(counts);
     }
 
-    /// Returns how many texts of messages were counted so far, those that were remembered aside.
+    /// Returns how many texts of messages were counted so far. Remembered counts are not included.
     pub fn counted(&self) -> u64 {
         self.counted + self.texts.misses()
     }
 
-    /// The counts that were made so far, in the order of the log: of entries, and, under an id that
-    /// ends in `#stub`, of their stubs.
+    /// Returns the counts that were made so far, in the order of the log: those of entries, and those of their stubs
+    /// under an id that ends in `#stub`.
     pub fn counts<'i>(&'i self, log: &'i [Entry]) -> impl Iterator<Item = (EntryId, u64)> + 'i {
         log.iter().zip(&self.counts).flat_map(|(entry, counts)| {
             let whole = counts.whole.map(|count| (entry.id.clone(), count.tokens));
@@ -84,7 +83,7 @@ impl ContextIndex {
         })
     }
 
-    /// Takes in what was appended to the log since. All that is known of another log is forgotten.
+    /// Reads the entries that were appended since the last call. If it is another log, forgets everything first.
     pub(super) fn catch_up(
         &mut self,
         log: &[Entry],
@@ -135,8 +134,8 @@ impl ContextIndex {
         Ok(())
     }
 
-    /// Whether the log begins with the entries that are known. Ids of content name all before them, so the last
-    /// one says it; other ids are compared at both ends.
+    /// Returns whether the log begins with the entries that were read. An id of content covers all entries before
+    /// it, so comparing the last one is enough. Other ids are compared at both ends.
     fn knows(&self, log: &[Entry]) -> bool {
         let Some([first, last]) = &self.ends else { return true };
         let newest = self.entries.len().checked_sub(1).and_then(|newest| log.get(newest));
@@ -144,8 +143,8 @@ impl ContextIndex {
             && log.first().is_some_and(|entry| entry.id == *first)
     }
 
-    /// Brings the branch up to date. Costs what is new, and where the newest entry is on another branch, what the two
-    /// do not share.
+    /// Updates the branch. Costs what is new and, if the newest entry is on another branch, the entries that the two
+    /// branches do not share.
     fn follow_branch(&mut self, log: &[Entry]) {
         let mut new = Vec::new();
         let mut shared = self.entries.newest_position();
@@ -159,7 +158,7 @@ impl ContextIndex {
         }
     }
 
-    /// Brings what is known of files up to date.
+    /// Updates the known lines of files.
     pub(super) fn follow_files(&mut self, log: &[Entry]) {
         let newest = self.entries.newest_position();
         if self.files_until == newest {
@@ -180,7 +179,8 @@ impl ContextIndex {
         self.files_until = newest;
     }
 
-    /// What is known of a branch follows from where it begins, so no parent may come later than its child.
+    /// Returns an error if a parent comes later than its child. What the index knows of a branch depends on where
+    /// the branch begins.
     fn refuse_late_parents(&self, log: &[Entry]) -> Result<(), ContextError> {
         for early in self.early.iter().copied().filter(|early| self.branch.contains(*early)) {
             if let Some(parent) = self.entries.parent_position(log, early) {
@@ -207,7 +207,7 @@ impl ContextIndex {
         self.entries.see(log, at.0)
     }
 
-    /// The entries of the branch with a sign, newest first, from one on.
+    /// Returns the entries of the branch of this kind up to and including `last`, newest first.
     pub(super) fn signs(
         &self,
         sign: Sign,
@@ -217,7 +217,7 @@ impl ContextIndex {
         signs.into_iter().flatten().map(LogIndex)
     }
 
-    /// The nearest of these signs whose content may be seen.
+    /// Returns the newest of these entries that is not hidden.
     pub(super) fn seen_sign(
         &self,
         log: &[Entry],
@@ -229,7 +229,7 @@ impl ContextIndex {
         self.signs(sign, last).find(may_be_seen)
     }
 
-    /// The entries of the branch before this one as they may be seen, newest first.
+    /// Returns the visible part of the entries of the branch before this one, newest first.
     pub(super) fn before<'a>(
         &self,
         log: &'a [Entry],
@@ -283,7 +283,7 @@ impl ContextIndex {
         })
     }
 
-    /// What a message costs that is made anew at every build; its texts are looked up.
+    /// Returns the tokens of a message that is made anew at every build. The counts of its texts are remembered.
     pub(super) fn made_tokens(
         &mut self,
         message: &Message,
@@ -324,7 +324,7 @@ impl ContextIndex {
     }
 
     fn known(&self, id: &EntryId, counter: &MessageCounter) -> Option<TokenCount> {
-        // An empty map is asked without hashing the id.
+        // If the map is empty, the id is not hashed.
         let tokens = *self.known.get(id)?;
         Some(TokenCount { tokens, is_exact: counter.count_reply().is_exact })
     }
@@ -334,7 +334,7 @@ fn stub_id(id: &EntryId) -> EntryId {
     EntryId::from(format!("{id}#stub"))
 }
 
-/// Whether the entry must always be sent as it is: `pinned: true` in its notes or its message's.
+/// Returns whether the entry must always be sent whole: its notes, or those of its message, contain `pinned: true`.
 pub(super) fn is_pinned(entry: &Entry) -> bool {
     let notes = match &entry.kind {
         EntryKind::Message(message) => [entry.meta.as_ref(), message.meta.as_ref()],
@@ -353,7 +353,7 @@ mod tests {
 
     use super::*;
 
-    /// Entries 0, 1, 2 and so on; each follows the one of this number, or the last one before it.
+    /// Returns entries numbered from 0. The parent of each is the entry of the given number, or the previous one.
     fn tree(parents: &[usize]) -> Vec<Entry> {
         let id = |number: usize| EntryId::from(format!("e-{number}"));
         let entry = |(number, parent): (usize, &usize)| {

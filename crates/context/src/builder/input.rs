@@ -1,4 +1,4 @@
-//! What a build is given and what it gives back. Data only; all of it borrowed where it can be.
+//! The input and the result of a build. Only data, borrowed where possible.
 
 use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, Message};
@@ -9,30 +9,30 @@ use crate::tokens::ToolSpec;
 use crate::verdict::Verdict;
 use crate::view::Perspective;
 
-/// What a context is built from.
+/// The input of a build.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContextBuildInput<'a> {
-    /// The system prompt; `None` for the one that the log or the builder knows.
+    /// The system prompt; `None` for that of the log or the builder.
     pub system_prompt: Option<&'a str>,
     /// The log, in append order.
     pub session_entries: &'a [Entry],
-    /// Messages that are new. Those that the log ends with already are taken once.
+    /// New messages. Messages at the end of the log that are passed again are not added twice.
     pub input_messages: &'a [Message],
-    /// What stays the same for the session, such as the folder: a JSON object.
+    /// Data that stays the same for the session, such as the folder: a JSON object.
     pub runtime_init_data: Option<&'a Json>,
-    /// What may change from turn to turn, such as the time: a JSON object, see [`super::HINTS`].
+    /// Information that may change from turn to turn, such as the time: a JSON object, see [`super::HINTS`].
     pub runtime_hints: Option<&'a Json>,
-    /// The tools, in the order in which the model is told of them.
+    /// The tools, in the order in which they are sent to the model.
     pub tool_specs: &'a [ToolSpec],
-    /// The model found the last request too large: cut further, whatever the count says.
+    /// Whether the model found the last request too large. If so, the build cuts further, whatever the count is.
     pub overflow_hint: bool,
-    /// Whether a verdict is wanted for every entry; costs a look at the whole log.
+    /// Whether to return a verdict for every entry. Reads the whole log.
     pub explain: bool,
     /// The member of a team that reads the log; `None` for the messages as they were said.
     pub perspective: Option<&'a Perspective<'a>>,
-    /// The message that is answered, which is always sent; `None` for the newest request.
+    /// The message that the model answers, which is always sent; `None` for the newest request.
     pub answers: Option<&'a EntryId>,
-    /// A message of the volatile zone: sent last, never stored.
+    /// A message of the volatile zone: it is sent last and never stored.
     pub closing: Option<&'a Message>,
 }
 
@@ -42,17 +42,17 @@ pub struct ContextBuildResult<'a> {
     /// The messages, in order: system, history, and what changes from turn to turn.
     pub model_messages: Vec<ModelMessage<'a>>,
     pub model_tool_specs: &'a [ToolSpec],
-    /// Whether anything was summarised, dropped or elided that was not before.
+    /// Whether this build summarised, dropped or elided anything.
     pub compacted: bool,
     pub compaction_summary_entry: Option<EntryId>,
-    /// What has to be appended to the log, in this order, behind its tail.
+    /// The entries to append to the log, in this order, after its newest entry.
     pub entries_to_append: Vec<Entry>,
     pub stats: ContextStats,
     /// The indexes of messages after which a cache breakpoint belongs.
     pub cache_breakpoints: Vec<usize>,
-    /// What was mended, in the order of the messages.
+    /// The repairs, in the order of the messages.
     pub repairs: Vec<Repair>,
-    /// What a model would be asked to write a better summary than the one that was made.
+    /// A request with which a model can write a better summary than the one that was made.
     pub summary_request: Option<SummaryRequest>,
     pub verdicts: Vec<Verdict>,
     /// The passages that were recalled, in the order of the log.
@@ -64,7 +64,8 @@ pub struct ContextBuildResult<'a> {
 pub struct RecalledPassage {
     pub entry: EntryId,
     pub text: String,
-    /// With `explain`, the words that brought it back, weightiest first; none if what stands beside it did.
+    /// With `explain`, the words that matched, most important first; empty if the passage was added because of its
+    /// neighbours.
     pub matches: Vec<RecallMatch>,
 }
 
@@ -76,13 +77,13 @@ pub struct ModelMessage<'a> {
     pub source: Source,
 }
 
-/// Where a message of a context comes from.
+/// The origin of a message of a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The system prompt and the data of the run.
     System,
     Summary(EntryId),
-    /// This entry; also for a result that was made up for a call in it.
+    /// This entry; also for a result that was made up for a call in this entry.
     Entry(EntryId),
     /// Passages of entries that are no longer sent.
     Recall,
@@ -93,28 +94,29 @@ pub enum Source {
 /// The figures of a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContextStats {
-    /// Messages and tools, in tokens.
+    /// The tokens of messages and tools.
     pub input_tokens: u64,
     pub exact: bool,
     pub message_count: u64,
-    /// Messages of the branch that are not sent, summarised and redacted ones among them.
+    /// The number of messages of the branch that are not sent, including summarised and redacted ones.
     pub dropped_messages_count: u64,
-    /// Messages of the branch that the newest summary stands for.
+    /// The number of messages of the branch that the newest summary replaces.
     pub summarized_messages_count: u64,
-    /// Messages whose tool outputs are stubs.
+    /// The number of messages whose tool outputs are stubs.
     pub elided_messages_count: u64,
-    /// Entries of which something was recalled.
+    /// The number of entries of which something was recalled.
     pub recalled_entries_count: u64,
-    /// What a counted token weighed by reported usage, in thousandths.
+    /// The real size of a counted token according to reported usage, in thousandths.
     pub scale_permille: u64,
 }
 
-/// What has to be looked at again, in the middle of a run: fields as of [`ContextBuildInput`], so that both count alike.
+/// The input of an update in the middle of a run. The fields are those of [`ContextBuildInput`], so that both count
+/// the same way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContextUpdateRequest<'a> {
     pub session_entries: &'a [Entry],
     pub new_messages: &'a [Message],
-    /// The model found the last request too large.
+    /// Whether the model found the last request too large.
     pub overflow_hint: bool,
 
     pub system_prompt: Option<&'a str>,
@@ -123,16 +125,16 @@ pub struct ContextUpdateRequest<'a> {
     pub tool_specs: &'a [ToolSpec],
 }
 
-/// What changed.
+/// The result of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextUpdateResult<'a> {
-    /// The messages from now on; `None` if nothing changed.
+    /// The messages to send from now on; `None` if nothing changed.
     pub updated_messages: Option<Vec<ModelMessage<'a>>>,
-    /// Whether anything was summarised, dropped or elided that was not before.
+    /// Whether this update summarised, dropped or elided anything.
     pub compacted: bool,
     pub entries_to_append: Vec<Entry>,
     pub stats: ContextStats,
-    /// What a model would be asked to write a better summary.
+    /// A request with which a model can write a better summary.
     pub summary_request: Option<SummaryRequest>,
 }
 

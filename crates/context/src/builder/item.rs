@@ -1,10 +1,10 @@
-//! A message on its way to a model: where it comes from, what it says, and with which others it stays together.
+//! A message of a build: its origin, its content, and the messages that must stay together with it.
 
 use std::ops::{Deref, Range};
 
 use tertulia_session::{Message, PartKind, Role};
 
-/// The index of an entry in the log. Messages that arrived come behind the log.
+/// The index of an entry in the log. The indexes of new messages follow those of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogIndex(pub usize);
 
@@ -12,48 +12,48 @@ pub struct LogIndex(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WindowIndex(pub(super) usize);
 
-/// A message on its way to a model, and where it comes from.
+/// A message of a build, and the entry that it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
-    /// Its entry; for a result that was made up, that of its call.
+    /// Its entry; for a result that was made up, the entry of its call.
     pub entry: LogIndex,
     pub message: MessageRef<'a>,
-    /// Whether it stays from before a cut.
+    /// Whether it was kept from before a cut.
     pub is_before: bool,
-    /// Whether it is not what the entry says, but what was mended or made up.
+    /// Whether it was repaired or made up, and so differs from its entry.
     pub is_mended: bool,
 }
 
 impl<'a> Item<'a> {
-    /// A message as its entry says it.
+    /// Creates an item with the message of its entry.
     pub fn new(entry: LogIndex, message: MessageRef<'a>) -> Self {
         Self { entry, message, is_before: false, is_mended: false }
     }
 }
 
-/// A message of the log, or one that was made from something else. Two words wide, since every stage hands all of
-/// them on.
+/// A message of the log, or one that was made from something else. Only two words large, because every stage passes
+/// all of them on.
 #[derive(Clone, Debug)]
 pub enum MessageRef<'a> {
     Said(&'a Message),
-    /// As a member reads it: with its markers taken out, and labelled where somebody else said it.
+    /// The message as a member reads it: without markers, and with a label if somebody else said it.
     Read(Box<Message>),
-    /// The system message, a summary, a stub, a result that was made up and the like.
+    /// A message that was made: the system message, a summary, a stub, a result that was made up and the like.
     Made(Box<Message>),
 }
 
 impl MessageRef<'_> {
-    /// A message that was made.
+    /// Wraps a message that was made.
     pub fn made(message: Message) -> Self {
         Self::Made(Box::new(message))
     }
 
-    /// Tells whether it was made, or changed on the way in more than how a member reads it.
+    /// Returns whether the message was made, or changed by more than the perspective of a member.
     pub fn is_made(&self) -> bool {
         matches!(self, Self::Made(_))
     }
 
-    /// The message for good.
+    /// Returns an owned message.
     pub fn into_owned(self) -> Message {
         match self {
             Self::Said(message) => message.clone(),
@@ -73,7 +73,7 @@ impl Deref for MessageRef<'_> {
     }
 }
 
-/// By what they say, wherever they come from.
+/// Compares the content, whatever the origin.
 impl PartialEq for MessageRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
@@ -82,31 +82,31 @@ impl PartialEq for MessageRef<'_> {
 
 impl Eq for MessageRef<'_> {}
 
-/// Messages that stay together: a cut falls between units. An answer with tool calls and the results behind it stay
-/// together; so does everything inside one message.
+/// Messages that stay together: a cut is always between two units. An answer with tool calls and the results after
+/// it are one unit, and so is everything in one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// Their window indexes.
+    /// The indexes of its messages in the window.
     pub items: Range<usize>,
-    /// Whether the newest request is among them.
+    /// Whether the newest request is one of them.
     pub is_request: bool,
     pub is_pinned: bool,
     pub is_newest: bool,
 }
 
 impl Unit {
-    /// Whether they have to be sent whatever is cut.
+    /// Returns whether the unit must be sent, whatever is cut.
     pub fn is_must(&self) -> bool {
         self.is_request || self.is_pinned || self.is_newest
     }
 }
 
-/// Whether a message calls a tool.
+/// Returns whether a message calls a tool.
 pub(super) fn has_calls(message: &Message) -> bool {
     message.parts.iter().any(|part| matches!(part.kind, PartKind::ToolCall(_)))
 }
 
-/// The units of a list that [`repair`](super::repair()) mended, in order: together they are the list.
+/// Divides a list that [`repair`](super::repair()) has repaired into units, in order.
 pub fn units(items: &[Item<'_>]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::with_capacity(items.len());
     let mut in_calls = false;

@@ -1,5 +1,5 @@
-//! How large what may be, what every message costs, and what must be said where it does not fit: a
-//! build's sizes as the planner takes them.
+//! The sizes of a build, as the planner needs them: limits, the size of every message, and the error if something
+//! does not fit.
 
 use super::build::{Build, id_at};
 use super::elide::has_outputs;
@@ -8,10 +8,10 @@ use super::item::WindowIndex;
 use super::plan::{Cover, Limits, Size, permille_of};
 use super::{ContextError, LogIndex, Strategy, verdict};
 
-/// How much of what a cut leaves may be the summary.
+/// The largest part of the history after a cut that the summary may have, in thousandths.
 const SUMMARY_PERMILLE_MAX: u64 = 600;
 
-/// How far down a cut for a new request goes.
+/// The size of the history after a cut for a new request, in thousandths.
 const REQUEST_TARGET_PERMILLE: u64 = 250;
 
 impl Build<'_, '_> {
@@ -20,7 +20,7 @@ impl Build<'_, '_> {
         let cover = match (summarizes, config.tries(Strategy::Drop)) {
             (true, _) => Cover::Summarize { cap: self.summary_message_cap() },
             (false, true) => Cover::Drop,
-            // Without a compactor what is cut is dropped, whatever the list says.
+            // Without a compactor, messages before a cut are dropped, whatever the list of strategies is.
             (false, false) if config.tries(Strategy::Summarize) => Cover::Drop,
             (false, false) => Cover::Never,
         };
@@ -37,15 +37,16 @@ impl Build<'_, '_> {
         }
     }
 
-    /// How far down a cut goes. For a new request it makes room for what is recalled.
+    /// Returns the size of the history after a cut, in thousandths. A cut for a new request leaves room for recalled
+    /// text.
     fn target_permille(&self) -> u64 {
         let usual = self.builder.config.target_permille;
         let usual = self.kept_permille(usual);
         if self.recalls_much() { usual.min(REQUEST_TARGET_PERMILLE) } else { usual }
     }
 
-    /// How many tokens the message with a summary may have. It must not take all the room that a cut
-    /// makes, however much of the whole is taken by what is always sent.
+    /// Returns how many tokens the message with a summary may have. It is limited to a part of the room for the
+    /// history, however much is always sent.
     fn summary_message_cap(&self) -> u64 {
         let config = &self.builder.config;
         let room = self.trigger().saturating_sub(self.scale.of_tokens(self.sums.fixed()));
@@ -79,7 +80,7 @@ impl Build<'_, '_> {
         sizes
     }
 
-    /// What a stub would cost, and whether it would name a newer entry.
+    /// Returns the tokens of a stub, and whether it would name a newer entry.
     fn stub_size(&mut self, at: WindowIndex) -> (u64, bool) {
         let now = LogIndex(self.log.len() + self.arrivals.messages.len());
         let stub = self.stub(at, now);

@@ -1,6 +1,6 @@
-//! Where the newest cut left the history: the summary that stands for what is before it, the first
-//! entry that is kept, what stays from before it, and whose tool outputs are stubs. Found along the
-//! branch from its end; entries that hide nothing of the window are not looked at.
+//! The state that the newest cut left: the summary that replaces older messages, the first entry that is kept, the
+//! entries that stay from before it, and the entries whose tool outputs are stubs. The search goes from the end of
+//! the branch and skips entries that hide nothing of the window.
 
 use std::collections::HashMap;
 
@@ -13,27 +13,27 @@ use crate::branch::Sign;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks<'a> {
-    /// The newest summary that counts.
+    /// The newest summary.
     pub(super) summary: Option<(LogIndex, &'a CompactionSummary)>,
-    /// The first entry that this summary does not stand for.
+    /// The first entry that this summary does not replace.
     pub(super) summary_first_kept: Option<LogIndex>,
-    /// The entry that says what is kept: that summary, or a newer drop.
+    /// The entry that determines what is kept: that summary, or a newer drop.
     pub(super) by: Option<LogIndex>,
-    /// The first entry that is kept; `None` for all.
+    /// The first entry that is kept; `None` if all are.
     pub(super) first_kept: Option<LogIndex>,
-    /// What stays from before it; `None` where the log does not say.
+    /// The entries that stay from before it; `None` if the log does not name them.
     pub(super) kept: Option<&'a [EntryId]>,
-    /// The entries whose tool outputs are stubs, each with the cut that made it one. A stub tells of what came before
-    /// that cut, so that it stays the same.
+    /// The entries whose tool outputs are stubs, each with the cut that elided it. A stub only names entries from
+    /// before that cut, so it never changes.
     pub(super) elided: HashMap<LogIndex, LogIndex>,
-    /// What a counted token weighed when the history was cut last.
+    /// The real size of a counted token at the last cut, in thousandths.
     pub(super) scale_permille: Option<u64>,
     pub(super) newest: Option<LogIndex>,
-    /// The newest recall that takes the place of all before it.
+    /// The newest recall that replaces all recalls before it.
     pub(super) recalled: Option<LogIndex>,
-    /// The size that the model found too large, if that is why the newest cut was made.
+    /// The size that the model found too large, if the newest cut was made for that reason.
     pub(super) refused_tokens: Option<u64>,
-    /// Whether the last two cuts made nothing smaller, with no message between them.
+    /// Whether the last two cuts made the context no smaller, with no message between them.
     pub(super) is_stuck: bool,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Marks<'a> {
         at: LogIndex,
         summary: &'a CompactionSummary,
     ) -> Result<(), ContextError> {
-        // An older summary is carried on by the newer one.
+        // The newer summary includes the content of the older one.
         if self.summary.is_some() {
             return Ok(());
         }
@@ -130,7 +130,7 @@ impl<'a> Marks<'a> {
     }
 }
 
-/// The entry at an index, unless it is hidden or a cut of another member's context.
+/// Returns the entry at an index, unless it is hidden or a cut of another member's context.
 fn seen<'a>(
     index: &ContextIndex,
     log: &'a [Entry],
@@ -158,7 +158,7 @@ fn named_entry(
     })
 }
 
-/// Whether the two newest cuts shrank nothing, and nothing was said since the older one.
+/// Returns whether the two newest cuts made the context no smaller, and nothing was said since the older one.
 fn is_stuck(
     index: &ContextIndex,
     cuts: &[(LogIndex, Option<(u64, u64)>)],
@@ -170,7 +170,7 @@ fn is_stuck(
     idle(newest) && idle(older) && tail.is_some_and(|tail| messages(*oldest) == messages(tail))
 }
 
-/// How large the context was that the model found too large, if this cut was made for that.
+/// Returns the size that the model found too large, if this cut was made for that reason.
 fn refused_tokens(cut: &EntryKind) -> Option<u64> {
     match cut {
         EntryKind::CompactionSummary(summary) => {
@@ -184,7 +184,7 @@ fn refused_tokens(cut: &EntryKind) -> Option<u64> {
     }
 }
 
-/// Why a context is cut that is within its limit.
+/// The reason of a cut of a context that is within its limit.
 pub(super) const TOO_LARGE: &str = "the model found it too large";
 
 pub(super) const FIRST_KEPT: &str = "payload.firstKeptEntryId";

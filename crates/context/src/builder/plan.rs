@@ -1,5 +1,5 @@
-//! What gives way when a context is too large: sizes in, a decision out. Knows numbers only, no
-//! messages; so it can be tried on any of them.
+//! Decides what is cut when a context is too large. The planner knows only sizes, no messages, so tests can run it
+//! on any sizes.
 
 use std::ops::Range;
 
@@ -16,14 +16,14 @@ pub(super) struct Size {
 }
 
 pub(super) struct Limits<'c> {
-    /// What is sent besides the history: system message, tools, hints.
+    /// The tokens that are sent besides the history: system message, tools, hints.
     pub(super) fixed: u64,
     pub(super) summary: u64,
     pub(super) trigger: u64,
     pub(super) target_permille: u64,
     pub(super) config: &'c ContextConfig,
     pub(super) overflow_hint: bool,
-    /// Whether something goes although all would fit.
+    /// Whether something must be cut although everything fits.
     pub(super) must_cut: bool,
     pub(super) may_elide: bool,
     pub(super) cover: Cover,
@@ -32,7 +32,7 @@ pub(super) struct Limits<'c> {
 /// What becomes of the messages before a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cover {
-    /// They are summarised, in at most so many tokens.
+    /// They are summarised, in at most this many tokens.
     Summarize { cap: u64 },
     /// They are left out.
     Drop,
@@ -43,11 +43,11 @@ pub(super) enum Cover {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) elide: Vec<WindowIndex>,
-    /// The first unit that stays; those before it go, but for what must be sent.
+    /// The first unit that stays. The units before it are cut, except those that must be sent.
     pub(super) cut: Option<usize>,
-    /// How many tokens are left for a summary.
+    /// The number of tokens that are left for a summary.
     pub(super) summary_cap: u64,
-    /// What is sent then, but for the summary.
+    /// The tokens that are sent after the cut, without the summary.
     pub(super) left: u64,
 }
 
@@ -59,13 +59,13 @@ impl Plan {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoPlan {
-    /// What must be sent is too large.
+    /// The messages that must be sent are too large.
     Floor { floor: u64 },
-    /// Nothing is left that could go.
+    /// Nothing is left that could be cut.
     Stuck,
 }
 
-/// A summary of less says nothing.
+/// The minimum number of tokens for a useful summary.
 const SUMMARY_TOKENS_MIN: u64 = 32;
 
 pub(super) fn plan(sizes: &[Size], units: &Units, limits: &Limits<'_>) -> Result<Plan, NoPlan> {
@@ -96,7 +96,8 @@ impl Planner<'_> {
         }
         let target = self.target(total);
         if self.limits.may_elide && (is_over || self.limits.overflow_hint) {
-            // What a newer output supersedes says nothing that is not there, wherever it stands.
+            // A superseded output contains nothing that the newer one does not, so it is elided first, wherever it
+            // is.
             self.elide_within(0..self.sizes.len(), total, target, |size| size.is_superseded);
             self.elide_within(0..self.protected(), self.total(), target, |_| true);
             if is_over && !is_long && !self.limits.overflow_hint && self.total() <= target {
@@ -106,13 +107,13 @@ impl Planner<'_> {
         self.cut(target)
     }
 
-    /// Everything before the cut goes, but for what must be sent.
+    /// Cuts all units before a position, except those that must be sent.
     fn cut(mut self, target: u64) -> Result<Plan, NoPlan> {
         let cut = match self.limits.cover {
             Cover::Never => None,
             Cover::Drop | Cover::Summarize { .. } => self.find_cut(target),
         };
-        // Without the summary: what it may have follows from what is left.
+        // The summary is not included: its limit depends on what is left.
         let after = |planner: &Self| match cut {
             Some(cut) => planner.limits.fixed + planner.kept(cut),
             None => planner.limits.fixed + planner.limits.summary + planner.kept(0),
@@ -123,7 +124,7 @@ impl Planner<'_> {
             (None, _) => 0,
         };
         if self.limits.may_elide && after(&self) + wanted > self.limits.trigger {
-            // Nothing else can go: also the newest outputs become stubs.
+            // Nothing else can be cut, so the newest outputs become stubs too.
             let units = cut.map_or(self.units, |cut| &self.units[cut..]);
             let first = units.first().map_or(self.sizes.len(), |unit| unit.items.start);
             let all = first..self.sizes.len();
@@ -140,7 +141,7 @@ impl Planner<'_> {
             (Some(_), Cover::Summarize { cap }) if fits => {
                 cap.min(self.limits.trigger.saturating_sub(left).max(wanted))
             }
-            // What an older summary stands for would be lost.
+            // The content of an older summary would be lost.
             (Some(_), _) if !fits && self.limits.summary > 0 => return Err(NoPlan::Stuck),
             _ => 0,
         };
@@ -148,7 +149,7 @@ impl Planner<'_> {
         Ok(Plan { elide: self.elide, cut, summary_cap, left })
     }
 
-    /// The oldest unit from which on everything fits; `None` if nothing would go.
+    /// Returns the oldest unit from which on everything fits; `None` if nothing would be cut.
     fn find_cut(&self, target: u64) -> Option<usize> {
         let summary = match self.limits.cover {
             Cover::Summarize { cap } => cap,
@@ -173,7 +174,7 @@ impl Planner<'_> {
         }
         let goes = |cut: usize| self.units[..cut].iter().any(|unit| !unit.is_must());
         if !goes(cut) && (self.limits.overflow_hint || self.total() > self.limits.trigger) {
-            // Whoever says that all fits, somebody says that it does not: one unit at least.
+            // By the count everything fits, but the model or the total contradicts it: cut at least one unit.
             cut = self.units.iter().position(|unit| !unit.is_must())? + 1;
             cut = cut.max(self.kept_before);
         }
@@ -189,7 +190,7 @@ impl Planner<'_> {
     fn target_messages(&self) -> u64 {
         let permille = self.limits.target_permille;
         self.limits.config.max_history_messages.map_or(u64::MAX, |max| {
-            // Only where there are too many of them is their number a reason to cut further.
+            // The number of messages causes a further cut only if there are too many.
             if self.is_too_long() { permille_of(max, permille).max(1) } else { max }
         })
     }
@@ -199,7 +200,7 @@ impl Planner<'_> {
         max.is_some_and(|max| self.sizes.len() as u64 > max)
     }
 
-    /// Outputs of these messages that are meant become stubs, oldest first, until no more than the target is left.
+    /// Replaces the outputs of the selected messages by stubs, oldest first, until at most the target is left.
     fn elide_within(
         &mut self,
         items: Range<usize>,
@@ -218,7 +219,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Makes a stub, if that helps; says how much is saved.
+    /// Makes a stub if it is smaller, and returns how many tokens that saves.
     fn elide_one(&mut self, at: usize) -> u64 {
         let size = &mut self.sizes[at];
         let Some(stub) = size.stub.take().filter(|stub| *stub < size.tokens) else { return 0 };
@@ -228,7 +229,7 @@ impl Planner<'_> {
         saved
     }
 
-    /// A stub of something that goes anyway is none.
+    /// Removes the stubs of messages that are cut anyway.
     fn forget_elided_before(&mut self, cut: Option<usize>) {
         let Some(cut) = cut else { return };
         let units = self.units;
@@ -240,7 +241,7 @@ impl Planner<'_> {
         self.elide.sort_unstable();
     }
 
-    /// The first message of the newest part, whose outputs become stubs last.
+    /// Returns the first message of the newest part, whose outputs become stubs last.
     fn protected(&self) -> usize {
         let target = self.target(self.total()).saturating_sub(self.limits.fixed);
         let room = permille_of(target, self.limits.config.protect_permille);
@@ -248,7 +249,7 @@ impl Planner<'_> {
         let mut first = self.sizes.len();
         for unit in self.units.iter().rev() {
             tokens += self.unit(unit);
-            // The newest unit has not been read by the model yet.
+            // The model has not read the newest unit yet.
             if tokens > room && !unit.is_newest {
                 break;
             }
@@ -284,7 +285,7 @@ impl Planner<'_> {
         self.limits.fixed + self.limits.summary + history
     }
 
-    /// What stays of the history if it is cut here.
+    /// Returns the tokens of the history that are left after a cut here.
     fn kept(&self, cut: usize) -> u64 {
         let units = self.units.iter().enumerate();
         let kept = units.filter(|(at, unit)| *at >= cut || unit.is_must());
@@ -296,7 +297,7 @@ impl Planner<'_> {
     }
 }
 
-/// So many thousandths of this, rounded down.
+/// Returns this many thousandths of the tokens, rounded down.
 pub(super) fn permille_of(tokens: u64, permille: u64) -> u64 {
     u64::try_from(u128::from(tokens) * u128::from(permille) / 1_000).unwrap_or(u64::MAX)
 }

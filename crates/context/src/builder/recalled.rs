@@ -1,5 +1,6 @@
-//! Recall in a build: what the newest messages are about and is no longer sent comes back at the end,
-//! within its budget. Searching is [`crate::recall`]'s; here is who may be found and how it is shown.
+//! Recall in a build: passages that relate to the newest messages and are no longer sent are added at the end,
+//! within their limit. [`crate::recall`] searches; this code decides which messages may be found and how passages
+//! are shown.
 
 use std::collections::HashSet;
 
@@ -20,27 +21,28 @@ pub(super) struct Recalled {
     pub(super) passages: Vec<RecalledPassage>,
 }
 
-/// The last search and what it found: the same question is not asked twice.
+/// The last query and its result, so that the same query is not run twice.
 pub(super) type LastRecall = (Asked, Option<Recalled>);
 
-/// All that decides what is recalled from one log.
+/// Everything that determines what is recalled from one log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     entries: usize,
     budget: u64,
     member: Option<Box<str>>,
     request: Option<LogIndex>,
-    /// What is sent, and whether each is sent as it is.
+    /// The messages that are sent, and whether each is sent whole.
     sent: Vec<(LogIndex, bool)>,
 }
 
-/// How much of what answers best is looked at, in budgets: what is sent anyway counts among it.
+/// How many of the best passages are considered, as a multiple of the budget. Passages that are sent anyway are
+/// included.
 const SCOPE: u64 = 4;
 
-/// How much comes back for a new request where there is room, whatever comes back at other steps.
+/// The maximum number of tokens that a new request recalls if there is room, whatever the limit of other steps is.
 const REQUEST_TOKENS_MAX: u64 = 6_144;
 
-/// What the head line of a passage costs, about; the whole is counted in the end.
+/// The estimated tokens of the line above a passage. The whole message is counted at the end.
 const PASSAGE_HEAD_TOKENS: u64 = 24;
 
 pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
@@ -57,7 +59,7 @@ fn find(build: &mut Build<'_, '_>) -> Option<Recalled> {
     if config.recall_cap() == 0 || is_whole || !build.asks_anew() {
         return None;
     }
-    // What the model found too large must not come about again by what is recalled.
+    // Recalled text must not bring the request back to the size that the model found too large.
     let refused = build.marks.refused_tokens.map(|tokens| tokens.saturating_sub(1));
     let limit = (config.max_input_tokens - config.reserve_tokens).min(refused.unwrap_or(u64::MAX));
     let free = limit.saturating_sub(build.total());
@@ -98,7 +100,7 @@ pub(super) fn request_at<'b, 'a>(build: &'b Build<'a, '_>) -> Option<&'b super::
     })
 }
 
-/// The newest messages that somebody said, oldest first.
+/// Returns the newest messages that somebody said, oldest first.
 pub(super) fn recent<'b, 'a>(build: &'b Build<'a, '_>) -> Vec<&'b super::Item<'a>> {
     let said = build.window.items.iter().rev().filter(|item| !build.is_recall(item));
     let mut recent: Vec<_> = said.take(RECENT_MESSAGES).collect();
@@ -106,8 +108,8 @@ pub(super) fn recent<'b, 'a>(build: &'b Build<'a, '_>) -> Vec<&'b super::Item<'a
     recent
 }
 
-/// Shows recall the entries that are new to it, and the messages that arrived as if they were appended
-/// already: so it finds the same once they are.
+/// Adds the entries that are new to the index of recall. Also adds the new messages under the positions that they
+/// will get in the log, so that recall finds the same once they are appended.
 pub(super) fn catch_up(build: &mut Build<'_, '_>) {
     let (index, log) = (&mut *build.index, build.log);
     let shown = std::mem::take(&mut index.recalled_arrivals);
@@ -147,7 +149,7 @@ fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
     })
 }
 
-/// Says which words brought the passages back.
+/// Adds the words that matched to the passages.
 fn explain(build: &Build<'_, '_>, found: &mut Recalled) {
     let places = found.passages.iter().map(|one| build.index.find(&one.entry).map(|at| at.0));
     let places: Vec<usize> = places.map(Option::unwrap_or_default).collect();
@@ -162,7 +164,7 @@ fn explain(build: &Build<'_, '_>, found: &mut Recalled) {
     }
 }
 
-/// Asks with the query, with how each message stands to what is sent, and with the messages.
+/// Calls `work` with the query, the standing of each message and the messages.
 fn ask<'a, T>(
     build: &Build<'a, '_>,
     work: impl FnOnce(
@@ -186,11 +188,11 @@ fn ask<'a, T>(
     let recent = recent(build);
     let standing = |at: usize| {
         if sent.contains(&LogIndex(at)) {
-            // What asks is no answer.
+            // A message of the query cannot be a result.
             let asks = recent.iter().any(|item| item.entry == LogIndex(at));
             return if asks { Standing::Apart } else { Standing::Sent };
         }
-        // Files come back as they are now.
+        // The current lines of files are shown instead.
         let is_superseded = build.shows_files() && build.index.files.is_superseded(at);
         match is_on_branch(at) && message_at(at).is_some() && !is_superseded {
             true => Standing::Gone,
@@ -203,16 +205,16 @@ fn ask<'a, T>(
     work(&query, &standing, &message_at)
 }
 
-/// The message with as many passages as fit. The search counts the head lines roughly: where they cost more, the passages
-/// that answer worst go, as few as will do.
+/// Returns the message with as many passages as fit. The search only estimates the lines above passages. If they
+/// need more tokens, the passages with the lowest scores are removed, as few as possible.
 fn fit(build: &Build<'_, '_>, passages: &[Passage], budget: u64) -> Option<Recalled> {
     let mut worst_first: Vec<usize> = (0..passages.len()).collect();
     worst_first.sort_by_key(|passage| passages[*passage].score);
-    // How many go is found by halving: counting anew for each would be quadratic.
+    // A binary search finds how many to remove: counting again for each passage would be quadratic.
     let (mut fewest, mut enough) = (0, passages.len());
     let mut best = None;
     while fewest < enough {
-        // None first: all fit most often.
+        // The first attempt removes none, because usually all fit.
         let gone = fewest.checked_sub(1).map_or(0, |too_few| too_few.midpoint(enough));
         let recalled = without(build, passages, &worst_first[..gone]);
         if recalled.tokens <= budget {
@@ -259,7 +261,8 @@ fn shown(build: &Build<'_, '_>, passages: &[&Passage]) -> Message {
         };
         match last {
             Some((last, _)) if last == passage.place => text.push_str("\n[…]\n"),
-            // A line that follows needs no name of its own: heads cost more than many a line.
+            // A passage right after another one of the same role gets no line of its own, because that line is often
+            // longer than the passage.
             Some((last, same)) if last + 1 == passage.place && same == role => text.push('\n'),
             Some((last, _)) if last + 1 == passage.place => {
                 text.push_str(&format!("\n[{role}]\n"));

@@ -1,5 +1,6 @@
-//! Mending a list of messages so that no provider refuses it: every tool call is answered right behind its message,
-//! every result has its call, nothing is empty. What is changed is told; nothing is moved but results, to their calls.
+//! Repairs a list of messages so that no provider refuses it: the result of every tool call follows its message
+//! directly, every result has its call, and nothing is empty. Every change is reported. Only results are moved, to
+//! their calls.
 
 use std::collections::HashSet;
 
@@ -8,41 +9,41 @@ use tertulia_session::{EntryId, Message, OpenCalls, Part, PartKind, Role, ToolRe
 use super::{Item, LogIndex, MessageRef};
 use crate::branch::says_something;
 
-/// A list that was mended, and what was done to it.
+/// A repaired list, with the repairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired<'a> {
     pub items: Vec<Item<'a>>,
-    /// What was done, in the order of the list.
+    /// The repairs, in the order of the list.
     pub mended: Vec<Repair<LogIndex>>,
 }
 
-/// Something that was mended, by the id of its entry or by the index of that.
+/// A repair, with the id of the entry or its index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair<E = EntryId> {
     pub entry: E,
     pub kind: RepairKind,
 }
 
-/// What was done to a message.
+/// The kind of a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RepairKind {
-    /// There was nothing in it that a model could read; it was left out.
+    /// The message contained nothing that a model can read; it was left out.
     Empty,
-    /// A part stood in a message of a role that cannot have it; it was left out.
+    /// A part was in a message whose role cannot have it; it was left out.
     MisplacedPart,
     /// A second call had the id of another call of the same message; it was left out.
     RepeatedCall { call: Box<str> },
-    /// A result had no call before it, or its call had one already; it was left out.
+    /// A result had no call before it, or its call already had a result; it was left out.
     OrphanResult { call: Box<str> },
-    /// A result came late, or in a message of another role; it was put right behind its call.
+    /// A result came late, or in a message of another role; it was moved right after its call.
     MovedResult { call: Box<str> },
-    /// A call had no result; an error result was put right behind it.
+    /// A call had no result; an error result was inserted right after it.
     MissingResult { call: Box<str> },
 }
 
 impl RepairKind {
-    /// The word in JSON.
+    /// Returns the word in JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Empty => "empty",
@@ -54,7 +55,7 @@ impl RepairKind {
         }
     }
 
-    /// The id of the call, if it is about one.
+    /// Returns the id of the call, if the repair is about one.
     pub fn call(&self) -> Option<&str> {
         match self {
             Self::Empty | Self::MisplacedPart => None,
@@ -66,7 +67,7 @@ impl RepairKind {
     }
 }
 
-/// Mends a list. A call at the very end may wait for its results: it stays as it is.
+/// Repairs a list. A call at the very end may still get its results, so it stays as it is.
 pub fn repair<'a>(items: impl IntoIterator<Item = Item<'a>>) -> Repaired<'a> {
     let mut mender = Mender::default();
     for item in items {
@@ -85,21 +86,21 @@ struct Mender<'a> {
     pairs: Pairs<'a>,
 }
 
-/// The calls so far, and the results that were not found right behind them.
+/// The calls so far, and the results that did not follow them directly.
 #[derive(Default)]
 struct Pairs<'a> {
     answers: Vec<Answer>,
     /// The calls of all answers, by number.
     calls: Vec<Call>,
     open: OpenCalls<Box<str>, usize>,
-    /// What is to be put behind the results of an answer.
+    /// The results to insert after those of an answer.
     moved: Vec<(usize, Item<'a>)>,
 }
 
 struct Answer {
     entry: LogIndex,
     is_before: bool,
-    /// Where its results end; `None` while nothing followed them.
+    /// The index where its results end; `None` while nothing else followed them.
     end: Option<usize>,
 }
 
@@ -143,7 +144,7 @@ impl<'a> Mender<'a> {
             self.pairs.add(&item);
             self.done.items.push(item);
         }
-        // Some programs write a result into the answer that calls.
+        // Some programs write a result into the answer with the call.
         if !results.is_empty() {
             let message = Message::with_role(Role::Assistant, results.into_iter().collect());
             let item = Item::new(entry, MessageRef::made(message));
@@ -183,13 +184,13 @@ impl<'a> Mender<'a> {
             },
             _ => Some(RepairKind::MisplacedPart),
         });
-        // A tool message without results was told part by part already.
+        // If a tool message contained no results, its parts were already reported one by one.
         if !item.message.parts.is_empty() {
             self.done.items.push(item);
         }
     }
 
-    /// The item without the parts that get a reason; each is told.
+    /// Removes the parts for which `reason` returns a reason, and reports each.
     fn keep_parts(
         &mut self,
         mut item: Item<'a>,
@@ -216,7 +217,7 @@ impl<'a> Mender<'a> {
         if item.message.parts.iter().any(says_something) {
             return Some(item);
         }
-        // What held nothing but results is told result by result.
+        // If a message contained nothing but results, these were already reported one by one.
         if !(item.is_mended && item.message.parts.is_empty()) {
             self.done.mended.push(Repair { entry: item.entry, kind: RepairKind::Empty });
         }
@@ -268,19 +269,19 @@ impl<'a> Pairs<'a> {
         self.answers.push(Answer { entry: item.entry, is_before: item.is_before, end: None });
     }
 
-    /// The answer that waits for this result; it has it now.
+    /// Returns the answer that waits for this result, and records that the result arrived.
     fn find(&mut self, result: &ToolResult) -> Option<usize> {
         let call = &mut self.calls[self.open.answer(&result.tool_call_id)?];
         call.has_result = true;
         Some(call.answer)
     }
 
-    /// Whether what comes next stands right behind this answer.
+    /// Returns whether the next item follows this answer directly.
     fn is_here(&self, answer: usize) -> bool {
         self.answers[answer].end.is_none()
     }
 
-    /// A message follows: the results of the newest answer end here.
+    /// Records that another message follows: the results of the newest answer end here.
     fn close(&mut self, items: usize) {
         if let Some(answer) = self.answers.last_mut() {
             answer.end.get_or_insert(items);
@@ -301,7 +302,7 @@ impl<'a> Pairs<'a> {
         part: &Part,
         result: &ToolResult,
     ) -> RepairKind {
-        // A message that is nothing but this result stays as it was said.
+        // A message that contains only this result is moved as it is.
         let is_whole = item.message.parts.len() == 1 && item.message.effective_role() == Role::Tool;
         let moved = match is_whole {
             true => item.clone(),
@@ -317,7 +318,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// The items with others put before those of their numbers.
+/// Returns the items with each added one inserted before the item of its number.
 fn merged<'a>(items: Vec<Item<'a>>, added: Vec<(usize, Item<'a>)>) -> Vec<Item<'a>> {
     let mut merged = Vec::with_capacity(items.len() + added.len());
     let mut added = added.into_iter().peekable();
@@ -331,7 +332,7 @@ fn merged<'a>(items: Vec<Item<'a>>, added: Vec<(usize, Item<'a>)>) -> Vec<Item<'
     merged
 }
 
-/// Whether there is a result in an answer, or more than one call that could share an id.
+/// Returns whether an answer contains a result, or several calls, which could share an id.
 fn may_need_mending(answer: &Message) -> bool {
     let mut calls = 0;
     answer.parts.iter().any(|part| match part.kind {

@@ -1,5 +1,5 @@
-//! Summaries that a model writes: what it is asked, and how its text comes into the log. The text goes
-//! through the same gate as every other one.
+//! Summaries that a model writes: the request to the model, and how its text gets into the log. The text must pass
+//! the same gate as every other summary.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use super::{ContextBuilder, ContextError, LogIndex, MessageRef};
 use crate::branch::Sign;
 use crate::compact::{CUSTOM, Covered, SummaryTask, accept};
 
-/// What a model is asked, and for which part of the log.
+/// A request to a model for a summary, and the part of the log that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SummaryRequest {
     pub covered_from_id: Option<EntryId>,
@@ -23,23 +23,23 @@ pub struct SummaryRequest {
     pub first_kept_entry_id: EntryId,
     pub covered_count: u64,
     pub covered_hash: Box<str>,
-    /// What stays from before the first kept entry.
+    /// The entries that stay from before the first kept entry.
     pub kept_ids: Vec<EntryId>,
     pub max_tokens: u64,
     pub text: String,
 }
 
-/// What became of a text that a model wrote.
+/// The result of offering a text that a model wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedSummary {
     pub accepted: bool,
-    /// Why it was not.
+    /// The reason if the text was refused.
     pub reason: Option<String>,
-    /// What has to be appended to the log: the summary from now on, with the reason if the text was not taken.
+    /// The entries to append to the log: the summary to use from now on, with the reason if the text was refused.
     pub entries_to_append: Vec<Entry>,
 }
 
-/// What a model is asked is at most this long: the window of a small model.
+/// The maximum length of the request to the model, which fits into the window of a small model.
 pub(super) const REQUEST_BYTES_MAX: usize = 400_000;
 
 impl SummaryRequest {
@@ -58,9 +58,9 @@ impl SummaryRequest {
 }
 
 impl ContextBuilder {
-    /// Puts a text that a model wrote in the place of the extractive summary that was made with the request, if it
-    /// passes the gate. The log must hold that summary already. A text that is refused is recorded as well: the
-    /// summary that stays is appended again with the reason.
+    /// Replaces the extractive summary that was made with the request by a text that a model wrote, if the text
+    /// passes the gate. The log must already contain the extractive summary. A refused text is recorded too: the
+    /// existing summary is appended again with the reason.
     pub fn accept_summary(
         &self,
         index: &mut ContextIndex,
@@ -112,7 +112,7 @@ impl ContextBuilder {
     }
 }
 
-/// The summary that was asked about, and the text of the one before it.
+/// Returns the summary that the request is about, and the text of the previous one.
 fn find<'a>(
     index: &ContextIndex,
     log: &'a [Entry],
@@ -120,7 +120,7 @@ fn find<'a>(
 ) -> Result<(&'a CompactionSummary, Option<&'a str>), ContextError> {
     let tail = index.newest();
     let marks = Marks::of(index, log, tail, None)?;
-    // A drop since then kept less than the summary: what it dropped must not come back.
+    // A drop after the summary kept less. The dropped messages must not come back.
     let is_overtaken = marks.by != marks.summary.map(|(at, _)| at);
     let summaries = index.signs(Sign::Summary, tail);
     let mut summaries = summaries.filter_map(|at| match index.see(log, at)?.kind()? {
@@ -137,7 +137,7 @@ fn find<'a>(
                        again if something was redacted or cut since";
         return Err(ContextError::field("coveredHash", problem));
     };
-    // One that was put in the place of another has the same range; it carries nothing on.
+    // A replaced summary has the same range as its replacement, so it is not the previous one.
     let previous = summaries.find(|older| older.covered_hash != summary.covered_hash);
     Ok((summary, previous.map(|older| &*older.summary)))
 }

@@ -1,5 +1,5 @@
-//! What a counted token weighs: providers report how large a request really was, and what they
-//! reported last corrects all that is counted. Read by the stages that compare with limits.
+//! The real size of a counted token. Providers report how large a request really was, and the newest report corrects
+//! all counts. The stages that compare counts with limits use this scale.
 
 use tertulia_session::{EntryKind, Role};
 
@@ -11,7 +11,7 @@ use crate::tokens::{CALIBRATION_PERMILLE_MAX, CALIBRATION_PERMILLE_MIN, find_mod
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scale(u64);
 
-/// Requests below this say little: what is sent besides is a large part of them.
+/// Reports for smaller requests are ignored: much of these requests is not counted here.
 const MEANINGFUL_TOKENS: u64 = 500;
 
 impl Scale {
@@ -25,12 +25,12 @@ impl Scale {
         self.0
     }
 
-    /// What is written into a cut; nothing if nothing was corrected.
+    /// Returns the value that a cut records; `None` if nothing was corrected.
     pub(super) fn recorded(self) -> Option<u64> {
         (self != Self::ONE).then_some(self.0)
     }
 
-    /// The tokens as the provider would count them, rounded up.
+    /// Returns the tokens as the provider would count them, rounded up.
     pub(super) fn of_tokens(self, tokens: u64) -> u64 {
         if self == Self::ONE {
             return tokens;
@@ -38,7 +38,7 @@ impl Scale {
         u64::try_from((u128::from(tokens) * u128::from(self.0)).div_ceil(1_000)).unwrap_or(u64::MAX)
     }
 
-    /// From the newest report since the newest cut; else what the cut was made with.
+    /// Returns the scale from the newest report since the newest cut; without one, the scale that the cut recorded.
     pub(super) fn of(build: &Build<'_, '_>) -> Self {
         let since = build.marks.newest;
         let reported = newest_report(build).filter(|(at, _)| Some(*at) > since);
@@ -48,8 +48,8 @@ impl Scale {
                 let permille = u128::from(tokens) * 1_000 / u128::from(counted);
                 u64::try_from(permille).unwrap_or(u64::MAX)
             };
-            // What was recalled for that request, and the hints, are not known any more: between
-            // none and as much as there may be, what corrects least is believed.
+            // The hints of that request and its recalled text are no longer known: they had between no tokens and
+            // the allowed maximum. The value that corrects least is used.
             let unknown = build.builder.config.recall_cap() + build.sums.hints;
             Some(1_000.clamp(permille(counted + unknown), permille(counted)))
         });
@@ -58,15 +58,16 @@ impl Scale {
     }
 }
 
-/// The newest report of a request of this builder's member and model, and where it is.
+/// Returns the tokens of the newest report for this builder's member and model, and its position.
 fn newest_report(build: &Build<'_, '_>) -> Option<(LogIndex, u64)> {
-    // A team reports the usage of a turn before its answer, and of whatever its agent did besides.
+    // In a team, the usage of a turn is reported before its answer, and includes whatever else the agent did. So it
+    // is not used.
     if build.input.perspective.is_some() {
         return None;
     }
     let index = &*build.index;
     let member = build.builder.member.as_deref();
-    // Who names nobody is believed.
+    // A report without a member is accepted.
     let is_own =
         |who: Option<&str>| member.is_none_or(|member| who.is_none_or(|who| who == member));
     let mut reports = index.signs(Sign::Usage, index.newest());
@@ -85,7 +86,7 @@ fn newest_report(build: &Build<'_, '_>) -> Option<(LogIndex, u64)> {
     })
 }
 
-/// What was sent for the answer that a report is about, as it is counted here.
+/// Returns the tokens of the request that a report is about, as counted here.
 fn counted_before(build: &Build<'_, '_>, report: LogIndex) -> Option<u64> {
     let items = &build.window.items;
     let is_answer =

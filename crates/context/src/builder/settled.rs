@@ -1,5 +1,5 @@
-//! The beginning of a window that later builds need not read again. Kept in the index; any of it can be made again from
-//! the log.
+//! The beginning of a window that later builds need not read again. The index keeps it. Everything in it can be
+//! computed again from the log.
 
 use tertulia_session::{Entry, EntryKind};
 
@@ -7,17 +7,19 @@ use super::marks::Marks;
 use super::window::{Window, made_of};
 use super::{Item, LogIndex, MessageRef, units};
 
-/// The oldest messages of the last window, as far as no later entry changes them: only a redaction or another cut can.
+/// The oldest messages of the last window, up to the first that a later entry could change. Only a redaction or
+/// another cut changes them.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
     by: Option<LogIndex>,
     recalled: Option<LogIndex>,
-    /// In ascending order. None of them was mended.
+    /// In ascending order. None of them was repaired.
     entries: Vec<LogIndex>,
 }
 
 impl Settled {
-    /// The messages, unless they belong to another cut or the newest request is not among them or later.
+    /// Returns the messages. Returns `None` if they belong to another cut, or if the newest request is older and not
+    /// one of them.
     pub(super) fn items<'a>(
         &self,
         log: &'a [Entry],
@@ -44,9 +46,9 @@ impl Settled {
         Some(items)
     }
 
-    /// Adds what no later entry changes any more: whole units before the newest one and before all that was mended.
-    /// Every call in them has its result, so what comes later is mended as if they were not there. The first `known`
-    /// items of the window are settled already.
+    /// Adds the messages that no later entry changes: whole units before the newest unit and before every repair.
+    /// Every call in them has its result, so they do not affect the repair of later messages. The first `known`
+    /// items of the window are already settled.
     pub(super) fn extended(
         mut self,
         window: &Window<'_>,
@@ -69,7 +71,7 @@ impl Settled {
             }
             self.entries.extend(entries);
         }
-        // The walk along the branch has to end behind the cut.
+        // The walk along the branch must end after the cut.
         if self.entries.last().copied() < marks.first_kept {
             self.entries.clear();
         }
@@ -77,5 +79,5 @@ impl Settled {
     }
 }
 
-/// As many as a turn brings, about.
+/// The approximate number of messages that a turn adds.
 const NEW_ITEMS: usize = 8;

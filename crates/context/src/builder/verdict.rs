@@ -1,5 +1,5 @@
-//! What became of every entry: exactly one outcome each, in the order of the log. Asked for by whoever
-//! wants to know why a model did not see something.
+//! The outcome of every entry: exactly one for each, in the order of the log. It shows why a model did not see
+//! something.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,7 +24,7 @@ pub(super) fn verdicts(
         recalled.map(|recalled| recalled.entries.iter().copied().collect()).unwrap_or_default();
     let entries = build.log.iter().chain(&build.arrivals.entries);
     let entries = entries.enumerate().map(|(at, entry)| (LogIndex(at), entry));
-    // An entry that was appended twice is one.
+    // An entry that was appended twice counts once.
     let own = entries
         .filter(|(at, entry)| at.0 >= build.log.len() || build.index.find(&entry.id) == Some(*at));
     let judged = own.map(|(at, entry)| Verdict {
@@ -37,7 +37,7 @@ pub(super) fn verdicts(
 
 struct Court<'c, 'a, 'b> {
     build: &'c Build<'a, 'b>,
-    /// Whether what is sent of an entry is a stub.
+    /// Whether an entry is sent as a stub.
     sent: HashMap<LogIndex, bool>,
     summary: Option<EntryId>,
     mended: HashMap<LogIndex, DropReason>,
@@ -117,7 +117,8 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
         }
     }
 
-    /// Whether it is before what the newest summary kept, if that is on the branch.
+    /// Returns whether an entry is before the first one that the newest summary kept, if that summary is on the
+    /// branch.
     fn is_covered(&self, at: LogIndex) -> bool {
         let build = self.build;
         let first_kept = build.marks.summary_first_kept;
@@ -134,7 +135,7 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
     }
 }
 
-/// A result that was made up for a call has the entry of the call, which may be gone for itself.
+/// Returns whether a result was made up for a call. It has the entry of the call, which may itself be left out.
 pub(super) fn is_made_up(build: &Build<'_, '_>, item: &Item<'_>) -> bool {
     let entry = super::build::entry_at(build.log, &build.arrivals, item.entry);
     let role = match &entry.kind {

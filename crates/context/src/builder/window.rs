@@ -1,5 +1,6 @@
-//! The part of the branch that is sent: what the newest cut kept, from its oldest message to the newest
-//! one that arrived. Costs what it holds; a log whose cuts do not say what they kept is read as a whole.
+//! The part of the branch that is sent: from the oldest message that the newest cut kept to the newest one that
+//! arrived. Reading it costs what it contains. If the cuts of a log do not name what they kept, the whole log is
+//! read.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
@@ -17,13 +18,13 @@ use super::{ContextBuildInput, ContextError, Item, LogIndex, MessageRef, Unit, u
 use crate::branch::{Sign, is_request};
 use crate::view::Perspective;
 
-/// What would be sent if nothing were cut.
+/// The messages that would be sent if nothing were cut.
 #[derive(Debug)]
 pub(super) struct Window<'a> {
     pub(super) items: Vec<Item<'a>>,
     pub(super) mended: Vec<Repair<LogIndex>>,
     pub(super) request: Option<LogIndex>,
-    /// Made when something has to give way.
+    /// Computed when something has to be cut.
     units: OnceCell<Units>,
 }
 
@@ -35,7 +36,8 @@ pub(super) struct Units {
 }
 
 impl<'a> Window<'a> {
-    /// What was settled by earlier builds is not read again: a build costs what is new and what is sent.
+    /// Reads the window. Messages that earlier builds have settled are not read again, so a build costs what is new
+    /// and what is sent.
     pub(super) fn of(
         index: &mut ContextIndex,
         input: &ContextBuildInput<'a>,
@@ -48,7 +50,7 @@ impl<'a> Window<'a> {
         let asked = arrived.map(|offset| LogIndex(log.len() + offset));
         let request =
             answered.or(asked).or_else(|| index.seen_sign(log, Sign::Request, index.newest()));
-        // What a member reads depends on more than the log, and what is answered may be anywhere.
+        // What a member reads depends on more than the log, and the answered message may be anywhere.
         let mut may_settle = input.perspective.is_none() && input.answers.is_none();
         let settled = mem::take(&mut index.settled);
         let known = settled.items(log, marks, request).filter(|_| may_settle);
@@ -78,7 +80,7 @@ impl<'a> Window<'a> {
         Ok(window)
     }
 
-    /// Its units, with what has to be sent.
+    /// Returns the units of the window, marked if they must be sent.
     pub(super) fn units(&self, log: &[Entry], arrivals: &Arrivals<'_>) -> &Units {
         self.units.get_or_init(|| {
             let mut list = units(&self.items);
@@ -89,14 +91,15 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Keeps these items.
+    /// Keeps only these items.
     pub(super) fn retain(&mut self, keep: impl FnMut(&Item<'a>) -> bool) {
         self.items.retain(keep);
         self.units = OnceCell::new();
     }
 
-    /// What is left of it from this entry on, and these from before: the window that a later build reads from
-    /// the log. A cut can separate a result from its call, or take away what stood between them, so all is mended anew.
+    /// Returns the window after a cut: the items from `first_kept` on, and the `kept` ones from before. A later
+    /// build reads the same window from the log. A cut can separate a result from its call, or remove what was
+    /// between them, so the whole list is repaired again.
     pub(super) fn cut(
         &self,
         first_kept: LogIndex,
@@ -122,7 +125,7 @@ struct Reader<'r, 'a> {
     index: &'r ContextIndex,
     log: &'a [Entry],
     perspective: Option<&'r Perspective<'r>>,
-    /// Whether the message that is answered is named. Then a cut keeps that one in place of the newest request.
+    /// Whether the input names the message to answer. Then a cut keeps that message in place of the newest request.
     names_answered: bool,
 }
 
@@ -133,13 +136,13 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// The messages of a branch, oldest first, parted by the newest cut.
+/// The messages of a branch, oldest first, divided by the newest cut.
 #[derive(Default)]
 struct Branch<'a> {
-    /// Read only where the cut does not say what it kept.
+    /// Read only if the cut does not name what it kept.
     before: Vec<Item<'a>>,
     since: Vec<Item<'a>>,
-    /// Whether it goes on with what is known already, which is not in `since`.
+    /// Whether the settled messages, which are not in `since`, come before it.
     is_known: bool,
 }
 
@@ -179,13 +182,13 @@ impl<'a> Branch<'a> {
     }
 }
 
-/// Whether something was recalled in place of this.
+/// Returns whether a newer recall replaces this one.
 fn is_replaced(view: ViewEntry<'_>, marks: &Marks<'_>) -> bool {
     matches!(view.kind(), Some(EntryKind::Recall(_)))
         && Some(LogIndex(view.position())) < marks.recalled
 }
 
-/// An entry as a message to a model, if it is one.
+/// Returns an entry as a message to a model, if it is one.
 pub(super) fn message_of<'a>(
     view: ViewEntry<'a>,
     perspective: Option<&Perspective<'_>>,
@@ -196,13 +199,13 @@ pub(super) fn message_of<'a>(
             let read = perspective.model_message(view.position(), view.entry()?, message);
             Some(MessageRef::Read(Box::new(read)))
         }
-        // A member of a team is told of this log alone.
+        // A member of a team gets only the messages of this log.
         (_, Some(_)) => None,
         (kind, None) => made_of(kind),
     }
 }
 
-/// An entry as what a summary is made of. What was recalled was said elsewhere, or by nobody.
+/// Returns an entry as a message to summarise. Recalled text is not summarised: it was said elsewhere, or by nobody.
 pub(super) fn covered_of<'a>(
     view: ViewEntry<'a>,
     perspective: Option<&Perspective<'_>>,
@@ -222,7 +225,7 @@ pub(super) fn made_of<'a>(kind: &EntryKind) -> Option<MessageRef<'a>> {
     Some(MessageRef::made(made_message(Role::User, "branch_summary", [text])))
 }
 
-/// A message that was made from something else, and of what kind that is.
+/// Returns a message that was made from something else, with its kind in `meta`.
 pub(super) fn made_message(
     role: Role,
     kind: &str,
@@ -233,7 +236,7 @@ pub(super) fn made_message(
     message
 }
 
-/// What stays from before the cut, and whether entries behind it decide what is among that.
+/// Returns the messages that stay from before the cut, and whether later entries determine which ones stay.
 fn kept_from_before<'a>(
     reader: Reader<'_, 'a>,
     marks: &Marks<'a>,
@@ -241,7 +244,7 @@ fn kept_from_before<'a>(
     branch: &mut Branch<'a>,
 ) -> Result<(Vec<Item<'a>>, bool), ContextError> {
     let Reader { index, log, .. } = reader;
-    // What was asked last when it was cut, so that a newer request changes nothing here.
+    // The newest request at the time of the cut, so that a newer request changes nothing here.
     let asked = index.seen_sign(log, Sign::Request, marks.by);
     let mut items = match marks.kept {
         Some(kept) => kept_items(reader, marks, kept)?,
@@ -264,7 +267,8 @@ fn kept_from_before<'a>(
     Ok((items, depends_on_later))
 }
 
-/// A request may have been cut, if a newer one was redacted since. Says whether it was.
+/// Adds a request that was cut, which can happen if a newer request was redacted since. Returns whether it was
+/// added.
 fn bring_back<'a>(
     reader: Reader<'_, 'a>,
     request: LogIndex,
@@ -281,7 +285,7 @@ fn bring_back<'a>(
     true
 }
 
-/// What the cut said that it kept; what was redacted since is gone.
+/// Returns the messages that the cut kept, except those that were redacted since.
 fn kept_items<'a>(
     reader: Reader<'_, 'a>,
     marks: &Marks<'a>,
@@ -302,8 +306,8 @@ fn kept_items<'a>(
     Ok(items)
 }
 
-/// Of what is before the cut, what has to be sent. Whoever cut between a call and its results did not
-/// mean to lose a pinned one: the results behind the cut are looked at with it.
+/// Returns the messages before the cut that must be sent. A cut between a pinned call and its results must not lose
+/// the call, so the results after the cut are considered too.
 fn musts<'a>(
     log: &[Entry],
     mut before: Vec<Item<'a>>,
@@ -318,12 +322,12 @@ fn musts<'a>(
     let musts = units.iter().filter(|unit| unit.is_request || unit.is_pinned);
     let items = musts.flat_map(|unit| &repaired.items[unit.items.clone()]);
     let wanted: HashSet<LogIndex> = items.map(|item| item.entry).collect();
-    // As they were: what is to be mended in them is told when all is mended.
+    // The messages are returned unrepaired: the repair of the whole list reports what it changes in them.
     before.retain(|item| wanted.contains(&item.entry));
     before
 }
 
-/// The newest request, what is pinned and the newest unit have to be sent.
+/// Marks the newest request, pinned messages and the newest unit, which must be sent.
 fn mark_musts(
     units: &mut [Unit],
     items: &[Item<'_>],
@@ -345,8 +349,8 @@ fn mark_musts(
     }
 }
 
-/// A message whose result was moved up to a call stands in two units. Cuts name entries: if the call has to be sent,
-/// so has the rest of that message.
+/// Marks all units of a message that belongs to several. If a result was moved up to a call, its message is in two
+/// units. Cuts name entries, so if the call must be sent, the rest of that message must be too.
 fn keep_whole(units: &mut [Unit], items: &[Item<'_>]) {
     let mut split = HashSet::new();
     for unit in units {

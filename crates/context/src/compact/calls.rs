@@ -1,5 +1,5 @@
-//! The effects of tool calls, derived from the names of their arguments alone: files that were written, commands that
-//! were run, lists of things to do. Knows no agent's tools; called by [`super::gather`].
+//! The effects of tool calls, derived only from the names of their arguments: files that were written, commands that
+//! were run, to-do lists. Contains no names of tools of any agent. Called by [`super::gather`].
 
 use super::read::{Answer, Call, Field};
 
@@ -10,20 +10,20 @@ const PATHS: [&str; 12] = [
     "relative_path", "absolute_path", "file_name", "destination",
 ];
 
-/// Arguments that hold what is written into it.
+/// Arguments that contain text to write into a file.
 #[rustfmt::skip]
 const WRITTEN: [&str; 16] = [
     "content", "contents", "new_string", "old_string", "new_str", "old_str", "file_text", "edits",
     "diff", "patch", "new_source", "insert_text", "code_edit", "replacement", "new_text", "text",
 ];
 
-/// Arguments that hold a command.
+/// Arguments that contain a command.
 const COMMANDS: [&str; 4] = ["command", "cmd", "script", "commands"];
 
-/// Arguments that hold a thing to do, beside its status.
+/// Arguments that contain a task, next to its status.
 const STEPS: [&str; 7] = ["content", "step", "title", "task", "subject", "text", "description"];
 
-/// Commands that only look.
+/// Commands that only read.
 #[rustfmt::skip]
 const LOOKING: [&str; 22] = [
     "awk", "cat", "cd", "echo", "env", "file", "find", "git diff", "git log", "git show",
@@ -38,9 +38,9 @@ const PATCHED: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete F
 pub(super) enum Deed<'a> {
     Wrote(&'a str),
     Ran(&'a str),
-    /// Something is still to be done.
+    /// A task that is still open.
     Open(&'a str),
-    /// Something on a list was done.
+    /// A task of a list that was done.
     Closed(&'a str),
 }
 
@@ -72,7 +72,7 @@ fn patched(line: &str) -> Option<&str> {
     PATCHED.iter().find_map(|start| line.strip_prefix(start)).map(str::trim)
 }
 
-/// The task whose status this field is. It is close by, in the same object.
+/// Returns the task whose status this field is. The task is near by, in the same object.
 fn step<'a>(call: &'a Call<'_>, at: usize, status: &Field<'_>) -> Option<Deed<'a>> {
     let near = call.fields.iter().skip(at.saturating_sub(NEAR)).take(2 * NEAR);
     let mut near = near.filter(|field| field.object == status.object);
@@ -91,7 +91,7 @@ fn is_one_of(name: &str, names: &[&str]) -> bool {
     names.iter().any(|known| {
         let mut letters = name.bytes().filter(|byte| *byte != b'_');
         let mut known = known.bytes().filter(|byte| *byte != b'_');
-        // `filePath` and `file_path` are one name.
+        // `filePath` and `file_path` are the same name.
         known.all(|byte| letters.next().is_some_and(|letter| letter.eq_ignore_ascii_case(&byte)))
             && letters.next().is_none()
     })
@@ -112,7 +112,7 @@ pub(super) fn failures<'a>(
 ) -> impl Iterator<Item = &'a str> + use<'a> {
     let lines = || answer.text.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_asked = answer.is_error || by_command;
-    // A line that says more than "failed" is worth looking for.
+    // A line that says more than "failed" is preferred.
     let mut failures = lines().filter(|line| super::cues::tells_failure(line)).take(LINES_MAX);
     let first = failures.next().filter(|_| is_asked);
     let telling = first.into_iter().chain(failures).find(|line| line.len() >= TELLING_MIN);
@@ -122,7 +122,7 @@ pub(super) fn failures<'a>(
     telling.into_iter().chain(stated)
 }
 
-/// A shorter line shows that something failed, but not what.
+/// The minimum length of an informative line. A shorter one shows that something failed, but not what.
 const TELLING_MIN: usize = 12;
 
 fn is_exit_code(line: &str) -> bool {

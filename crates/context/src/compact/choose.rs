@@ -1,8 +1,8 @@
-//! Selects candidates: tokens are assigned section by section, each section passes on what it leaves, and
-//! the text that comes out is counted once more. Called by [`super::extract`].
+//! Selects candidates. Each section gets a number of tokens, and passes unused tokens on to the next one. The
+//! complete text is counted once more. Called by [`super::extract`].
 //!
-//! Every line is counted at most once on its own; the sum of the lines approximates the whole until the
-//! end. Where the whole is more than its parts, lines go from the end.
+//! Every line is counted at most once on its own, and the sum of the lines approximates the size of the text. If the
+//! complete text is larger than this sum, lines are removed from its end.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ use crate::truncate::truncate_to_bytes;
 /// The number of lines that are too long before a section counts as full.
 const MISSES_MAX: usize = 12;
 
-/// If the cap is small, the goal may have this part of it, up to this number of tokens.
+/// If the cap is small, the goal may have a third of it, at most 80 tokens.
 const SMALL_GOAL: (u64, u64) = (3, 80);
 
 pub(super) fn choose<'a>(
@@ -62,7 +62,7 @@ struct Draft<'t, 'a> {
 }
 
 struct Chosen {
-    /// The line with its break; a name with the blank before it.
+    /// The line with its line break; for a name, with the space before it.
     text: String,
     cost: u64,
     /// Its position in its section.
@@ -93,7 +93,7 @@ impl<'a> Draft<'_, 'a> {
         section.layout().line_max.min(room.max(100))
     }
 
-    /// Takes lines until the section has spent this much; what is left of it.
+    /// Takes lines until the section has used this budget; returns the tokens that are left.
     fn fill(&mut self, section: Section, budget: u64) -> u64 {
         match section {
             Section::Names => self.fill_names(budget),
@@ -131,7 +131,7 @@ impl<'a> Draft<'_, 'a> {
         let (text, cost) = loop {
             let text = candidate.written(max);
             let cost = self.count(&text) + self.heading_cost(section);
-            // Only the goal is cut down until it fits: a summary without it is none.
+            // Only the goal is shortened until it fits: a summary without a goal is useless.
             if cost <= room || section != Section::Goal || max < 24 {
                 break (text, cost);
             }
@@ -178,7 +178,7 @@ impl<'a> Draft<'_, 'a> {
 
     fn take_name(&mut self, rank: usize, name: Name<'a>, budget: u64) -> bool {
         let plain = identifiers(name.text).next() == Some(name.text);
-        // What is a name only between back-ticks stays between them, so that it is found again.
+        // A name that is recognised only between back-ticks keeps them, so that it is found again.
         let text = if plain { format!(" {}", name.text) } else { format!(" `{}`", name.text) };
         let cost = self.count(&text) + self.heading_cost(Section::Names);
         let spent = self.spent[Section::Names as usize];
@@ -207,8 +207,8 @@ impl<'a> Draft<'_, 'a> {
         }
     }
 
-    /// Takes what is missing to a third of the previous names or, where it has none, of its words: the
-    /// summary has to pass the gate, whatever else competes for the room.
+    /// Adds missing names of the previous summary until a third of them are present; if it has no names, words.
+    /// Without them the summary would not pass the gate, whatever else needs the room.
     fn carry(&mut self, previous: &str) {
         let names = distinct_names(previous);
         if names.is_empty() {
@@ -219,7 +219,7 @@ impl<'a> Draft<'_, 'a> {
     }
 
     fn carry_names(&mut self, names: &[&str]) {
-        // Places in a file are one name in the new summary.
+        // A file with several positions is one name in the new summary.
         let mut missing: HashMap<&str, usize> = HashMap::new();
         let mut carried = 0;
         for name in names.iter().map(|name| without_position(name)) {
@@ -266,7 +266,7 @@ impl<'a> Draft<'_, 'a> {
     }
 }
 
-/// The part of a text whose names are whole however a line is cut.
+/// Returns the part of a text whose names stay whole however the line is cut.
 fn surely_written(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;
@@ -275,9 +275,9 @@ fn surely_written(text: &str, max: usize) -> &str {
     start.rfind([' ', '\n']).and_then(|at| start.get(..at)).unwrap_or_default()
 }
 
-/// Writes the text. Where it is over the cap although its lines were not, the least wanted ones go.
+/// Writes the text. If it is over the cap although its lines were not, the least important lines are removed.
 fn write(mut chosen: Sections, task: &SummaryTask<'_>) -> String {
-    // Doubled each time, so that even a tokenizer that counts oddly is asked a few times only.
+    // The number is doubled each time, so that only a few counts are needed, whatever the tokenizer.
     let mut more = 0;
     loop {
         let text = text(&chosen);

@@ -1,5 +1,5 @@
 //! The messages that a summary covers, as its entry records them: the range, their number, a hash of them, and the
-//! first entry that is kept. This code records every summary of a log.
+//! first entry that is kept. Every summary in a log is recorded by this code.
 
 use tertulia_session::{CompactionSummary, EntriesHash, Entry, EntryId, Fields};
 
@@ -13,12 +13,12 @@ pub struct Coverage {
     pub first_kept: EntryId,
     /// The number of messages in the range that the summary covers.
     pub count: u64,
-    /// A hash of their entries, so that nobody takes a summary for one of something else.
+    /// A hash of these entries, so that a summary cannot be used for other entries.
     pub hash: Box<str>,
 }
 
 impl Coverage {
-    /// Covers these entries, oldest first.
+    /// Creates the coverage of these entries, oldest first.
     pub fn new<'e>(covered: impl IntoIterator<Item = &'e Entry>, first_kept: EntryId) -> Self {
         let (mut hash, mut count) = (EntriesHash::default(), 0);
         let mut range: Option<(EntryId, EntryId)> = None;
@@ -31,7 +31,7 @@ impl Coverage {
         Self { range, first_kept, count, hash: hash.finish() }
     }
 
-    /// Returns the payload of the entry that records the summary. `tokens` are those before and after it.
+    /// Returns the payload of the entry that records the summary. `tokens` are the sizes before and after the cut.
     pub fn record(self, summary: Summary, tokens: (u64, u64)) -> CompactionSummary {
         let (covered_from_id, covered_to_id) = self.range.unzip();
         CompactionSummary {

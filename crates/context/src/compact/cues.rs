@@ -1,14 +1,14 @@
-//! The words that show the kind of a sentence: a constraint, a decision, something done, something
-//! open, a finding. Small tables for six languages; data, no judgement.
+//! The words that show the kind of a sentence: a constraint, a decision, something done, something open, a finding.
+//! Contains small tables for six languages, and no decisions.
 //!
-//! Cues are in lower case, `|` between them. A `^` requires the start of the sentence, `…` stands for words between
-//! two parts. Cues of letters with spaces between words match whole words only.
+//! Cues are in lower case, separated by `|`. `^` requires the start of the sentence; `…` is any text between two
+//! parts. Cues in scripts with spaces between words match whole words only.
 
 use memchr::memmem::Finder;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cue {
-    /// A rule that holds without exception.
+    /// A rule without exceptions.
     Rule,
     /// A preference or a limit.
     Preference,
@@ -136,7 +136,8 @@ impl Cues {
             }
             match word.strip_prefix('^') {
                 Some(start) => (cue, Finder::new(start), Position::Start),
-                // Finished work is named at the start; later words are mostly about something else.
+                // Completed work is named at the start of a sentence. The same word later in it is usually about
+                // something else.
                 None if cue == Cue::Done && spaced(word) => {
                     (cue, Finder::new(word), Position::Early)
                 }
@@ -147,7 +148,7 @@ impl Cues {
         Self(finders.collect())
     }
 
-    /// Returns what this sentence may be; `small` is its beginning in lower case.
+    /// Returns the possible kinds of this sentence; `small` is its beginning in lower case.
     pub(super) fn classify(&self, small: &str) -> Found {
         let mut found = Found::default();
         for (cue, finder, position) in &self.0 {
@@ -182,7 +183,7 @@ fn matches(small: &str, finder: &Finder<'_>, position: &Position) -> bool {
         }
         Position::Start => text.starts_with(needle),
         Position::WholeWord => finder.find(text).is_some_and(|at| is_whole(text, at, needle.len())),
-        // The second part is rarer: most sentences are done with there.
+        // The second part is rarer, so most sentences are rejected quickly.
         Position::Before(second) => second.find(text).is_some_and(|until| {
             is_whole(text, until, second.needle().len())
                 && finder.find_iter(&text[..until]).any(|at| is_whole(text, at, needle.len()))
@@ -214,7 +215,7 @@ pub(super) fn is_verdict(small: &str) -> bool {
         && VERDICTS.iter().filter_map(|verdict| small.strip_prefix(verdict)).any(ends)
 }
 
-/// Returns whether a line only counts changed lines, as those of `git diff --stat` do.
+/// Returns whether a line only counts changed lines, as the output of `git diff --stat` does.
 pub(super) fn counts_changes(line: &str) -> bool {
     if let Some((_, counted)) = line.rsplit_once(" | ") {
         let mut words = counted.split_whitespace();

@@ -1,6 +1,6 @@
-//! The checks for every summary, whoever wrote it: not empty, within its cap, smaller than what
-//! it covers, with the content of the previous one. Called by [`super::Compactor`], and by code that takes a
-//! summary from outside. It judges; what happens then is for others.
+//! The checks for every summary, whoever wrote it: it is not empty, within its cap, smaller than what it covers, and
+//! includes content of the previous one. Used by [`super::Compactor`] and by code that takes a summary from outside.
+//! It only checks; callers decide what follows.
 
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ pub enum Refusal {
     },
 }
 
-/// One of how many names of the previous summary must be found again.
+/// One of this many names of the previous summary must be in the new one.
 pub(super) const CARRIED_PART: usize = 3;
 
 /// Checks a summary and returns its tokens. `covered_tokens` is the size of what it replaces, with the previous summary.

@@ -1,5 +1,5 @@
-//! Candidates for every section, gathered in one walk over what was said, called and answered, and
-//! over what is carried on. Called by [`super::extract`]; what of it gets in is for [`super::choose`].
+//! Collects candidates for every section in one pass over the messages, calls and results, and over the previous
+//! summary. Called by [`super::extract`]; [`super::choose`] selects from the candidates.
 
 use super::SummaryTask;
 use super::cues::{self, Cue, Cues, Found};
@@ -12,16 +12,16 @@ use super::sentences::sentences;
 use super::work;
 use crate::truncate::truncate_to_bytes;
 
-/// A sentence longer than this is judged by its start.
+/// A longer sentence is classified by its start.
 const JUDGED_MAX: usize = 600;
 
 /// The weight of a note that is labelled as a finding.
 const LABELLED: u64 = 200;
 
-/// A text of a user that is longer than this was hardly typed.
+/// A longer text of a user was probably not typed.
 const PASTED: usize = 2000;
 
-/// Sentences between these lengths may be a line of their own.
+/// The lengths of sentences that may become a line.
 const SENTENCE: std::ops::RangeInclusive<usize> = 12..=600;
 
 pub(super) fn gather<'a>(
@@ -77,7 +77,7 @@ impl<'a> Gatherer<'_, 'a> {
             && text.len() <= Section::Decisions.layout().line_max
             && is_labelled_decision(text);
         if said.source == Source::User && !is_machine_made(text) {
-            // The author of an answer has read the question.
+            // The author of an answer has read the question, so it is no longer open.
             self.found.asked = None;
             let request = candidate(self.task, said.message, position, text);
             if self.found.goal.is_empty() {
@@ -108,7 +108,7 @@ impl<'a> Gatherer<'_, 'a> {
                 Source::Assistant => {
                     self.by_assistant(candidate, found, cues::is_labelled_finding(&small));
                 }
-                // A long text is mostly pasted: what it asks for binds less than what users write.
+                // A long text is usually pasted, so its rules are less binding than those that a user typed.
                 Source::User if text.len() > PASTED => {
                     self.by_others(candidate, found, Source::System);
                 }
@@ -192,7 +192,7 @@ fn asks(sentence: &str) -> bool {
     sentence.ends_with(['?', '？'])
 }
 
-/// Returns whether a text is markup or a bracket from end to end: programs add such notes to messages of users.
+/// Returns whether a text is markup or in brackets from start to end. Programs add such notes to messages of users.
 fn is_machine_made(text: &str) -> bool {
     if text.starts_with('[') && text.ends_with(']') && !text.contains('\n') {
         return true;

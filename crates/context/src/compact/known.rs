@@ -1,5 +1,5 @@
-//! The names that a reader of some text knows. A path includes its ends: a reader of `src/a/b.rs`
-//! knows `b.rs`. The gate and the extractive summary judge by the same set.
+//! The names that a reader of a text knows. The suffixes of a path are included: a reader of `src/a/b.rs` knows
+//! `b.rs`. The gate and the extractive summary use the same set.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use super::previous::heading;
 use super::sections::split_line;
 use crate::identifiers::identifiers;
 
-/// Names that are known. Asked, never walked through.
+/// A set of known names. It is queried, never iterated.
 #[derive(Default)]
 pub(super) struct Known<'a> {
     names: HashSet<&'a str>,
@@ -20,7 +20,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Takes in a name, and the ends of a path.
+    /// Adds a name, and the suffixes of a path.
     pub(super) fn add(&mut self, name: &'a str) {
         if !self.names.insert(name) || name.contains("://") {
             return;
@@ -41,23 +41,23 @@ impl<'a> Known<'a> {
     }
 }
 
-/// A path without the line that it points to: `a.go:12` is about `a.go`.
+/// Returns a path without a line number: `a.go:12` is about `a.go`.
 pub(super) fn without_position(name: &str) -> &str {
     let bare = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == ':');
-    // Only what really ended with `:` and digits, and is a name without them.
+    // Only if the name really ends with `:` and digits, and is still a name without them.
     let rest = name.get(bare.len()..).unwrap_or_default();
     if rest.starts_with(':') && bare.contains('.') { bare } else { name }
 }
 
-/// The distinct names of a summary, in order; the ids before its lines are none.
+/// Returns the distinct names of a summary, in order. The ids before its lines are not names.
 pub(super) fn distinct_names(summary: &str) -> Vec<&str> {
     let mut seen = HashSet::new();
     let lines = said_lines(summary);
     lines.flat_map(identifiers).filter(|name| seen.insert(*name)).collect()
 }
 
-/// The distinct words of a text: of four letters or more, and pairs of letters of scripts without
-/// spaces. In lower case, in order.
+/// Returns the distinct words of a text in lower case, in order: words of four letters or more, and pairs of letters
+/// in scripts without spaces.
 pub(super) fn distinct_words(text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut words = Vec::new();
@@ -87,7 +87,7 @@ fn said_lines(summary: &str) -> impl Iterator<Item = &str> {
     summary.lines().filter(|line| heading(line).is_none()).map(|line| split_line(line).1)
 }
 
-/// A letter of a script without spaces between words.
+/// Returns whether a letter belongs to a script without spaces between words.
 fn is_wide(letter: char) -> bool {
     (letter as u32) >= 0x2E80
 }

@@ -1,7 +1,7 @@
-//! The exact names of all that is covered, and how telling each is. Called by [`super::gather`] while
-//! it reads, and by [`super::choose`] to take the best ones for their room.
+//! The exact names in all covered messages, and how informative each is. [`super::gather`] adds them while it reads,
+//! and [`super::choose`] takes the most informative ones for their size.
 //!
-//! Names are counted once in each message: a name that one long output repeats is no more telling.
+//! A name counts once in each message: repeating it in one long output does not make it more informative.
 
 use std::collections::HashMap;
 
@@ -24,16 +24,16 @@ pub(super) struct Name<'a> {
     assistant: u32,
     thinking: u32,
     calls: u32,
-    /// The number of calls with it as a whole argument.
+    /// The number of calls in which it is a whole argument.
     arguments: u32,
     results: u32,
-    /// The newest message, and the source there, so that a message counts once.
+    /// The newest message that contains it, and the source there, so that a message counts once.
     newest: Option<(usize, Source)>,
     /// The weight of its position in the previous summary; 0 if it is not there.
     carried: u64,
 }
 
-/// The value of the first and of the last position in the previous summary.
+/// The weights of the first and of the last position in the previous summary.
 const CARRIED: (u64, u64) = (64, 16);
 
 impl<'a> Names<'a> {
@@ -59,7 +59,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Reads an argument of a call.
+    /// Adds the names of an argument of a call.
     pub(super) fn read_argument(&mut self, text: &'a str, message: usize) {
         self.read(text, Source::Call, message);
         let mut names = identifiers(text);
@@ -89,7 +89,7 @@ impl<'a> Names<'a> {
         &mut self.names[position]
     }
 
-    /// Returns the weight of this name; 0 for one that was never seen.
+    /// Returns the weight of this name; 0 if it did not occur.
     pub(super) fn value(&self, text: &str) -> u64 {
         let name = self
             .positions
@@ -98,7 +98,7 @@ impl<'a> Names<'a> {
         name.map_or(0, |name| name.value(self.messages))
     }
 
-    /// The names, most telling for their room first.
+    /// Returns the names, the most informative for their size first.
     pub(super) fn ranked(&self) -> Vec<Name<'a>> {
         let mut ranked: Vec<(u64, usize)> = self
             .names
@@ -115,7 +115,8 @@ impl<'a> Names<'a> {
 }
 
 impl Name<'_> {
-    /// Returns a weight from who used it, how often and how recently. Calls count most: an agent will need again what it used.
+    /// Returns a weight from who used the name, how often and how recently. Calls count most, because an agent will
+    /// need again what it used.
     fn value(&self, messages: usize) -> u64 {
         if !self.text.bytes().any(|byte| byte.is_ascii_alphabetic() || byte >= 0x80) {
             return self.number_value(messages);
@@ -130,8 +131,8 @@ impl Name<'_> {
         used * self.lately(messages) / 64
     }
 
-    /// Tools number their lines; a number is telling where somebody said it. A short one, or a time of day,
-    /// says nothing without its sentence.
+    /// Returns the weight of a number. Numbers in tool output are often line numbers, so a number only counts if
+    /// somebody said it. A short number or a time of day is meaningless without its sentence.
     fn number_value(&self, messages: usize) -> u64 {
         let digits = self.text.bytes().filter(u8::is_ascii_digit).count();
         let is_time = self.text.contains(':') && digits <= 6;
@@ -139,7 +140,7 @@ impl Name<'_> {
         if self.carried == 0 && self.calls == 0 && (is_short || is_time) {
             return 0;
         }
-        // Timeouts, limits and offsets of calls are used again, and cost little.
+        // Timeouts, limits and offsets of calls are used again and need few tokens.
         let used = 24 * damped(self.calls)
             + 12 * damped(self.arguments)
             + 3 * damped(self.assistant)
@@ -148,7 +149,7 @@ impl Name<'_> {
         used * self.lately(messages) / 64
     }
 
-    /// From 128 for the oldest to eight times that for the newest.
+    /// Returns a weight from 128 for the oldest message to eight times that for the newest.
     fn lately(&self, messages: usize) -> u64 {
         let newest = self.newest.map_or(0, |(message, _)| message as u64 + 1);
         128 + 896 * newest / messages.max(1) as u64
@@ -159,7 +160,7 @@ impl Name<'_> {
     }
 }
 
-/// Twice as often is one step more: 8 for once, 12 for twice, 16 for three times, 20 for five times.
+/// Returns a logarithmic weight: 8 for once, 12 for twice, 16 for three times, 20 for five times.
 fn damped(count: u32) -> u64 {
     match count {
         0 => 0,
@@ -170,7 +171,8 @@ fn damped(count: u32) -> u64 {
 /// The number of digits in a token.
 const DIGITS: usize = 3;
 
-/// About how many tokens a name takes, without counting: signs and capitals begin new ones.
+/// Returns roughly how many tokens a name needs, without a tokenizer: punctuation and capital letters begin new
+/// ones.
 fn rough_cost(name: &str) -> u64 {
     if name.bytes().all(|byte| byte.is_ascii_digit()) {
         return 1 + name.len().div_ceil(DIGITS) as u64;

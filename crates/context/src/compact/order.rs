@@ -1,6 +1,6 @@
-//! Candidates: lines for a summary, in the order of preference of each section. Newest first for
-//! most; rules by turns from the oldest carried and the newest said, so that neither pushes the other out; notes by
-//! what they tell. Called by [`super::gather`].
+//! Candidates: possible lines of a summary, in each section's order of preference. Most sections prefer the newest.
+//! Constraints alternate between the oldest carried over and the newest said, so that neither kind displaces the
+//! other. Notes are ordered by how informative they are. Called by [`super::gather`].
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ pub(super) struct Candidate<'a> {
     pub(super) text: &'a str,
     /// The text after it: the result.
     pub(super) tail: String,
-    /// Its position in the section: by message, carried lines first; then by part and by sentence.
+    /// Its position in the section: by message, lines of the previous summary first; then by part and by sentence.
     pub(super) position: (usize, usize, usize),
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    /// Adds lines at the end, but for those that the section has already.
+    /// Adds lines at the end, except those that the section already contains.
     fn add(&mut self, section: Section, lines: impl IntoIterator<Item = Candidate<'a>>) {
         let seen = &mut self.seen[section as usize];
         let new = lines.into_iter().filter(|line| seen.insert((line.lead, line.text)));
@@ -69,10 +69,10 @@ pub(super) struct Lists<'a> {
     pub(super) open: Vec<Candidate<'a>>,
     /// A question that nobody answered.
     pub(super) asked: Option<Candidate<'a>>,
-    /// The newest list of things to do, and what was ever done on one.
+    /// The newest to-do list, and every task that was done.
     pub(super) steps: Vec<Candidate<'a>>,
     pub(super) closed: HashSet<&'a str>,
-    /// Other sentences of assistants, with what their cues weigh.
+    /// Other sentences of assistants, with the weight of their cues.
     pub(super) notes: Vec<(u64, Candidate<'a>)>,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn order<'a>(
     };
 
     let goal = old(Section::Goal);
-    // There is one goal, the first of all; a later request is a request.
+    // There is one goal, the very first one; a later request counts as a request.
     let first = std::mem::take(&mut found.goal);
     if goal.is_empty() {
         candidates.add(Section::Goal, first);
@@ -123,7 +123,7 @@ pub(super) fn order<'a>(
     open.extend(found.steps.into_iter().rev());
     newest_first(Section::Open, open);
 
-    // Commands that only look say least, however new they are.
+    // Commands that only read are the least important ones, however new they are.
     let old_commands = old(Section::Commands).into_iter().rev();
     let commands = found.commands.into_iter().chain(old_commands);
     let (looking, acting): (Vec<_>, Vec<_>) = commands.partition(|line| only_looks(line.text));
@@ -138,7 +138,7 @@ pub(super) fn order<'a>(
     candidates
 }
 
-/// Sentences by what they tell: telling names, words that announce a finding, how new they are.
+/// Sorts sentences by how informative they are: their names, words that announce a finding, how new they are.
 fn telling_first<'a>(
     notes: Vec<(u64, Candidate<'a>)>,
     names: &Names<'a>,
@@ -159,7 +159,7 @@ fn telling_first<'a>(
     scored.into_iter().map(|(_, note)| note).collect()
 }
 
-/// Two lists by turns, each in its order.
+/// Returns the lines of two lists alternately, each in its order.
 fn by_turns<T>(left: Vec<T>, right: Vec<T>) -> Vec<T> {
     let mut both = Vec::with_capacity(left.len() + right.len());
     let (mut left, mut right) = (left.into_iter(), right.into_iter());

@@ -1,5 +1,5 @@
-//! The previous summary, read back: our own format line by line, anything else by its headings and
-//! sentences. Called by [`super::extract`]; never fails, since any text is a summary of somebody.
+//! Parses the previous summary: our own format line by line, any other text by its headings and sentences. Never
+//! fails, since any text can be a summary. Called by [`super::extract`].
 
 use super::known::distinct_names;
 use super::sections::{Section, split_line};
@@ -12,19 +12,19 @@ use crate::truncate::truncate_to_bytes;
 pub(super) struct Carried<'a> {
     /// Oldest first, without the names.
     pub(super) lines: Vec<CarriedLine<'a>>,
-    /// Every name in it, in order: those of its lines, which are newer, before those of its list.
+    /// All its names, in order: those in its lines, which are newer, before those in its list of names.
     pub(super) names: Vec<&'a str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CarriedLine<'a> {
     pub(super) section: Section,
-    /// The id before it, or nothing.
+    /// The id before the text; empty if there is none.
     pub(super) id: &'a str,
     pub(super) text: &'a str,
 }
 
-/// Words in the headings of others, in lower case; the first that is found counts.
+/// Words in headings of other formats, in lower case; the first match counts.
 const HEADINGS: [(Section, &[&str]); 7] = [
     (
         Section::Goal,
@@ -38,7 +38,7 @@ const HEADINGS: [(Section, &[&str]); 7] = [
     (Section::Requests, &["request"]),
 ];
 
-/// Lines of free text are cut into pieces of this size, so that none is lost for its length.
+/// Lines of free text are cut into pieces of this size, so that no line is too long to be kept.
 const PIECE_MAX: usize = 240;
 
 pub(super) fn parse(text: &str) -> Carried<'_> {
@@ -62,7 +62,7 @@ fn own_lines(text: &str) -> Vec<CarriedLine<'_>> {
             _ => (open, text),
         };
         let section = match section {
-            // Names are carried by themselves; a line without any is a note in the wrong place.
+            // Names are carried over separately. A line without any name is a note in the wrong section.
             Section::Names if identifiers(text).next().is_some() => continue,
             Section::Names => Section::Notes,
             section => section,
@@ -74,8 +74,8 @@ fn own_lines(text: &str) -> Vec<CarriedLine<'_>> {
     lines
 }
 
-/// A summary in somebody else's words. Where no heading names the goal, its first sentence is taken
-/// for it: that is where people put it.
+/// Returns the lines of a summary in another format. If no heading names the goal, the first sentence is used as the
+/// goal, because it usually contains it.
 fn free_lines(text: &str) -> Vec<CarriedLine<'_>> {
     let mut lines: Vec<CarriedLine<'_>> = Vec::new();
     let mut open = Section::Notes;
@@ -97,7 +97,7 @@ fn free_lines(text: &str) -> Vec<CarriedLine<'_>> {
     lines
 }
 
-/// The section that a heading of somebody else opens: a short line with marks around it.
+/// Returns the section that a heading of another format opens. A heading is a short line with marks around it.
 pub(super) fn heading(line: &str) -> Option<Section> {
     let line = line.trim();
     let marked = line.starts_with('#') || line.ends_with([':', '：']) || line.starts_with("**");
@@ -109,7 +109,7 @@ pub(super) fn heading(line: &str) -> Option<Section> {
     Some(known.map_or(Section::Notes, |(section, _)| *section))
 }
 
-/// A text in pieces of a bounded size, cut at spaces where there are some.
+/// Returns a text in pieces of a limited size, cut at spaces where possible.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

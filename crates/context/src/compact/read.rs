@@ -1,5 +1,5 @@
-//! Messages as what was said, what was called and what came back, with JSON taken apart into texts.
-//! Called by [`super::extract`] and [`super::request_text`]; everything behind works on slices of this.
+//! Messages, calls and results as texts. JSON is split into its texts. Called by [`super::extract`] and
+//! [`super::request_text`]; later steps work on slices of these texts.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use tertulia_session::{PartKind, Role, ToolCall};
 
 use super::Covered;
 
-/// JSON deeper than this stays the text it is: every level is read once more.
+/// Deeper JSON stays one text, because each level is read once more.
 const DEPTH_MAX: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) enum Source {
     Result,
 }
 
-/// All that is covered, by kind, oldest first. Numbers of messages are positions in `covered`.
+/// All covered texts, by kind, oldest first. Message numbers are positions in `covered`.
 #[derive(Debug, Default)]
 pub(super) struct Reading<'a> {
     pub(super) said: Vec<Said<'a>>,
@@ -47,7 +47,7 @@ pub(super) struct Call<'a> {
 
 #[derive(Debug)]
 pub(super) struct Field<'a> {
-    /// The number of its object: fields of one object have the same number.
+    /// The number of the JSON object; fields of one object have the same number.
     pub(super) object: usize,
     pub(super) name: Cow<'a, str>,
     pub(super) text: Cow<'a, str>,
@@ -97,10 +97,10 @@ fn read_call(message: usize, call: &ToolCall) -> Call<'_> {
     Call { message, id: &call.tool_call_id, tool: &call.tool_name, fields }
 }
 
-/// The texts in a JSON value with the names of their fields; elements of a list have the list's name.
+/// Collects the texts of a JSON value with the names of their fields. Elements of a list get the list's name.
 fn take_apart<'a>(arguments: &'a Json, fields: &mut Vec<Field<'a>>) {
     let mut objects = 0;
-    // A stack of our own, so that the order of the fields is kept.
+    // An explicit stack keeps the order of the fields.
     let mut open: Vec<(usize, usize, Cow<'a, str>, &'a RawValue)> =
         vec![(0, 0, "".into(), arguments.raw())];
     while let Some((depth, object, name, raw)) = open.pop() {

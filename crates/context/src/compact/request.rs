@@ -1,21 +1,22 @@
-//! The request for a model that writes a summary: one text of a limited size. Called by code that
-//! has a model at hand; nothing here sends anything.
+//! The request for a model that writes a summary: one text of a limited size. Called by code that can call a model;
+//! this code sends nothing.
 
 use super::read::{Answer, Call, Reading, Said, Source, read};
 use super::sections::{one_line, short_id};
 use super::{Covered, SummaryTask};
 use crate::truncate::truncate_to_bytes;
 
-/// The maximum length of one text, call or output in the request. Tool output is mostly too long to matter.
+/// The maximum length of one text, call or output in the request. The rest of a longer tool output is rarely
+/// important.
 const SAID_MAX: usize = 6000;
 const CALL_MAX: usize = 600;
 const OUTPUT_MAX: usize = 800;
 
-/// The previous summary may have this part of the text.
+/// The previous summary may take this part of the text, as a divisor.
 const PREVIOUS_PART: usize = 3;
 
-/// The request to write this summary, in at most `max_bytes`. Where not everything fits, the first
-/// request and the newest messages are shown, and it says how many are not.
+/// Returns the request to write this summary, in at most `max_bytes`. If not everything fits, the request contains
+/// the first request of the conversation and the newest messages, and the number of omitted ones.
 pub fn request_text(task: &SummaryTask<'_>, max_bytes: usize) -> String {
     let mut text = instruction(task);
     if let Some(previous) = task.previous {
@@ -86,7 +87,7 @@ fn rendered(covered: &[Covered<'_>]) -> Vec<String> {
     texts
 }
 
-/// A long text by its start and its end.
+/// Returns the start and the end of a long text.
 fn shortened(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
@@ -105,7 +106,7 @@ fn push_messages(text: &mut String, messages: &[String], room: usize) {
         return;
     }
     let first = truncate_to_bytes(first, room / 4);
-    // The note on what is left out needs some room as well.
+    // The note about omitted messages needs some room too.
     let mut left = room.saturating_sub(first.len() + 64);
     let mut from = rest.len();
     for message in rest.iter().rev() {

@@ -1,5 +1,5 @@
-//! The sections of a summary: their headings, their order and their shares of the cap. The one place
-//! that knows how a line is written, so that [`super::previous`] can read it again.
+//! The sections of a summary: their headings, their order and their shares of the cap. Only this code determines how
+//! a line is written, so that [`super::previous`] can parse it.
 
 use tertulia_session::EntryId;
 
@@ -58,15 +58,15 @@ impl Section {
 }
 
 pub(super) struct Layout {
-    /// With its line break.
+    /// The heading with its line break.
     pub(super) heading: &'static str,
-    /// The part of the cap in thousandths. What a section does not use goes to the next one.
+    /// The part of the cap in thousandths. A section passes unused tokens on to the next one.
     pub(super) share: u64,
     /// The maximum bytes of one line.
     pub(super) line_max: usize,
 }
 
-/// The maximum bytes of a command in a line: its beginning says what it does.
+/// The maximum bytes of a command in a line. The beginning of a command is usually enough to recognise it.
 pub(super) const COMMAND_MAX: usize = 80;
 
 /// The maximum characters of an id in a line.
@@ -75,7 +75,7 @@ const ID_CHARS: usize = 8;
 /// An id up to this long is written whole.
 const ID_WHOLE: usize = 12;
 
-/// The id as it is written in a line.
+/// Returns the id as it is written in a line.
 pub fn short_id(id: &EntryId) -> &str {
     let id = id.as_str();
     if id.len() <= ID_WHOLE {
@@ -89,7 +89,7 @@ pub(super) fn line(id: &str, text: &str) -> String {
     if id.is_empty() { format!("- {text}\n") } else { format!("- [{id}] {text}\n") }
 }
 
-/// The id and the text of a line that [`line()`] wrote; the whole line as text where it did not.
+/// Returns the id and the text of a line that [`line()`] wrote; for any other line, no id and the whole line.
 pub(super) fn split_line(line: &str) -> (&str, &str) {
     let line = line.trim();
     let text = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
@@ -100,7 +100,8 @@ pub(super) fn split_line(line: &str) -> (&str, &str) {
     }
 }
 
-/// A text on one line and within these bytes: spaces joined, cut at a character, at a blank where one is near.
+/// Returns a text on one line within these bytes. Runs of spaces become one. The cut is between characters, if
+/// possible at a space.
 pub(super) fn one_line(text: &str, max: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max + 8));
     for word in text.split_whitespace() {

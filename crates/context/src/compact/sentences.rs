@@ -1,7 +1,7 @@
-//! Texts as sentences: slices, in order, of any script. Code between fences is left out; lines of
-//! lists and headings are sentences of their own. Called by [`super::gather`].
+//! Splits texts in any script into sentences, which are slices in order. Code between fences is left out. A list
+//! item or a heading is a sentence of its own. Called by [`super::gather`].
 
-/// The sentences of a text that tell something: not the code between fences, not the marks before a line.
+/// Returns the sentences of a text without code between fences and without the marks at the start of lines.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines()
@@ -13,11 +13,11 @@ pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
         .flat_map(|line| of_line(bare(line)))
 }
 
-/// A line without the marks of a list, a quotation or a heading.
+/// Returns a line without the marks of a list, a quotation or a heading.
 fn bare(line: &str) -> &str {
     let line = line.trim();
     let bare = line.trim_start_matches(['-', '*', '#', '>', '•', '·', ' ']);
-    // A flag, or bold text, begins with the same marks.
+    // A flag, or bold text, begins with the same characters.
     if bare.len() + 2 == line.len() && line.starts_with("--") { line } else { bare }
 }
 
@@ -44,7 +44,7 @@ fn end(text: &str) -> usize {
                     return at;
                 }
             }
-            // The first byte of the wide marks; what follows it decides.
+            // The first byte of the wide punctuation marks; the next bytes decide which one it is.
             0xE3 if bytes.get(at..at + 2) == Some(&[0x80, 0x82]) => {
                 return behind_closing(text, at + 2);
             }
@@ -57,7 +57,7 @@ fn end(text: &str) -> usize {
     text.len()
 }
 
-/// Marks that close what the sentence has opened: they belong to it.
+/// Closing quotation marks and brackets, which belong to the sentence before them.
 const CLOSING: [char; 10] = ['」', '』', '”', '’', '）', '】', '》', '〉', '"', ')'];
 
 fn behind_closing(text: &str, at: usize) -> usize {

@@ -23,7 +23,7 @@ pub(super) fn worked<'a>(task: &SummaryTask<'a>, reading: &'a Reading<'a>, found
         work.answers.insert(answer.call, answer);
     }
     let mut by_command = HashSet::new();
-    // Newest first: what a file or a command came to in the end is what counts.
+    // Newest first: only the last result of a file or a command counts.
     for (position, call) in reading.calls.iter().enumerate().rev() {
         if work.call(position, call) {
             by_command.insert(call.id);
@@ -58,7 +58,7 @@ struct Work<'t, 'a> {
 impl<'a> Work<'_, 'a> {
     fn call(&mut self, position: usize, call: &'a Call<'a>) -> bool {
         let mut ran = false;
-        // Only the newest list of things to do is worth telling.
+        // Only the newest to-do list is used.
         let first_list = self.found.steps.is_empty() && self.found.closed.is_empty();
         for deed in deeds(call) {
             match deed {
@@ -100,7 +100,7 @@ fn beginning(command: &str) -> &str {
     truncate_to_bytes(line, COMMAND_MAX).trim_end()
 }
 
-/// Returns the command of a carried line, so that a newer run replaces it.
+/// Returns the command in a line of the previous summary, so that a newer run replaces it.
 pub(super) fn subject(text: &str) -> &str {
     text.split(" → ").next().unwrap_or(text)
 }

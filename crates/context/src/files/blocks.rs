@@ -1,5 +1,5 @@
-//! The parts of files that are worth showing: blocks of lines, those that were touched last and are asked about most
-//! first, every line once.
+//! Selects the parts of files to show, as blocks of lines. Blocks that were touched last and match the request best
+//! come first. No line is shown twice.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
@@ -12,17 +12,17 @@ use crate::tokens::Tokenizer;
 pub(crate) struct Wanted<'w> {
     pub(crate) max_tokens: u64,
     pub(crate) tokenizer: &'w Tokenizer,
-    /// Tells whether a message is sent unchanged.
+    /// Returns whether a message is sent unchanged.
     pub(crate) is_sent: &'w dyn Fn(usize) -> bool,
-    /// Lines that are sent besides.
+    /// Other lines that are sent.
     pub(crate) shown: &'w HashSet<&'w str>,
     /// Returns how well a text matches the request.
     pub(crate) weight: &'w dyn Fn(&str) -> u64,
-    /// Only files with such a path.
+    /// Selects the files by path.
     pub(crate) is_wanted: &'w dyn Fn(&str) -> bool,
 }
 
-/// Parts of files as they are now.
+/// Parts of files in their present state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Excerpts {
     pub(crate) text: String,
@@ -33,16 +33,16 @@ pub(crate) struct Excerpts {
 /// The minimum and maximum number of lines that are sent or left out together.
 const BLOCK_LINES: (usize, usize) = (12, 40);
 
-/// At this age, in messages, a block counts half.
+/// At this age, in messages, the weight of a block is halved.
 const HALF_AGE: u64 = 30;
 
-/// Limits the candidates to this multiple of what fits.
+/// The limit of the candidates, as a multiple of what fits.
 const LOOK_FACTOR: u64 = 16;
 
-/// Every line whose number is a multiple of this has its number before it.
+/// Every line whose number is a multiple of this is shown with its number.
 const NUMBERED: usize = 5;
 
-/// What stands between the number of a line and the line.
+/// The character between the number of a line and the line.
 const NUMBER_MARK: char = '→';
 
 /// The number of blocks that do not fit after which the search for smaller ones ends.
@@ -74,7 +74,7 @@ impl Files {
             left -= tokens;
             chosen.push(block);
         }
-        // What was taken last goes where the whole costs more than its parts.
+        // If the whole needs more tokens than its parts, the blocks that were chosen last are removed.
         while !chosen.is_empty() {
             let excerpts = self.shown(&chosen);
             if wanted.tokenizer.count(&excerpts.text).tokens <= wanted.max_tokens {
@@ -85,7 +85,7 @@ impl Files {
         None
     }
 
-    /// All blocks, best first.
+    /// Returns all blocks, best first.
     fn ranked(&self, wanted: &Wanted<'_>) -> Vec<Block<'_>> {
         let mut blocks = self.blocks(wanted);
         blocks.sort_by_key(|block| std::cmp::Reverse(block.touched));
@@ -142,7 +142,7 @@ impl Files {
         blocks
     }
 
-    /// File by file, the one that was touched last at the end.
+    /// Returns the chosen blocks file by file; the file that was touched last is at the end.
     fn shown(&self, chosen: &[Block<'_>]) -> Excerpts {
         let mut by_file: BTreeMap<(usize, &str), Vec<&Block<'_>>> = BTreeMap::new();
         for block in chosen {
@@ -182,7 +182,7 @@ impl<'f> Block<'f> {
         self.known.first + self.lines.end - 1
     }
 
-    /// The block as it is shown on its own.
+    /// Returns the block as it is shown on its own.
     fn shown(&self) -> String {
         let mut text = head(self.path, self.first(), self.last());
         for (number, line) in (self.first()..).zip(self.lines()) {
@@ -225,8 +225,8 @@ pub(crate) fn without_number(line: &str) -> &str {
     bare.unwrap_or(line)
 }
 
-/// Cuts lines into blocks, where possible before a line that begins something: one without an indent behind a blank
-/// one, or any behind a blank one.
+/// Cuts lines into blocks, where possible before the start of a section: before an unindented line that follows a
+/// blank one, or else before any line that follows a blank one.
 fn segments(lines: &[Line]) -> Vec<Range<usize>> {
     let (min, max) = BLOCK_LINES;
     let is_blank = |at: usize| lines.get(at).is_none_or(|line| line.text.trim().is_empty());

@@ -6,7 +6,7 @@ use tertulia_session::json::{self, Object, RawValue};
 /// A change of a file by a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Shows lines, the first of them with this number; without it only the result can tell.
+    /// Shows lines, the first of them with this number; without it, only the result shows the number.
     Read {
         path: Box<str>,
         first: Option<usize>,
@@ -29,14 +29,14 @@ pub(super) enum Change {
     },
 }
 
-/// A text replaces another.
+/// The replacement of one text by another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Edit {
     pub(super) old: String,
     pub(super) new: String,
-    /// Wherever the other is.
+    /// Whether every occurrence is replaced.
     pub(super) all: bool,
-    /// Whole lines, as in a patch.
+    /// Whether the texts are whole lines, as in a patch.
     pub(super) is_lines: bool,
 }
 
@@ -51,7 +51,7 @@ impl Change {
     }
 }
 
-/// The arguments of a call by what they mean.
+/// The arguments of a call by their meaning.
 #[derive(Debug, Default)]
 struct Arguments {
     path: Option<String>,
@@ -68,7 +68,7 @@ struct Arguments {
     patch: Option<String>,
     /// Whether the call searches, or only shows what it would do.
     searches: bool,
-    /// Whether it changes the file in an unknown way.
+    /// Whether the call changes the file in an unknown way.
     inserts: bool,
     /// Other files that it may change.
     others: Vec<String>,
@@ -103,7 +103,7 @@ pub(super) fn changes(call: &ToolCall) -> Vec<Change> {
         Change::Write { path, content }
     } else if is_reader(&call.tool_name, command) {
         let is_whole = arguments.first.is_none() && !arguments.has_limit && !arguments.is_odd;
-        // Some tools of this name count from 0, but say in the result what they show.
+        // Some tools of this name count from 0, but their result states which lines they show.
         let is_odd = arguments.is_odd || call.tool_name.eq_ignore_ascii_case("read_file");
         let first = arguments.first.filter(|_| !is_odd).map(|first| first.max(1));
         Change::Read { path, first: first.or(is_whole.then_some(1)), is_whole }
@@ -171,7 +171,7 @@ impl Arguments {
         }
     }
 
-    /// A list is a program with its arguments, often a shell with a script as the last one.
+    /// Adds a command. A list is a program with its arguments, often a shell with a script as the last one.
     fn take_command(&mut self, value: &RawValue) {
         let words = json::elements(value).unwrap_or_default();
         let words: Vec<_> = words.into_iter().map(json::words).collect();
@@ -215,7 +215,7 @@ impl Arguments {
 
 const PATCH: &str = "*** Begin Patch";
 
-/// Lines with larger numbers are not known.
+/// Lines with larger numbers are ignored.
 pub(super) const NUMBER_MAX: usize = 1 << 30;
 
 fn is_true(value: &RawValue) -> bool {
@@ -236,7 +236,7 @@ fn edit(raw: &RawValue) -> Edit {
     }
 }
 
-/// `filePath` and `file_path` are one name.
+/// Returns the name of an argument in one spelling: `filePath` and `file_path` are the same name.
 fn bare(name: &str) -> String {
     name.chars().filter(|one| *one != '_').map(|one| one.to_ascii_lowercase()).collect()
 }
@@ -245,7 +245,7 @@ fn normal(path: &str) -> &str {
     path.trim().trim_start_matches("./")
 }
 
-/// Returns whether a tool with a path and nothing else shows the file.
+/// Returns whether a tool with only a path as its argument shows the file.
 fn is_reader(tool: &str, command: Option<&str>) -> bool {
     let tool = tool.to_ascii_lowercase();
     command == Some("view")
@@ -263,7 +263,7 @@ fn is_writer(tool: &str) -> bool {
         .any(|word| tool.contains(word))
 }
 
-/// The hunks of a patch as edits: what is kept and taken away by what is kept and added.
+/// Returns the hunks of a patch as edits: kept and removed lines are replaced by kept and added lines.
 fn patched(patch: &str) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for line in patch.lines() {
@@ -310,11 +310,11 @@ fn add_line(line: &str, edits: &mut Vec<Edit>) {
     }
 }
 
-/// A command that shows one file is a read; any other may change files.
+/// Returns the changes of a command: a command that shows one file is a read; any other may change files.
 fn command_changes(command: &str) -> Vec<Change> {
     if let Some(patch) = command.find(PATCH).and_then(|at| command.get(at..)) {
         let mut changes = patched(patch);
-        // What else it does.
+        // The rest of the command after the patch.
         let rest = patch.find("*** End Patch").and_then(|at| patch.get(at..)).unwrap_or_default();
         let before = command.strip_suffix(patch).unwrap_or_default().replace("<<", "");
         changes.push(Change::Run { command: format!("{before}{rest}") });
@@ -339,7 +339,7 @@ fn command_changes(command: &str) -> Vec<Change> {
     }
 }
 
-/// The first number of a range of lines such as `10,20p`.
+/// Returns the first number of a range of lines such as `10,20p`.
 fn sed_first(range: &str) -> Option<usize> {
     let range = range.strip_suffix('p')?;
     let (first, last) = range.split_once(',').unwrap_or((range, "1"));

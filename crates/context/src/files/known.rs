@@ -1,4 +1,5 @@
-//! The known lines of one file. Where an edit cannot be placed, all that it may have changed is forgotten.
+//! The known lines of one file. If the position of an edit is uncertain, all lines that it may have changed are
+//! forgotten.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,20 +13,20 @@ use super::changes::{Edit, NUMBER_MAX};
 /// The known lines of a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownFile {
-    /// In ascending order; between two of them there is at least one line that is not known.
+    /// In ascending order; between two runs there is at least one unknown line.
     pub(super) runs: Vec<Run>,
-    /// When it was read or changed last.
+    /// The position of the last read or change.
     pub(super) touched: usize,
-    /// The sources of lines of which an edit kept only a part.
+    /// The sources of lines that an edit changed only in part.
     pub(super) mixed: BTreeSet<usize>,
     /// Whether the last known line is known to end with a line break; the last line of a file may have none.
     has_break: bool,
 }
 
-/// Known lines that follow each other.
+/// Consecutive known lines.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
-    /// The number of the first one, from 1.
+    /// The number of the first line, from 1.
     pub(super) first: usize,
     pub(super) lines: Vec<Line>,
 }
@@ -33,13 +34,13 @@ pub(super) struct Run {
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) text: Arc<str>,
-    /// The message that showed it last; `None` where an edit kept a part of what was there.
+    /// The newest message that showed the line; `None` if an edit changed only a part of it.
     pub(super) source: Option<usize>,
 }
 
 impl Line {
-    /// Of a line of which an edit kept a part: where that part and the rest come from. One that is as it was stays
-    /// what it was.
+    /// Records that an edit changed only a part of this line, and returns the sources of the new and the kept part.
+    /// An unchanged line keeps its source.
     fn mix(&mut self, kept: Option<&Self>, position: usize) -> [Option<usize>; 2] {
         match kept {
             Some(kept) if kept.text == self.text => {
@@ -54,10 +55,10 @@ impl Line {
     }
 }
 
-/// Of larger files nothing is known: every edit looks through all that is known of its file.
+/// Larger files are not tracked, because every edit searches all known lines of its file.
 const BYTES_MAX: usize = 1 << 19;
 
-/// Longer lines are not known.
+/// Longer lines are ignored.
 const LINE_BYTES_MAX: usize = 1_900;
 
 impl Run {
@@ -67,7 +68,7 @@ impl Run {
 }
 
 impl KnownFile {
-    /// Takes in lines that were shown, from the first one's number on.
+    /// Adds lines that were shown, the first one with this number.
     pub(super) fn show(&mut self, first: usize, texts: &[&str], is_whole: bool, position: usize) {
         if !(1..=NUMBER_MAX).contains(&first) || texts.is_empty() {
             return;
@@ -93,11 +94,11 @@ impl KnownFile {
         runs.push(Run { first, lines: texts.iter().map(line).collect() });
         self.runs = runs;
         self.join();
-        // Tools cut lines that are too long, not always with a mark.
+        // Tools cut lines that are too long, sometimes without a mark.
         self.forget(|_, line| line.len() >= LINE_BYTES_MAX);
     }
 
-    /// Tells whether all of these lines are known already, as they are here.
+    /// Returns whether all of these lines are already known with the same text.
     pub(super) fn knows(&self, first: usize, texts: &[&str]) -> bool {
         self.runs.iter().any(|run| {
             let lines = first.checked_sub(run.first).and_then(|skip| run.lines.get(skip..));
@@ -108,8 +109,8 @@ impl KnownFile {
         })
     }
 
-    /// Returns whether lines that are already known are shown unchanged. If not, something changed the file that
-    /// and the log does not show it.
+    /// Returns whether lines that are already known are shown unchanged. If not, the file was changed in a way that
+    /// the log does not show.
     fn agrees(&self, first: usize, texts: &[&str]) -> bool {
         self.runs.iter().all(|run| {
             let known = (run.first..).zip(&run.lines);
@@ -119,14 +120,14 @@ impl KnownFile {
         })
     }
 
-    /// Takes in the whole text of the file.
+    /// Replaces the known lines by the whole text of the file.
     pub(super) fn write(&mut self, content: &str, position: usize) {
         let lines: Vec<&str> = content.strip_suffix('\n').unwrap_or(content).split('\n').collect();
         self.show(1, &lines, true, position);
         self.has_break = content.ends_with('\n');
     }
 
-    /// Takes in an edit that was made.
+    /// Applies an edit that was made.
     pub(super) fn edit(&mut self, edit: &Edit, position: usize) {
         let Edit { old, new, all, .. } = edit;
         let is_one_line = line_count(old) == 0;
@@ -154,7 +155,7 @@ impl KnownFile {
         }
     }
 
-    /// Returns whether deleting a text may also delete the line break after it: some tools do that.
+    /// Returns whether deleting a text may also delete the line break after it, as some tools do.
     fn may_take_break(&self, edit: &Edit, run: usize, begin: usize) -> bool {
         let Edit { old, new, .. } = edit;
         if !new.is_empty() || old.ends_with('\n') {
@@ -162,7 +163,7 @@ impl KnownFile {
         }
         let text = self.runs.get(run).map(Run::text).unwrap_or_default();
         let behind = text.get(begin..).unwrap_or_default();
-        // It may occur once more before a line break, overlapping its own end, even in unknown lines.
+        // The text may occur once more before a line break, overlapping its own end, even in unknown lines.
         let reaches_out = line_count(old) > 0 && behind.len() <= old.len().saturating_mul(2);
         reaches_out || behind.contains(&format!("{old}\n"))
     }
@@ -177,7 +178,8 @@ impl KnownFile {
         }
     }
 
-    /// Takes in an edit of a text without line breaks, wherever that is. It may continue after the known lines.
+    /// Applies an edit of every occurrence of a text without line breaks. The text may continue after the known
+    /// lines.
     fn replace_all(&mut self, old: &str, new: &str, position: usize) {
         // It is unknown whether line breaks were deleted too.
         if new.is_empty() || line_count(new) > 0 && !self.is_from_top() {
@@ -213,8 +215,8 @@ impl KnownFile {
         matches!(self.runs.as_slice(), [run] if run.first == 1)
     }
 
-    /// Applies an edit of a text without line breaks that is in no known line, unless the tool took another text
-    /// for it.
+    /// Applies an edit of a text without line breaks that no known line contains, unless the tool accepted a similar
+    /// text.
     fn edit_elsewhere(&mut self, old: &str, new: &str) {
         let old = skeleton(old);
         let is_near = |text: &str| skeleton(text).contains(&old);
@@ -237,20 +239,20 @@ impl KnownFile {
         let mut positions = Vec::new();
         for (number, run) in self.runs.iter().enumerate().filter(|_| old.len() > skip) {
             let text = run.text();
-            // The first line of a file has no break before it.
+            // The first line of a file has no line break before it.
             let top = usize::from(run.first == 1 && !is_lines);
             let mut from = top;
             while let Some(at) = text.get(from..).and_then(|rest| finder.find(rest.as_bytes())) {
                 let begin = from + at;
                 from = begin + old.len();
                 let is_end = from == text.len() && number + 1 == self.runs.len();
-                // An empty last line may be no more than the end of the file.
+                // An empty last line may only be the end of the file.
                 let is_line = *is_lines && !text.ends_with("\n\n");
                 let is_sure = !is_end || self.has_break || is_line;
                 if is_sure && (run.first == 1 || !may_begin_before(&text, &old, begin)) {
                     positions.push((number, begin + skip..from));
                 } else {
-                    // Twice is nowhere.
+                    // A position that is uncertain is added twice, which makes the edit ambiguous.
                     positions.extend([(number, begin..from), (number, begin..from)]);
                 }
             }
@@ -266,7 +268,8 @@ impl KnownFile {
         else {
             return;
         };
-        // Line 0 ends with the break before the first line; it is not known, as the line behind the last one is not.
+        // Line 0 ends with the line break before the first known line. It is unknown, as is the line after the last
+        // one.
         let (begin, end) = (line_count(before), line_count(before) + line_count(old));
         let head = before.rsplit('\n').next().unwrap_or_default();
         let tail = behind.split('\n').next().unwrap_or_default();
@@ -310,7 +313,7 @@ impl KnownFile {
         }
     }
 
-    /// Removes the lines that may contain a text of which at least a part is in unknown lines.
+    /// Removes the lines that may contain a text of which a part is in unknown lines.
     fn forget_near(&mut self, edit: &Edit) {
         let old = match edit.is_lines {
             true => edit.old.strip_suffix('\n').unwrap_or(&edit.old),
@@ -319,7 +322,7 @@ impl KnownFile {
         let ends = [old.split('\n').next(), old.rsplit('\n').next()];
         let ends = ends.map(|end| skeleton(end.unwrap_or_default()));
         let is_known = |end: &String| self.lines().any(|line| skeleton(&line.text).contains(end));
-        // A tool may have taken other lines for both ends, with more or fewer between them.
+        // The tool may have matched other lines as the ends of the text, with more or fewer lines between them.
         if ends.iter().any(String::is_empty) || ends.iter().all(is_known) {
             return self.clear();
         }
@@ -330,7 +333,7 @@ impl KnownFile {
         });
     }
 
-    /// Forgets lines by their numbers and texts.
+    /// Removes lines by their numbers and texts.
     fn forget(&mut self, is_gone: impl Fn(usize, &str) -> bool) {
         let mut runs: Vec<Run> = Vec::new();
         for run in std::mem::take(&mut self.runs) {
@@ -355,7 +358,7 @@ impl KnownFile {
         self.runs.iter().flat_map(|run| &run.lines)
     }
 
-    /// Puts runs in order and joins those that follow each other.
+    /// Sorts the runs and joins consecutive ones.
     fn join(&mut self) {
         self.runs.sort_by_key(|run| run.first);
         let mut runs: Vec<Run> = Vec::with_capacity(self.runs.len());
@@ -379,7 +382,7 @@ impl KnownFile {
 }
 
 impl Run {
-    /// Its lines, each behind a line break, and one at the end.
+    /// Returns the lines, each after a line break, and a line break at the end.
     fn text(&self) -> String {
         let mut text = String::from("\n");
         for line in &self.lines {
@@ -394,7 +397,7 @@ fn line_count(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// Returns whether a text that was found may also begin before the known lines: tools take the first.
+/// Returns whether a text that was found may also begin before the known lines: tools use the first match.
 fn may_begin_before(text: &str, old: &str, begin: usize) -> bool {
     let (text, old) = (text.as_bytes(), old.as_bytes());
     (1..old.len().saturating_sub(begin))

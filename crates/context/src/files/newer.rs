@@ -1,5 +1,5 @@
-//! Which entry a tool's output was superseded by: the same call made again, a later read of the same lines, or a later
-//! change of the file. Kept by [`super::Files`]; knows no texts.
+//! Finds the entry that superseded a tool's output: the same call made again, a later read of the same lines, or a
+//! later change of the file. [`super::Files`] keeps it; it contains no texts.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,15 +9,15 @@ use tertulia_session::ToolCall;
 
 use super::OPEN_MAX;
 
-/// What results showed, and what came later.
+/// The calls and the lines that results showed, and later events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Newer {
-    /// Calls without a result: where they stand, and what is called.
+    /// Calls without a result: their position, and a hash of the call.
     open: HashMap<Box<str>, Called>,
-    /// Where the results of equal calls are.
+    /// The results of equal calls.
     calls: HashMap<u64, Vec<Event>>,
     files: HashMap<Box<str>, Vec<Event>>,
-    /// What a result answers, by its message and the id of its call.
+    /// The call and the lines of a result, by its message and the id of its call.
     shown: HashMap<(usize, Box<str>), Shown>,
 }
 
@@ -31,7 +31,7 @@ struct Called {
 #[derive(Clone, Debug)]
 struct Shown {
     what: u64,
-    /// The lines of a file, if it is one that was read.
+    /// The lines of a file, if the call read a file.
     lines: Option<(Box<str>, Range<usize>)>,
 }
 
@@ -40,11 +40,11 @@ struct Shown {
 struct Event {
     called: usize,
     position: usize,
-    /// The lines that were read; `None` for a change of the file, and for a call that was made again.
+    /// The lines that were read; `None` for a change of the file or a repeated call.
     lines: Option<Range<usize>>,
 }
 
-/// No more events than these are looked at for one output.
+/// The maximum number of events that are checked for one output.
 const LOOKED_MAX: usize = 64;
 
 impl Newer {
@@ -58,7 +58,7 @@ impl Newer {
         self.open.insert(call.tool_call_id.clone(), called);
     }
 
-    /// Takes in a result. Says where its call stands.
+    /// Adds a result, and returns the position of its call.
     pub(super) fn result(&mut self, position: usize, call: &str) -> Option<usize> {
         let Called { position: called, what } = self.open.remove(call)?;
         self.calls.entry(what).or_default().push(Event { called, position, lines: None });
@@ -66,7 +66,7 @@ impl Newer {
         Some(called)
     }
 
-    /// Takes in that a result showed these lines of a file.
+    /// Records that a result showed these lines of a file.
     pub(super) fn read(
         &mut self,
         (called, position): (usize, usize),
@@ -80,7 +80,7 @@ impl Newer {
         self.event(path, Event { called, position, lines: Some(lines) });
     }
 
-    /// Takes in that a file was changed.
+    /// Records that a file was changed.
     pub(super) fn changed(&mut self, (called, position): (usize, usize), path: &str) {
         self.event(path, Event { called, position, lines: None });
     }
@@ -89,8 +89,8 @@ impl Newer {
         self.files.entry(path.into()).or_default().push(event);
     }
 
-    /// Returns the position of the newest message before `end` that supersedes a result. Calls that were made before the
-    /// result was there do not count: they were made beside it.
+    /// Returns the position of the newest message before `end` that supersedes a result. Calls that were made before
+    /// the result arrived do not count, because they ran in parallel.
     pub(super) fn newer(&self, position: usize, call: &str, end: usize) -> Option<usize> {
         let shown = self.shown.get(&(position, call.into()))?;
         let newest = |events: &[Event], counts: &dyn Fn(&Event) -> bool| {
@@ -117,7 +117,7 @@ mod tests {
 
     use super::super::tests::Work;
 
-    /// The position of the newest message before `end` that supersedes the result with this id.
+    /// Checks the position of the newest message before `end` that supersedes the result with this id.
     #[track_caller]
     fn check(work: &Work, (position, call): (usize, &str), end: usize, expected: Option<usize>) {
         assert_eq!(work.files.newer(position, call, end), expected);

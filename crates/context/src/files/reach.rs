@@ -1,15 +1,15 @@
-//! The files that a command may change.
+//! Which files a command may change.
 
 /// The files that a command may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     Nothing,
-    /// Those that it names.
+    /// The files that the command names.
     Named,
     All,
 }
 
-/// Commands of git that bring other texts into files.
+/// Commands of git that replace the content of files.
 #[rustfmt::skip]
 const GIT_WRITERS: [&str; 14] = [
     "am", "apply", "checkout", "cherry-pick", "clean", "merge", "pull", "rebase", "reset", "restore", "revert", "stash",
@@ -30,7 +30,7 @@ const FORMATTERS: [&str; 12] = [
     " format", " fmt",
 ];
 
-/// Words that let a command change files that it does not name.
+/// Words with which a command can change files that it does not name.
 const WIDE: [&str; 6] = ["*", "xargs", "find ", "for ", "while ", " -r"];
 
 /// Returns which files a command may change.
@@ -61,7 +61,8 @@ pub(super) fn reach(command: &str) -> Reach {
     }
 }
 
-/// The command without what it quotes and without texts that are given to it: a message of a commit may say anything.
+/// Returns the command without quoted texts and without input texts: a commit message, for example, may contain
+/// anything.
 fn unquoted(command: &str) -> String {
     let mut bare = String::with_capacity(command.len());
     let (mut quote, mut end) = (None, None);
@@ -97,7 +98,7 @@ fn moves_tree(command: &str) -> bool {
         return false;
     };
     let rest: Vec<&str> = words.collect();
-    // A new branch at the current commit.
+    // This creates a new branch at the current commit, so no file changes.
     if let ["checkout", "-b", _] | ["switch", "-c", _] = rest.as_slice() {
         return false;
     }

@@ -1,14 +1,14 @@
-//! The content of files in tool results.
+//! Reads the content of files from tool results.
 
 use super::changes::NUMBER_MAX;
 
-/// Tells whether a call that failed may have been made all the same.
+/// Returns whether the result shows that a failed call may have made its change.
 pub(super) fn tells_interruption(result: &str) -> bool {
     let start: String = result.chars().take(300).collect::<String>().to_lowercase();
     ["interrupt", "abort", "cancel", "timed out", "timeout"].iter().any(|word| start.contains(word))
 }
 
-/// Tells whether a result that is not marked as an error says that nothing was done.
+/// Returns whether a result that is not marked as an error states that nothing was done.
 pub(super) fn tells_error(result: &str) -> bool {
     let start = result.trim_start();
     [
@@ -34,7 +34,8 @@ pub(super) fn tells_error(result: &str) -> bool {
     .any(|words| start.starts_with(words))
 }
 
-/// Returns the lines that a read shows and the number of the first one, unless it shows none for sure.
+/// Returns the lines that a read shows and the number of the first one. Returns `None` if it is not certain that the
+/// result shows lines.
 pub(super) fn shown_lines(result: &str, first: Option<usize>) -> Option<(usize, Vec<&str>)> {
     let is_numbered = result.split('\n').next().and_then(numbered).is_some();
     if is_numbered || result.starts_with("<file>") {
@@ -89,7 +90,7 @@ fn is_cut(line: &str) -> bool {
     has_mark && ["truncated", "omitted"].iter().any(|word| line.contains(word))
 }
 
-/// Returns whether lines have numbers in an unknown format.
+/// Returns whether the lines have numbers in an unknown format.
 fn is_counted(text: &str) -> bool {
     let number = |line: &str| -> Option<usize> {
         let line = line.trim_start();
@@ -120,7 +121,7 @@ pub(super) fn numbered_lines(result: &str) -> Option<(usize, Vec<&str>)> {
     Some((first, texts))
 }
 
-/// `   12→text`, `00012| text` or, as `cat -n` writes it, a tab behind the number.
+/// Parses a line with a number: `   12→text`, `00012| text` or, as `cat -n` writes it, with a tab after the number.
 fn numbered(line: &str) -> Option<(usize, &str)> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let bare = line.trim_start_matches(' ');

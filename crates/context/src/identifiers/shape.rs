@@ -1,14 +1,14 @@
-//! Decides by its characters whether a word is an exact name. Called for every run of name characters, so it looks at
-//! each byte once.
+//! Decides by its characters whether a word is an exact name. This runs for every run of name characters, so it
+//! reads each byte once.
 
-/// Words with a slash that name nothing.
+/// Words with a slash that are not names.
 #[rustfmt::skip]
 const NO_PATHS: [&str; 10] = [
     "and/or", "either/or", "he/she", "his/her", "true/false", "yes/no", "read/write",
     "input/output", "on/off", "client/server",
 ];
 
-/// Codes that look like shouted words.
+/// Codes that look like words in capital letters.
 #[rustfmt::skip]
 const CODES: [&str; 30] = [
     "E2BIG", "EACCES", "EADDRINUSE", "EAGAIN", "EBADF", "EBUSY", "ECONNREFUSED", "ECONNRESET",
@@ -21,17 +21,17 @@ const CODES: [&str; 30] = [
 struct Shape {
     letters: usize,
     digits: usize,
-    /// Letters and digits of hexadecimal numbers.
+    /// The number of hexadecimal digits.
     hex: usize,
     dots: usize,
     dashes: usize,
     slashes: usize,
     underscores: usize,
-    /// A capital right behind a small letter.
+    /// Whether a capital follows a small letter directly.
     inner_capital: bool,
-    /// Capitals at the start.
+    /// The number of capitals at the start.
     capitals: usize,
-    /// `::` or `->`.
+    /// Whether it contains `::` or `->`.
     joints: bool,
     ats: bool,
     others: bool,
@@ -115,7 +115,7 @@ fn is_path(word: &str, shape: &Shape) -> bool {
     }
 }
 
-/// A word of letters, digits, dots and dashes.
+/// Returns whether a word of letters, digits, dots and dashes is a name.
 fn is_plain_name(word: &str, shape: &Shape) -> bool {
     let Shape { letters, digits, .. } = *shape;
     if letters == 0 {
@@ -135,13 +135,14 @@ fn is_plain_name(word: &str, shape: &Shape) -> bool {
     CODES.binary_search(&word).is_ok()
 }
 
-/// `HTTPServer`, but not `APIs`.
+/// Returns whether a word with several capitals is a name: `HTTPServer`, but not `APIs`.
 fn is_acronym_name(word: &str, capitals: usize) -> bool {
     let rest = word.get(capitals..).unwrap_or_default();
     capitals >= 2 && rest.len() > 1 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// `main.rs`, `fmt.Println`, `.gitignore`, but not `e.g` or `wait..what`.
+/// Returns whether a word with dots is a name: `main.rs`, `fmt.Println`, `.gitignore`, but not `e.g` or
+/// `wait..what`.
 fn is_dotted(word: &str) -> bool {
     let named = word.strip_prefix('.').unwrap_or(word);
     let mut longest = 0;

@@ -13,12 +13,12 @@ use crate::markers::Strip;
 /// The default number of context messages for an agent.
 pub const DEFAULT_CONTEXT_WINDOW_SIZE: usize = 5;
 
-/// The budget of a prompt in bytes when nobody says otherwise: 768 KiB.
+/// The default budget of a prompt in bytes: 768 KiB.
 pub const DEFAULT_MAX_BYTES: u64 = 768 * 1024;
 
 /// Called with every message that was added.
 pub type MessageHook = Box<dyn Fn(&Arc<ConversationMessage>) + Send + Sync>;
-/// Called with every new team task; `None` when it was taken away.
+/// Called with every new team task; `None` if it was removed.
 pub type TeamTaskHook = Box<dyn Fn(Option<&str>) + Send + Sync>;
 /// Called with every message that leaves the conversation because of a cap.
 pub type ArchiveHook = Box<dyn Fn(Arc<ConversationMessage>) + Send + Sync>;
@@ -26,7 +26,7 @@ pub type ArchiveHook = Box<dyn Fn(Arc<ConversationMessage>) + Send + Sync>;
 /// The settings of a manager.
 pub struct ContextManagerOptions {
     pub context_window_size: usize,
-    /// Windows of their own, by agent id or by agent type, short or full; the id counts first.
+    /// Window sizes by agent id or by agent type (short or full name); the id takes precedence.
     pub member_windows: HashMap<String, usize>,
     pub max_bytes: u64,
     pub strip: Strip,

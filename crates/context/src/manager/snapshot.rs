@@ -1,5 +1,5 @@
-//! The state of a conversation as one value, in and out. A snapshot is read and checked as a whole
-//! before anything of the old state is touched.
+//! Exports and imports the state of a conversation as one value. A snapshot is read and checked as a whole before
+//! the old state changes.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ pub struct ContextSnapshot {
     /// The messages, oldest first.
     pub messages: Vec<Arc<ConversationMessage>>,
     pub team_task: Option<String>,
-    /// When the snapshot was made: milliseconds since 1970, or whatever another program wrote.
+    /// The time of the snapshot in milliseconds since 1970, or any value that another program wrote.
     pub timestamp: Option<Json>,
     pub unknown: Fields,
 }
 
-/// The error of an invalid snapshot. The text is fixed; the cause has the details.
+/// The error of an invalid snapshot. The text is always the same; the cause has the details.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid snapshot format")]
 pub struct SnapshotError {
@@ -75,7 +75,8 @@ impl ContextSnapshot {
 }
 
 impl ContextManager {
-    /// Returns the state as one value that shares the messages. There is no clock here: the caller says when.
+    /// Returns the state as one value that shares the messages. This crate has no clock, so the caller passes the
+    /// time.
     pub fn export_snapshot(&self, now_millis: i64) -> ContextSnapshot {
         ContextSnapshot {
             messages: self.get_messages(),
@@ -85,9 +86,9 @@ impl ContextManager {
         }
     }
 
-    /// Replaces the state by a snapshot. An invalid snapshot changes nothing.
+    /// Replaces the state by that of a snapshot. An invalid snapshot changes nothing.
     ///
-    /// No message hook is called; a cap archives what is too much, oldest first.
+    /// No message hook is called. If there is a cap, the messages beyond it are archived, oldest first.
     pub fn import_snapshot(&mut self, snapshot: ContextSnapshot) -> Result<(), SnapshotError> {
         for (index, message) in snapshot.messages.iter().enumerate() {
             let cause = |error| SnapshotProblem::Message { index, error };

@@ -1,5 +1,5 @@
-//! Finds the code in a text: fenced blocks and inline spans. The fences come from `markdown`. The spans are paired
-//! without knowing where blocks begin, in one pass, whatever backticks the text contains.
+//! Finds the code in a text: fenced blocks and inline spans. `markdown` finds the fences. Spans are paired in one
+//! pass without knowing where blocks begin, whatever backticks the text contains.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -53,7 +53,7 @@ impl Code {
         self.fences.get(self.fences.partition_point(|fence| *fence < from)).copied()
     }
 
-    /// Adds the spans between two fences. A span does not reach over a blank line.
+    /// Adds the spans between two fences. A span does not extend over a blank line.
     fn add_paragraphs(&mut self, text: &str, prose: Range<usize>) {
         for paragraph in paragraphs(text, prose) {
             add_spans(text, paragraph, Escapes::AreText, &mut self.regions);
@@ -61,13 +61,13 @@ impl Code {
     }
 }
 
-/// Returns whether a range has a byte in common with one of these, which are in order and do not overlap.
+/// Returns whether a range shares a byte with one of these regions, which are in order and do not overlap.
 pub(super) fn touches(regions: &[Range<usize>], range: &Range<usize>) -> bool {
     let next = regions.partition_point(|region| region.end <= range.start);
     regions.get(next).is_some_and(|region| region.start < range.end)
 }
 
-/// Returns the stretches of lines that no blank line divides.
+/// Returns the ranges of lines without a blank line between them.
 pub(super) fn paragraphs(text: &str, prose: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let (mut at, end) = (prose.start, prose.end);
     std::iter::from_fn(move || {
@@ -93,7 +93,7 @@ pub(super) fn add_spans(
     if runs.is_empty() {
         return;
     }
-    // For every run the next one that closes it, found from behind in one pass.
+    // For every run, the next one that closes it, found in one pass from the end.
     let mut closes = vec![None; runs.len()];
     let mut last_of_length = HashMap::new();
     for (index, run) in runs.iter().enumerate().rev() {
@@ -134,7 +134,7 @@ fn backtick_runs(text: &str, escapes: Escapes) -> Vec<Run> {
 mod tests {
     use super::*;
 
-    /// Shows code as `‹…›`.
+    /// Checks a text in which code is written as `‹…›`.
     fn check(text: &str, expected: &str) {
         let mut shown = String::new();
         let mut until = 0;
@@ -177,7 +177,7 @@ mod tests {
         check("> ```\n\na", "> ```\n\na");
     }
 
-    /// Shows the spans of a text by itself.
+    /// Checks the spans of a text on its own.
     #[test]
     fn an_escaped_backtick_opens_nothing_and_closes_all_the_same() {
         let spans = |text: &'static str| {

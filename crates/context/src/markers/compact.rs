@@ -1,4 +1,4 @@
-//! Stripping by the rule of the contract: one pass per kind of marker, then whitespace is folded.
+//! Strips markers by the rule of the contract: one pass for each kind of marker, then whitespace is folded.
 //!
 //! If removing a marker creates another one, that one stays, because each kind has one pass. Code is treated like any
 //! other text; callers that send code use `preserve`.
@@ -24,7 +24,7 @@ fn without_markers(text: Cow<'_, str>, kind: Kind) -> Cow<'_, str> {
     without(text, |scanner, _, from| Some(scanner.find(kind, from)?.whole))
 }
 
-/// Returns the text without the ranges that `find` gives, one after the other.
+/// Returns the text without the ranges that `find` returns one after the other.
 fn without<'a>(
     text: Cow<'a, str>,
     find: impl Fn(&mut Scanner<'_>, &str, usize) -> Option<Range<usize>>,
@@ -65,7 +65,7 @@ fn find_block(
     Some(label.start..end)
 }
 
-/// Trims every line, makes runs of whitespace one space, drops empty lines.
+/// Trims every line, replaces runs of whitespace by one space, and drops empty lines.
 fn fold_whitespace(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.split('\n').all(is_folded) {
         return text;
@@ -84,7 +84,7 @@ fn is_folded(line: &str) -> bool {
     if line.is_ascii() {
         return is_folded_ascii(line.as_bytes());
     }
-    // An edge is like another blank: one more beside it makes a run.
+    // The start of a line counts as a space, so that a space after it makes a run.
     let mut after_blank = true;
     for c in line.chars() {
         let blank = is_whitespace(c);
@@ -96,7 +96,7 @@ fn is_folded(line: &str) -> bool {
     !after_blank
 }
 
-/// The same without a branch per byte: nearly all lines pass here, and most need no folding.
+/// Returns whether a line needs no folding. It has no branch for each byte, because it runs for nearly all lines.
 fn is_folded_ascii(line: &[u8]) -> bool {
     let blank = |byte: u8| byte == b' ' || byte.wrapping_sub(b'\t') < 5;
     let [first, .., last] = line else {

@@ -1,5 +1,5 @@
-//! Finds the content of HTML elements and comments, also across blank lines, where Markdown sees only text. Called by
-//! `own`. Text in tags was mostly copied from elsewhere, and comments are not displayed.
+//! Finds the content of HTML elements and comments, also across blank lines, where Markdown sees only text. Called
+//! by `own`. Text in tags is mostly copied from elsewhere, and comments are not displayed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,28 +7,28 @@ use std::ops::Range;
 
 use super::scan::Ahead;
 
-/// Elements that hold code, a quote or what is folded away, wherever in a line they begin.
+/// Elements that contain code, a quote or collapsed text, wherever in a line they begin.
 #[rustfmt::skip]
 const QUOTING: [&str; 14] = [
     "blockquote", "code", "details", "kbd", "listing", "plaintext", "pre", "q", "samp", "script", "style",
     "template", "textarea", "xmp",
 ];
 
-/// Elements without an end.
+/// Elements without an end tag.
 const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "wbr"];
 
 /// The beginnings and ends of HTML that is not shown.
 const HIDDEN: [(&str, &str); 3] = [("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>")];
 
-/// So much of a tag is looked through for attributes.
+/// The number of bytes of a tag that are searched for attributes.
 const TAG_BYTES_MAX: usize = 1024;
 
-/// A longer name is no element's.
+/// The maximum length of an element's name.
 const NAME_BYTES_MAX: usize = 40;
 
-/// Returns the ranges of elements and comments, with their tags, in order and without overlaps: elements that
-/// begin a line or have a name of somebody's own, and those that quote wherever they begin. One that never
-/// ends reaches to the end of the text if it quotes and begins a line.
+/// Returns the ranges of elements and comments, with their tags, in order and without overlaps. They include
+/// elements that begin a line, those with a custom name, and those that quote, wherever they begin. A quoting
+/// element without an end reaches to the end of the text if it begins a line.
 pub(super) fn elements(text: &str, is_code: impl Fn(&Range<usize>) -> bool) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found: Vec<Range<usize>> = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn elements(text: &str, is_code: impl Fn(&Range<usize>) -> bool) -> V
             false => Cow::Borrowed(name),
         };
         let is_void = bytes[end - 1] == b'/' || VOID.contains(&&*name);
-        // The value of an attribute is not shown. No tag continues over an empty line.
+        // The value of an attribute is not displayed. No tag continues after an empty line.
         let is_one =
             memchr::memmem::find(&bytes[at..end.min(at + TAG_BYTES_MAX)], b"\n\n").is_none();
         if is_one && memchr::memchr2(b'"', b'\'', &bytes[at..end.min(at + TAG_BYTES_MAX)]).is_some()
@@ -98,7 +98,7 @@ fn begins_line(bytes: &[u8], at: usize) -> bool {
     at == spaces || matches!(bytes[at - spaces - 1], b'\n' | b'\r')
 }
 
-/// Ranges in order, those that touch as one.
+/// Sorts ranges and joins those that touch.
 fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|range| range.start);
     let mut merged: Vec<Range<usize>> = Vec::new();

@@ -1,5 +1,5 @@
-//! One line of a text: where lines begin and end, and how a line looks to somebody who knows no rules of
-//! Markdown. Called by `markdown` and `own`; knows no other line.
+//! Lines of a text: where they begin and end, and how a line looks to a person who does not know the rules of
+//! Markdown. Called by `markdown` and `own`. Each line is considered on its own.
 
 use std::ops::Range;
 
@@ -55,8 +55,8 @@ pub(super) fn looks(line: &str) -> Looks {
     Looks { columns, is_quote: rest.starts_with('>') }
 }
 
-/// Returns how many lists and quotes may be open in a line at most: one for every mark that it begins with, and one for
-/// two columns of spaces before a mark. A rule, such as `* * *`, opens none.
+/// Returns the maximum number of lists and quotes that may be open in a line: one for every mark that it begins
+/// with, and one for every two columns of spaces before a mark. A rule, such as `* * *`, opens none.
 pub(super) fn depth_max(line: &str) -> usize {
     let (mut depth, mut spaces, mut marks) = (0, 0, 0);
     let mut rest = line;
@@ -74,7 +74,7 @@ pub(super) fn depth_max(line: &str) -> usize {
     if is_rule && !line.contains('>') { 0 } else { depth }
 }
 
-/// Returns how many bytes the mark of a list item has that a text begins with.
+/// Returns the length in bytes of the list mark at the start of a text.
 fn mark(text: &str) -> Option<usize> {
     let digits = text.bytes().take(10).take_while(u8::is_ascii_digit).count();
     let width = match (digits, text.as_bytes().get(digits)?) {
@@ -86,7 +86,7 @@ fn mark(text: &str) -> Option<usize> {
     matches!(behind, None | Some(b' ' | b'\t' | b'\n' | b'\r')).then_some(width)
 }
 
-/// Takes no room on a screen.
+/// Returns whether a character takes no room on a screen.
 fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180e}' | '\u{200b}'..='\u{200f}'

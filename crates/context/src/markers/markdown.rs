@@ -8,28 +8,29 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::line;
 
-/// The parts of a text. All ranges are in order and do not overlap. What is too costly to read is not plain.
+/// The parts of a text. All ranges are in order and do not overlap. Text that is too costly to read does not count
+/// as plain.
 #[derive(Debug, Default)]
 pub(super) struct Markdown {
     /// Fenced code in whole lines, outside of quotes.
     pub(super) fences: Vec<Range<usize>>,
     pub(super) spans: Vec<Range<usize>>,
-    /// Lines behind code that ended because they are not indented as its list item, up to the next fence: who
-    /// wrote them meant them to be code.
+    /// Lines after a code block that ended because they are not indented like its list item, up to the next fence.
+    /// Their author meant them to be code.
     pub(super) lost: Vec<Range<usize>>,
     pub(super) open: Option<usize>,
     /// The ranges of plain text, outside of code, quotes, links and HTML.
     plain: Vec<Range<usize>>,
     /// The starts of lines that begin a list item.
     items: Vec<usize>,
-    /// The ends of code blocks that end with their list item.
+    /// The ends of code blocks that ended together with their list item.
     cuts: Vec<usize>,
 }
 
-/// Deeper lists and quotes are not read: every line costs as much as what is open around it.
+/// The maximum depth of lists and quotes. Deeper ones are not read, because the cost of a line grows with the depth.
 const DEPTH_MAX: usize = 100;
 
-/// So often a text is read anew behind lost code.
+/// How many times the rest of a text is read again after lost code.
 const READINGS_MAX: usize = 4;
 
 #[derive(Default)]
@@ -39,7 +40,7 @@ struct State {
     /// The end of the current quote, code, link or image.
     hidden_end: usize,
     fence: Option<Fence>,
-    /// One that ended with its list item, and where.
+    /// A fence that ended with its list item, and the position.
     cut: Option<(Fence, usize)>,
 }
 
@@ -47,7 +48,7 @@ struct Fence {
     start: usize,
     sign: u8,
     length: usize,
-    /// The end of its code; after it comes the closing fence.
+    /// The end of its code, where the closing fence begins.
     code_end: usize,
 }
 
@@ -74,12 +75,12 @@ impl Markdown {
         self.items.binary_search(&line).is_ok()
     }
 
-    /// Returns whether code ended before the line that begins here because it is not indented as its list item.
+    /// Returns whether a code block ended before this line because the line is not indented like its list item.
     pub(super) fn is_cut(&self, line: usize) -> bool {
         self.cuts.binary_search(&line).is_ok()
     }
 
-    /// Reads the text from here on. Gives the end of lost code, behind which it has to be read anew.
+    /// Reads the text from a position on. Returns the end of lost code; the text after it must be read again.
     fn read(&mut self, text: &str, from: usize) -> Option<usize> {
         let mut state = State::default();
         let parser = Parser::new_ext(text.get(from..)?, Options::empty());
@@ -122,7 +123,7 @@ impl Markdown {
         None
     }
 
-    /// Begins a block of code outside of quotes. Gives the end of its first line if lost code ends there.
+    /// Begins a code block outside of quotes. Returns the end of its first line if lost code ends there.
     fn start_code(
         &mut self,
         text: &str,
@@ -145,7 +146,7 @@ impl Markdown {
         None
     }
 
-    /// Adds indented code with a fence in it, which is none by the rules, but meant as one.
+    /// Adds indented code that contains a fence. By the rules it is not a fence, but its author meant it as one.
     fn add_indented(&mut self, text: &str, range: &Range<usize>) {
         let mut lines = line::lines(&text[range.clone()])
             .map(|line| range.start + line.start..range.start + line.end);
@@ -166,7 +167,7 @@ impl Markdown {
         }
     }
 
-    /// Ends a fenced block. Gives it back if it ended with its list item.
+    /// Ends a fenced block. Returns it if it ended with its list item.
     fn end_fence(&mut self, text: &str, fence: Fence, end: usize) -> Option<(Fence, usize)> {
         let closing = text.as_bytes().get(fence.code_end..end).unwrap_or_default();
         let is_closed = closing.contains(&fence.sign);
@@ -184,7 +185,7 @@ impl Markdown {
         Some((fence, end))
     }
 
-    /// Adds plain text, together with the one before it if only spaces and signs for emphasis lie between.
+    /// Adds plain text, and joins it with the previous one if only spaces and emphasis marks are between them.
     fn add_plain(&mut self, text: &str, range: Range<usize>) {
         let is_near = |gap: &str| gap.bytes().all(|byte| b" \t\r\n\\*_".contains(&byte));
         match self.plain.last_mut() {
@@ -203,7 +204,7 @@ impl State {
 }
 
 impl Fence {
-    /// The fence that a block begins with.
+    /// Returns the fence at the start of a block.
     fn new(block: &str, start: usize, code_end: usize) -> Self {
         let sign = block.bytes().next().unwrap_or_default();
         let length = block.bytes().take_while(|byte| *byte == sign).count();
@@ -220,8 +221,8 @@ impl Fence {
     }
 }
 
-/// Returns the text with every line break a line feed and no tab before it, at the same positions: pulldown-cmark misses
-/// fences behind a carriage return alone, and ends of fences with a tab behind them.
+/// Returns the text with every line break replaced by a line feed and without tabs before it, at the same positions.
+/// pulldown-cmark does not find fences after a single carriage return, or closing fences followed by a tab.
 fn with_plain_line_ends(text: &str) -> Cow<'_, str> {
     let parts = |line: Range<usize>| {
         let line = &text[line];

@@ -1,5 +1,5 @@
-//! Decides whose words a range of a message contains: the sender's own, or somebody else's that are shown as code, as
-//! a quote or in HTML. Called by `parse` for markers and by the router for mentions.
+//! Decides who is the author of a range of a message: the sender, or somebody else whose words are shown as code, as
+//! a quote or in HTML. `parse` calls it for markers, and the router for mentions.
 //!
 //! Backticks can be paired in several ways, and programs that display Markdown differ. A range is the sender's own
 //! only if every reading agrees.
@@ -16,18 +16,18 @@ pub enum Words {
     Own,
     /// In code or a quote that is marked as one.
     Foreign,
-    /// Code, quoted or hidden by a rule that the sender may not have thought of: in an indented line, in
-    /// one right below a quote, in HTML, in a link.
+    /// Code, quoted or hidden by a rule that the sender may not have considered: in an indented line, in a line
+    /// right below a quote, in HTML, in a link.
     Unclear,
 }
 
 pub(super) struct Judge {
     code: Code,
     markdown: Markdown,
-    /// Spans if they end with their line.
+    /// The code spans if none continues in the next line.
     spans: Vec<Range<usize>>,
     elements: Vec<Range<usize>>,
-    /// Lines that begin with `>`, behind list marks too.
+    /// Lines that begin with `>`, also after list marks.
     quoted: Vec<Range<usize>>,
     /// Lines that are indented, continue a quote, or may belong to code before them.
     unclear: Vec<Range<usize>>,
@@ -52,7 +52,7 @@ impl Judge {
         &self.code
     }
 
-    /// Returns whose words the range holds: its own only if no byte of it is anybody else's.
+    /// Returns the author of the range. It is the sender only if every byte of it is the sender's.
     pub(super) fn words_at(&self, range: &Range<usize>) -> Words {
         if self.is_behind_open_fence(range) {
             return Words::Unclear;
@@ -65,12 +65,13 @@ impl Judge {
         if is_own { Words::Own } else { Words::Unclear }
     }
 
-    /// Returns whether a fence before this has no end. The fence may be a mistake, so a marker here gives a note.
+    /// Returns whether a fence before this range has no end. The fence may be a mistake, so a marker here is
+    /// reported.
     pub(super) fn is_behind_open_fence(&self, range: &Range<usize>) -> bool {
         self.markdown.open.is_some_and(|open| open <= range.start)
     }
 
-    /// Reads the lines outside of fences as a person without knowledge of the rules does. A quote continues up to an empty
+    /// Reads the lines outside of fences like a person who does not know the rules. A quote continues up to an empty
     /// line or a fence.
     fn read_lines(&mut self, text: &str) {
         let mut in_quote = false;
@@ -100,7 +101,7 @@ impl Judge {
 /// The number of bytes that are searched for the target of a link.
 const TARGET_BYTES_MAX: usize = 256;
 
-/// Returns whether brackets at this range look like a link or the definition of one.
+/// Returns whether the brackets at this range look like a link or the definition of one.
 pub(super) fn looks_like_link(text: &str, range: &Range<usize>) -> bool {
     let behind = &text[range.end..];
     let near = &behind[..behind.floor_char_boundary(TARGET_BYTES_MAX)];

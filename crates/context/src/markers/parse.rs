@@ -16,16 +16,15 @@ use crate::whitespace::trim;
 pub struct Markers {
     /// The members who are to speak next, in order of appearance.
     pub next: Vec<Next>,
-    /// Whose turns are taken out of the queue; `["ALL"]` for everybody's.
+    /// The members whose turns are removed from the queue; `["ALL"]` for all members.
     pub drop: Vec<String>,
     /// The speaker; the first `[FROM: …]` counts.
     pub from: Option<String>,
     /// The team's task; the last `[TEAM_TASK: …]` counts.
     pub team_task: Option<String>,
-    /// The text without the markers that were read, otherwise byte for byte as it was.
+    /// The text without the markers that were read, otherwise unchanged.
     pub clean_text: String,
-    /// Markers that say nothing where their sender may not expect it ([`Words::Unclear`]), as they are
-    /// written; at most 20.
+    /// Ignored markers whose sender may not expect that ([`Words::Unclear`]), as they are written; at most 20.
     pub unheard: Vec<String>,
 }
 
@@ -39,14 +38,14 @@ pub struct Next {
 /// The maximum number of ignored markers that are reported.
 const UNHEARD_MAX: usize = 20;
 
-/// Reads the markers of a message. Markers in code, quotes, HTML and links are somebody else's words, and
-/// the block form `[TEAM_TASK] …` is text: they say nothing and stay in the clean text.
+/// Reads the markers of a message. Markers in code, quotes, HTML and links are somebody else's words, and the block
+/// form `[TEAM_TASK] …` is text: they have no effect and stay in the clean text.
 pub fn parse_markers(text: &str) -> Markers {
     parse_markers_where(text, |ranges| vec![true; ranges.len()])
 }
 
-/// Reads those markers of a message that count. The sender's own ones are asked about by their ranges, all
-/// at once and in order; a marker that does not count is reported as ignored and stays in the clean text.
+/// Reads the markers of a message for which a caller's function returns true. It is called once with the ranges of
+/// all markers of the sender, in order. Every other marker is reported as ignored and stays in the clean text.
 pub fn parse_markers_where(
     text: &str,
     counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
@@ -77,8 +76,8 @@ pub fn parse_markers_where(
     markers
 }
 
-/// Returns the ranges of a text that are left without the markers that count, in order: joined, they are what
-/// [`parse_markers_where`] gives as the clean text.
+/// Returns the ranges of a text without the markers that count, in order. Joined, they are the clean text of
+/// [`parse_markers_where`].
 pub fn kept_ranges_where(
     text: &str,
     counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
@@ -108,7 +107,7 @@ fn counted(
     (found, unheard)
 }
 
-/// Returns the author of the text at these ranges. A part of a marker outside code belongs to the marker:
+/// Returns the author of the text at these ranges. A range that touches a marker outside code counts as
 /// [`Words::Foreign`].
 pub fn whose_words(text: &str, ranges: &[Range<usize>]) -> Vec<Words> {
     if ranges.is_empty() {
@@ -124,8 +123,8 @@ pub fn whose_words(text: &str, ranges: &[Range<usize>]) -> Vec<Words> {
     ranges.iter().map(words).collect()
 }
 
-/// Returns the markers outside code, in order, without overlaps, and whose words they are. A block is only its label.
-/// Finding code costs some passes: there is a judge only for a text that has a marker at all.
+/// Returns the markers outside code, in order, without overlaps, each with its author. The range of a block is only
+/// its label. Finding code needs several passes, so there is a judge only if the text contains a marker.
 fn judged(text: &str) -> (Vec<(Found, Words)>, Option<Judge>) {
     let mut found: Vec<(Found, Words)> = Vec::new();
     let mut scanner = Scanner::new(text);
@@ -152,7 +151,7 @@ fn items(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').map(trim).filter(|item| !item.is_empty())
 }
 
-/// Returns a name with its intent: the last `!P1`, `!P2` or `!P3`.
+/// Parses a name with its intent: the last `!P1`, `!P2` or `!P3`.
 fn read_item(item: &str) -> Next {
     let plain = || Next { name: item.to_owned(), intent: Intent::default() };
     let Some((name, suffix)) = item.rsplit_once('!') else { return plain() };

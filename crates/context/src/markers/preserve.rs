@@ -1,4 +1,4 @@
-//! Stripping that keeps every byte outside markers: code, indentation and blank lines.
+//! Strips markers and keeps every byte outside of them: code, indentation and blank lines.
 //!
 //! A line with only markers is removed as a whole. Elsewhere a marker is removed with the spaces before it or, at the
 //! start of a line, with the spaces after it. Markers in code are text.
@@ -24,13 +24,14 @@ pub(super) fn without<'a>(text: &'a str, markers: &[Found]) -> Cow<'a, str> {
     Cow::Owned(ranges_without(text, markers).into_iter().map(|range| &text[range]).collect())
 }
 
-/// Returns what is left of the text without these markers and the spaces that they leave. No range is empty.
+/// Returns the ranges of the text that are left without these markers and the spaces that they leave. No range is
+/// empty.
 pub(super) fn ranges_without(text: &str, markers: &[Found]) -> Vec<Range<usize>> {
     let mut kept = Vec::new();
     let mut until = 0;
     for group in groups(text, markers) {
         let gap = Gap::around(text, &group);
-        // The spaces before a group may have gone with the group before it.
+        // The spaces before a group may have been removed with the previous group.
         kept.push(until..gap.range.start.max(until));
         until = gap.range.end;
         if gap.whole_line && until == text.len() && !text.ends_with('\n') {
@@ -46,7 +47,7 @@ pub(super) fn ranges_without(text: &str, markers: &[Found]) -> Vec<Range<usize>>
 fn markers_with_blocks(text: &str) -> Vec<Found> {
     let mut markers: Vec<Found> = Vec::new();
     let mut scanner = Scanner::new(text);
-    // Finding code costs a pass: only for a text that has a marker at all.
+    // Finding code needs a pass over the text, so it is done only if the text contains a marker.
     let mut code = None;
     for at in brackets(text, 0) {
         if markers.last().is_some_and(|last| at < last.whole.end) {
@@ -65,10 +66,10 @@ fn markers_with_blocks(text: &str) -> Vec<Found> {
     markers
 }
 
-/// A block ends at a blank line, at a fenced block, at the next marker or at the end.
+/// Returns the end of a block: a blank line, a fenced block, the next marker or the end of the text.
 fn block_end(text: &str, body: usize, scanner: &mut Scanner<'_>, code: &Code) -> usize {
     let blank = scanner.paragraph_end(body);
-    // The line break before the fence stays with the fence.
+    // The line break before the fence belongs to the fence.
     let fence = code.next_fence(body).map_or(text.len(), |fence| (fence - 1).max(body));
     let limit = blank.min(fence);
     let mut is_marker =
@@ -76,7 +77,7 @@ fn block_end(text: &str, body: usize, scanner: &mut Scanner<'_>, code: &Code) ->
     brackets(text, body).take_while(|at| *at < limit).find(|at| is_marker(at)).unwrap_or(limit)
 }
 
-/// Markers with only spaces between them, on one line, go together.
+/// Groups markers on one line with only spaces between them, which are removed together.
 fn groups<'a>(text: &'a str, markers: &'a [Found]) -> impl Iterator<Item = Range<usize>> + 'a {
     let blank_between = |left: &Found, right: &Found| {
         text.as_bytes()[left.whole.end..right.whole.start].iter().all(|byte| is_blank(*byte))
@@ -110,7 +111,7 @@ impl Gap {
     }
 }
 
-/// The last line went and had no line break of its own: the one before it goes in its place.
+/// Removes the line break before the last line, if that line was removed and had no line break of its own.
 fn drop_line_break(text: &str, kept: &mut Vec<Range<usize>>) {
     kept.retain(|range| !range.is_empty());
     let Some(last) = kept.last_mut() else { return };

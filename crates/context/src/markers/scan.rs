@@ -1,8 +1,8 @@
-//! Finding markers in a text. A marker name matches in any case of ASCII letters, and in no other
-//! alphabet: the Kelvin sign is not a K.
+//! Finds markers in a text. A marker name matches in any case of ASCII letters, but never other letters: the Kelvin
+//! sign is not a K.
 //!
-//! The scanner is called with ascending positions and remembers what it saw ahead, so that no text,
-//! however many brackets it opens, is looked through more than once per question.
+//! The scanner is called with ascending positions and remembers what it found ahead. So each search reads the text
+//! only once, however many brackets it opens.
 
 use std::ops::Range;
 
@@ -14,27 +14,27 @@ pub(super) enum Kind {
     Next,
     Drop,
     TeamTask,
-    /// `[TEAM_TASK]` without a colon: only the label; where its text ends is the caller's rule.
+    /// `[TEAM_TASK]` without a colon. This is only the label; the caller decides where its text ends.
     TaskBlock,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) kind: Kind,
-    /// From `[` to `]`, both included.
+    /// From `[` to `]`, both inclusive.
     pub(super) whole: Range<usize>,
     /// Between `:` and `]`.
     pub(super) body: Range<usize>,
 }
 
-/// Looks through one text from front to back.
+/// Scans one text from start to end.
 pub(super) struct Scanner<'t> {
     text: &'t str,
     close: Ahead,
     blank_line: Ahead,
 }
 
-/// Something that was seen ahead: valid for every position from `from` up to `at`.
+/// A result that was found ahead: valid for every position from `from` up to `at`.
 #[derive(Default)]
 pub(super) struct Ahead {
     from: usize,
@@ -88,14 +88,14 @@ impl<'t> Scanner<'t> {
         }
         let look = |from| memchr(b']', &bytes[from..]).map(|length| from + length);
         let close = self.close.get(start, look)?;
-        // The contract's pattern wants at least one character in FROM, and in no other.
+        // In the contract's pattern, only FROM requires at least one character.
         let empty = close == start && kind == Kind::From;
         (!empty).then_some(Found { kind, whole: at..close + 1, body: start..close })
     }
 }
 
 impl Ahead {
-    /// Returns its first position at or after `from`. Callers ask for ascending positions.
+    /// Returns the first match at or after `from`. Callers pass ascending positions.
     pub(super) fn get(
         &mut self,
         from: usize,
@@ -113,7 +113,7 @@ pub(super) fn brackets(text: &str, from: usize) -> impl Iterator<Item = usize> {
     memchr_iter(b'[', &text.as_bytes()[from..]).map(move |at| from + at)
 }
 
-/// A blank within a line; `\r` belongs to the line break but is blank too.
+/// Returns whether a byte is a space or tab within a line, or `\r`, which belongs to the line break.
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }

@@ -1,11 +1,11 @@
-//! Words that name a time, and questions that ask for one. Called by the index for passages and by the scoring for
+//! Words that name a time, and questions that ask for one. The index uses them for passages, and the scoring for
 //! requests.
 
 use std::sync::LazyLock;
 
 use tertulia_session::search::terms::terms;
 
-/// Words that name a day or a stretch of time. "May" is missing: as a word it finds nothing.
+/// Words that name a day or a period of time. "May" is missing, because it is mostly another word.
 #[rustfmt::skip]
 const WORDS: [&str; 36] = [
     "january", "february", "march", "april", "june", "july", "august", "september", "october", "november",
@@ -28,21 +28,21 @@ static TERMS: LazyLock<Vec<u64>> = LazyLock::new(|| {
     found
 });
 
-/// Whether a term names a time.
+/// Returns whether a term names a time.
 pub(super) fn is_date(term: u64) -> bool {
     TERMS.binary_search(&term).is_ok()
 }
 
-/// How questions for a time begin.
+/// The beginnings of questions for a time.
 const WHEN: [&str; 6] = ["when", "wann", "cuándo", "cuando", "quand", "quando"];
 
 /// The same in scripts without spaces.
 const WHEN_DENSE: [&str; 4] = ["什么时候", "何时", "いつ", "언제"];
 
-/// What is asked for behind "what" and "which".
+/// Words after "what" and "which" that ask for a time.
 const TIMES: [&str; 5] = ["date", "day", "month", "year", "time"];
 
-/// Whether a text asks when something happens.
+/// Returns whether a text asks for a time.
 pub(super) fn asks_when(text: &str) -> bool {
     let small = text.to_lowercase();
     let asks = |sentence: &str| {

@@ -1,5 +1,5 @@
-//! The days on which messages were said, and the days that a request names, such as "May 2nd" or "2023-05-08". Called by the
-//! index for messages and by the scoring for requests.
+//! The days on which messages were said, and the days that a request names, such as "May 2nd" or "2023-05-08". The
+//! index uses them for messages, and the scoring for requests.
 
 use tertulia_session::Timestamp;
 
@@ -21,21 +21,21 @@ const YEAR_MASK: u16 = u16::MAX << YEAR_SHIFT;
 const MONTH_MASK: u16 = 0b1111 << MONTH_SHIFT;
 const DAY_MASK: u16 = 0b1_1111;
 
-/// The months by their first letters; a word has at least three of them.
+/// The months by their first letters; a word must have at least three of them.
 #[rustfmt::skip]
 const MONTHS: [&str; 12] = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 ];
 
-/// Months that are also other words: they count only beside a number.
+/// Months that are also other words: they count only next to a number.
 const AMBIGUOUS: [&str; 2] = ["march", "may"];
 
-/// A request names no more days than these.
+/// The maximum number of days of a request.
 const DAYS_MAX: usize = 8;
 
 impl Day {
-    /// Returns the day of a time, as it was written if it was written as a date.
+    /// Returns the day of a time. If the time was written as a date, the day is the written one.
     pub(super) fn of(time: Option<&Timestamp>) -> Self {
         let date = time.map(|time| time.text().unwrap_or_else(|| time.to_iso()));
         let numbers = date.as_deref().and_then(|date| {
@@ -47,7 +47,7 @@ impl Day {
         day.map_or_else(Self::default, |day| Self(day.bits))
     }
 
-    /// Whether the day is known and is one that is named.
+    /// Returns whether the day is known and matches a named one.
     pub(super) fn is(self, named: &NamedDay) -> bool {
         self != Self::default() && self.0 & named.mask == named.bits
     }
@@ -112,13 +112,13 @@ fn number(word: &str) -> Option<u16> {
     word.parse().ok()
 }
 
-/// The day of a month: `2`, `2nd`.
+/// Parses the day of a month: `2`, `2nd`.
 fn ordinal(word: &str) -> Option<u16> {
     let bare = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending));
     number(bare.unwrap_or(word)).filter(|day| (1..=31).contains(day))
 }
 
-/// A date of a script without spaces: `5月2日`.
+/// Parses a date of a script without spaces: `5月2日`.
 fn dense(word: &str) -> Option<NamedDay> {
     let (before, behind) = word.split_once('月')?;
     let digits = |text: &str| text.chars().rev().take_while(char::is_ascii_digit).count();

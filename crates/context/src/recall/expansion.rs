@@ -14,7 +14,8 @@ const TERMS_MAX: usize = 20;
 const ADDED_PERCENT: u128 = 25;
 /// A word is not added if more than one passage in five has it.
 const COMMON: u64 = 5;
-/// The minimum length that a text counts with, in terms. Without it the words of very short texts would get too much weight.
+/// The minimum length, in terms, that a text counts with. Without it, the words of very short texts would get too
+/// much weight.
 const LENGTH_MIN: u64 = 8;
 /// Further repeats of a word in one text are not counted.
 const REPEATS_MAX: u64 = 3;
@@ -84,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// What each of these words is worth after "garden" was asked for, of an index of these messages.
+    /// Returns the weight of each of these words after a query for "garden" in an index of these messages.
     fn values(messages: &[&str], best: &[&str], words: &[&str]) -> Vec<u64> {
         let mut index = RecallIndex::new();
         for (at, text) in messages.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Why a passage came back: its words that were asked about, with their weights. Called after a search by whoever
-//! explains it; decides nothing.
+//! Explains why a passage was recalled: the words of the query that it contains, with their weights. Called after a
+//! search, for callers that want an explanation; it decides nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,14 +10,14 @@ use super::query::NEWEST;
 use super::score::{Asked, question, words_of};
 use super::{RecallIndex, RecallQuery, Span, cut};
 
-/// A word of a passage, or of the call that it belongs to, that a query asks about.
+/// A word of the query that occurs in a passage or in the call that the passage belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecallMatch {
-    /// As the passage has it, where it stands first.
+    /// The word as it is first written in the passage.
     pub word: Box<str>,
-    /// What the word is worth, as in a search of sessions: the rarer it is, the more.
+    /// The weight of the word, as in a search of sessions: the rarer it is, the larger.
     pub weight: u64,
-    /// Whether the best passages added it to the query.
+    /// Whether query expansion added it.
     pub is_added: bool,
 }
 
@@ -25,8 +25,8 @@ pub struct RecallMatch {
 const MATCHES_MAX: usize = 8;
 
 impl RecallIndex {
-    /// Returns for each passage, given as the place of its message and its text, the words that speak for it,
-    /// weightiest first. None for a passage that came back for what stands beside it.
+    /// Returns the matching words for each passage, largest weight first. A passage is given by the place of its
+    /// message and its text. A passage that was added because of its neighbours has none.
     pub fn matches<'m>(
         &self,
         query: &RecallQuery<'_>,
@@ -65,7 +65,7 @@ impl RecallIndex {
         matches.collect()
     }
 
-    /// What the calls were about that the passages of a message belong to.
+    /// Returns the subjects of the calls that the passages of a message belong to.
     fn subjects(&self, place: usize) -> Vec<&str> {
         let spans = self.spans.iter().filter(|span| span.place == place);
         let mut heads: Vec<u32> = spans.map(|span| span.head).collect();

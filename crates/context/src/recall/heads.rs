@@ -1,5 +1,5 @@
-//! What a call was about, for the passages of its arguments and of its result: the content of a file
-//! does not name the file, its call does. Called by the index; must not know of scores.
+//! The subjects of calls, for the passages of their arguments and results: the content of a file does not contain
+//! the file's name, but its call does. Called by the index; it does not depend on scores.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,8 +19,8 @@ pub(super) struct Heads {
     postings: Postings,
 }
 
-/// Where a call or a result stands: the hash of the call's id, the place of its message, and its part.
-/// An id may come again; the newest call before a result is its call.
+/// The location of a call or a result: the hash of the call's id, the place of its message, and its part. An id may
+/// be repeated; a result belongs to the newest call before it.
 type Location = (u64, usize, usize);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Heads {
         self.calls.insert(location, subject(call).into());
     }
 
-    /// Notes the passages of a call or its result. Gives the number of the head, if the call is known.
+    /// Adds the passages of a call or its result. Returns the number of the head if the call is known.
     pub(super) fn add_spans(
         &mut self,
         call: &str,
@@ -79,13 +79,13 @@ impl Heads {
         heads.map(|head| head.spans.start as usize..head.spans.end as usize)
     }
 
-    /// What the call of a head was about.
+    /// Returns the subject of the call of a head.
     pub(super) fn subject_of(&self, head: u32) -> Option<&str> {
         let location = self.heads.get(head as usize)?.location;
         self.call_before(location)
     }
 
-    /// What the newest call with this id was about, up to this location.
+    /// Returns the subject of the newest call with this id up to this location.
     fn call_before(&self, location: Location) -> Option<&str> {
         let (_, subject) = self.calls.range((location.0, 0, 0)..=location).next_back()?;
         Some(subject)
@@ -95,8 +95,8 @@ impl Heads {
         self.heads.get(head as usize).is_some_and(|head| head.is_file)
     }
 
-    /// Forgets what stands at places that are not kept. The passages get their new numbers; a result
-    /// that lost its call goes to the one before, or to none.
+    /// Removes the calls and heads at places that are not kept. The passages get their new numbers. A result that
+    /// lost its call belongs to the call before, or to none.
     pub(super) fn retain(&mut self, keep: &impl Fn(usize) -> bool, new_spans: &[Option<u32>]) {
         self.calls.retain(|&(_, place, _), _| keep(place));
         self.postings = Postings::default();
@@ -116,7 +116,7 @@ impl Heads {
     }
 }
 
-/// The short arguments of a call, one on each line: paths, patterns, commands.
+/// Returns the short arguments of a call, one on each line: paths, patterns, commands.
 fn subject(call: &ToolCall) -> String {
     let mut subject = String::new();
     let object = Object::try_from(call.arguments.raw()).ok();
@@ -134,7 +134,7 @@ fn subject(call: &ToolCall) -> String {
     subject
 }
 
-/// Whether an argument is the path of a file: no spaces, and a name with an ending.
+/// Returns whether an argument is the path of a file: no spaces, and a name with an extension.
 fn names_file(argument: &str) -> bool {
     const ENDING_BYTES_MAX: usize = 8;
     let name = argument.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -183,7 +183,7 @@ mod tests {
         assert!(heads.is_file(1) && !heads.is_file(NO_HEAD));
     }
 
-    /// Two calls of one id, each with a result.
+    /// Returns two calls with the same id, each with a result.
     fn twice() -> Heads {
         let mut heads = Heads::default();
         heads.add_call(&call("id", r#"{"path":"a.rs"}"#), 1, 0);

@@ -1,18 +1,18 @@
-//! A text cut into passages at line ends, escaped or plain, in linear time. Called by the index; must
-//! not know what the text is.
+//! Cuts a text, escaped or plain, into passages at line ends, in linear time. Called by the index; it does not
+//! depend on the meaning of the text.
 
 use std::ops::Range;
 
 use tertulia_session::json::Escape;
 
-/// A passage ends at the first line end behind this many bytes.
+/// A passage ends at the first line end after this many bytes.
 const PASSAGE_BYTES: usize = 1_000;
-/// Without a line end it ends here, if it can behind a blank.
+/// Without a line end it ends here, if possible after a space.
 const PASSAGE_BYTES_MAX: usize = 2 * PASSAGE_BYTES;
-/// What is left over goes with the last passage up to this length.
+/// The last passage includes the rest of the text up to this length.
 const LAST_BYTES_MAX: usize = PASSAGE_BYTES + PASSAGE_BYTES / 2;
 
-/// The passages of a text, one behind the other: together they are the text.
+/// Returns the passages of a text in order. Joined, they are the text.
 pub(super) fn passages(raw: &str, escaped: bool) -> impl Iterator<Item = Range<usize>> {
     let mut begin = 0;
     std::iter::from_fn(move || {
@@ -51,7 +51,8 @@ pub(super) enum StepKind {
     Other,
 }
 
-/// The bytes of what stands here, a character or an escape, and what it is. Both halves of a surrogate pair are one.
+/// Returns the length and the kind of the character or escape at this position. Both halves of a surrogate pair are
+/// one.
 pub(super) fn step(text: &str, at: usize, escaped: bool) -> (usize, StepKind) {
     let byte = |ahead: usize| text.as_bytes().get(at + ahead).copied().unwrap_or_default();
     let bytes = match byte(0) {

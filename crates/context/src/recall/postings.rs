@@ -1,13 +1,13 @@
-//! Which passages hold a term, and how often: one number of 32 bits for each, and an allocation only
-//! for terms that more than one passage holds. Called by the index; must not know what a term means.
+//! The passages that contain a term, and how often: 32 bits for each. Only terms that occur in several passages need
+//! an allocation. Called by the index; it does not depend on the meaning of terms.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use tertulia_session::search::rank::REPEATS_MAX;
 
-/// Passages by term. Nothing depends on the order in which the map is walked. Its keys come from
-/// untrusted texts, so it keeps the standard hasher.
+/// Passages by term. The result never depends on the order of the map. Its keys come from untrusted texts, so it
+/// keeps the standard hasher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Postings {
     lists: HashMap<u64, List>,
@@ -20,13 +20,13 @@ enum List {
     Many(Box<Vec<Posting>>),
 }
 
-/// The number of a passage, and how often it holds the term.
+/// The number of a passage, and how often it contains the term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Posting(u32);
 
 const REPEAT_BITS: u32 = 4;
 const _: () = assert!(REPEATS_MAX < 1 << REPEAT_BITS, "repeats fit into their bits");
-/// How many passages can be told apart: some 200 GB of text.
+/// The maximum number of passages: some 200 GB of text.
 pub(super) const NUMBERS_MAX: usize = 1 << (u32::BITS - REPEAT_BITS);
 
 impl Posting {
@@ -40,14 +40,14 @@ impl Posting {
         (self.0 >> REPEAT_BITS) as usize
     }
 
-    /// How often the term is there, 1 to [`REPEATS_MAX`].
+    /// Returns how often the passage contains the term, 1 to [`REPEATS_MAX`].
     pub(super) fn repeats(self) -> usize {
         self.0 as usize & ((1 << REPEAT_BITS) - 1)
     }
 }
 
 impl Postings {
-    /// Notes that a passage holds a term. Numbers ascend.
+    /// Records that a passage contains a term. Numbers ascend.
     pub(super) fn add(&mut self, term: u64, number: usize, repeats: usize) {
         let posting = Posting::new(number, repeats);
         match self.lists.entry(term) {
@@ -64,7 +64,7 @@ impl Postings {
         }
     }
 
-    /// The passages that hold a term, in ascending order.
+    /// Returns the passages that contain a term, in ascending order.
     pub(super) fn of(&self, term: u64) -> &[Posting] {
         match self.lists.get(&term) {
             None => &[],
@@ -73,7 +73,7 @@ impl Postings {
         }
     }
 
-    /// Gives every passage its new number; those that get none are forgotten.
+    /// Gives every passage its new number, and removes those that get none.
     pub(super) fn renumber(&mut self, new: &[Option<u32>]) {
         let renumbered = |posting: &Posting| {
             let number = new.get(posting.number()).copied().flatten()?;

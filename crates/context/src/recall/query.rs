@@ -1,5 +1,5 @@
-//! What is asked: the terms of the newest request and of the last messages, each with a weight.
-//! Called by the scoring; must not know of passages.
+//! A query: the terms of the newest request and of the last messages, each with a weight. Called by the scoring; it
+//! does not depend on passages.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,26 @@ use tertulia_session::search::terms::terms;
 
 use super::text::{decode, prefix, sources};
 
-/// What the passages are wanted for.
+/// The messages that passages are searched for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecallQuery<'a> {
     /// The newest request of a user.
     pub request: Option<&'a Message>,
-    /// The last messages, oldest first. If the request is one of them, what stands before it counts
-    /// for little; if it is the last of them, or there are none, it is a new question. Else the answer
-    /// to it is under way, and the newest messages say best what is needed.
+    /// The last messages, oldest first. If the request is the last of them, or if there are none, the request is
+    /// new. Otherwise its answer is under way, and the newest messages show best what is needed. Messages before the
+    /// request count little.
     pub recent: &'a [&'a Message],
 }
 
 /// The weight of the newest message, and of a request that is the newest message.
 pub(super) const NEWEST: u64 = 1_000;
-/// The weight of a request whose answer is under way: the newest messages say more.
+/// The weight of a request whose answer is under way: the newest messages count more.
 const REQUEST_UNDER_WAY: u64 = 200;
-/// Each message counts for half of the next one.
+/// The factor between messages: each counts half as much as the next one.
 const FADE: u64 = 2;
-/// What stands before the request is another matter.
+/// The divisor for messages before the request, which are often about something else.
 const BEFORE_REQUEST: u64 = 10;
-/// How much of each text is read: the beginning says what the rest is about.
+/// How many bytes of each text are read. The beginning usually shows the subject.
 const TEXT_BYTES_MAX: usize = 1_500;
 
 impl RecallQuery<'_> {
@@ -40,7 +40,7 @@ impl RecallQuery<'_> {
         }
     }
 
-    /// What a new request says, and nothing that was said around it.
+    /// Returns the terms of a new request, without those of the messages around it.
     pub(super) fn of_request(&self) -> BTreeMap<u64, u64> {
         let mut weights = BTreeMap::new();
         if let Some(request) = self.request.filter(|_| !self.is_under_way()) {
@@ -92,7 +92,8 @@ impl RecallQuery<'_> {
     }
 }
 
-/// Adds the terms of a message. A term that several messages have counts a little more than in the weightiest of them.
+/// Adds the terms of a message. A term that several messages contain counts slightly more than in the message with
+/// the largest weight.
 fn add(message: &Message, weight: u64, weights: &mut BTreeMap<u64, u64>) {
     let mut here: BTreeMap<u64, u64> = BTreeMap::new();
     let mut text = String::new();

@@ -1,6 +1,6 @@
-//! How well each passage answers: BM25 over passages and over the subjects of calls, with the words that the best
-//! passages share, spread to the neighbours, tempered by age and kind. Whole numbers only, so that every machine ranks alike.
-//! Called by the search; must not know of budgets or texts.
+//! Scores the passages: BM25 over passages and over the subjects of calls, with query expansion. Scores spread to
+//! neighbours and are then adjusted by age and kind. Only whole numbers are used, so that every machine ranks alike.
+//! Called by the search; it does not depend on budgets or texts.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -17,23 +17,23 @@ use super::{RecallIndex, Span, Voice, speaker_of};
 pub(super) struct Asked {
     pub(super) term: u64,
     pub(super) value: u64,
-    /// In how many passages it is, or in how many subjects if that is more.
+    /// The number of passages with this term, or the number of subjects if that is larger.
     pub(super) passages: u64,
 }
 
-/// No more terms are looked up than these, the most telling ones.
+/// The maximum number of terms that are looked up; those with the largest values are used.
 const TERMS_MAX: usize = 64;
-/// A term in more than one of so many passages says little, and is left out if there are so many others: in a new
-/// request, and in work under way, whose messages have many terms.
+/// A term is common if more than one passage in `.0` contains it. Common terms are left out if at least `.1` others
+/// remain. There is one pair of limits for new requests, and one for work under way, whose messages have many terms.
 const COMMON_IN_REQUEST: (u64, usize) = (5, 1);
 const COMMON_UNDER_WAY: (u64, usize) = (8, 8);
 /// The factor for terms that name a time.
 const DATE_WEIGHT: u64 = 3;
 /// The number of best passages that a new request is expanded from.
 const FEEDBACK_PASSAGES: usize = 10;
-/// Longer passages, in terms, are not used for that: they cover too many subjects.
+/// The maximum length of such a passage, in terms. Longer ones cover too many subjects.
 const FEEDBACK_TERMS_MAX: u16 = 48;
-/// What a term in the subject of a call counts, against one in the text.
+/// The weight of a term in the subject of a call, relative to one in the text.
 const SUBJECT_WEIGHT: u64 = 2;
 
 pub(super) fn scores(
@@ -54,7 +54,7 @@ pub(super) fn scores(
     scores
 }
 
-/// Returns what is asked, with the words that the best passages add, and how well each passage answers by itself.
+/// Returns the terms of the expanded query, and the score of each passage by itself.
 pub(super) fn question(
     index: &RecallIndex,
     query: &RecallQuery<'_>,
@@ -90,10 +90,10 @@ fn best_of(found: impl Iterator<Item = (u64, usize)>, count: usize) -> Vec<(u64,
     best
 }
 
-/// What a new request prefers besides its words: passages of the speakers that it names and, if it asks when, passages that
-/// name a time.
+/// What a new request prefers besides its words: passages of the speakers that it names and, if it asks for a time,
+/// passages that name one.
 struct Preference {
-    /// Whether nobody began to answer it.
+    /// Whether nobody has begun to answer it.
     is_new: bool,
     speakers: HashSet<u32>,
     asks_when: bool,
@@ -127,7 +127,7 @@ impl Preference {
         scores
     }
 
-    /// A day that is named counts like a word that all messages of the day have.
+    /// Adds the score of named days. A named day counts like a word that all messages of the day contain.
     fn add_days(&self, index: &RecallIndex, scores: &mut [u64]) {
         for named in &self.days {
             let said = |span: &&Span| span.day.is(named);
@@ -141,13 +141,13 @@ impl Preference {
     }
 }
 
-/// What each term that is asked about is worth.
+/// Returns the value of each term of the query.
 pub(super) fn values(index: &RecallIndex, query: &RecallQuery<'_>) -> HashMap<u64, u64> {
     let asked = words_of(index, query, &|_| true);
     asked.into_iter().map(|asked| (asked.term, asked.value)).collect()
 }
 
-/// Returns the telling words of a query.
+/// Returns the terms of a query with the largest values.
 pub(super) fn words_of(
     index: &RecallIndex,
     query: &RecallQuery<'_>,
@@ -160,7 +160,7 @@ pub(super) fn words_of(
         let postings = index.postings.of(term);
         let passages = postings.len().max(index.heads.count(term)) as u64;
         let value = weight * rarity(passages, all) * if is_date(term) { DATE_WEIGHT } else { 1 };
-        // The rarest terms are the newest ones; those that nothing else has must not push out others.
+        // The rarest terms are often new. A term that no candidate contains must not displace others.
         let helps = || {
             postings.iter().any(|posting| may_help(posting.number()))
                 || index.heads.spans_of(term).any(|spans| may_help(spans.start))
@@ -171,7 +171,7 @@ pub(super) fn words_of(
     let mut common = COMMON_IN_REQUEST;
     if asked.is_empty() {
         common = COMMON_UNDER_WAY;
-        // Work under way, or a request such as "go on": what was said lately tells what it is about.
+        // Work is under way, or the request is like "go on": the last messages show what it is about.
         asked = query.weights().into_iter().filter_map(weigh).collect();
     }
     asked.sort_by(|a, b| b.value.cmp(&a.value).then(a.term.cmp(&b.term)));
@@ -204,14 +204,14 @@ fn own_scores(index: &RecallIndex, asked: &[Asked]) -> Vec<u64> {
     scores
 }
 
-/// How far a score reaches, in messages.
+/// How far a score spreads, in messages.
 const REACH: usize = 4;
 /// How much of the best score near by a passage gets, in percent.
 const NEIGHBOUR_SHARE: u64 = 60;
 
-/// The scores with a part of the best one near by: what is asked about seldom ends with a passage, and the remark that
-/// opens a matter often does not name it. Near are the passages of the same message and, in talk, the messages around
-/// it; calls and their results may be about anything.
+/// Returns the scores, each with a part of the best one near by. A subject often continues after a passage, and the
+/// remark that introduces it often does not name it. Passages of the same message are near. Without tool calls, so
+/// are the messages around it; calls and their results may be about anything.
 fn with_neighbours(spans: &[Span], own: &[u64]) -> Vec<u64> {
     let mut scores = own.to_vec();
     let mut messages: Vec<Spoken> = Vec::new();
@@ -254,8 +254,8 @@ struct Spoken {
     is_talk: bool,
 }
 
-/// The score by age and kind. While work is under way, what was seen lately is wanted, and the content
-/// of files most of all: it is what gets quoted and changed. A new question may be about anything.
+/// Returns the score adjusted by age and kind. While work is under way, recent passages are preferred, above all the
+/// content of files, because it is quoted and changed. A new question may be about anything.
 fn tempered(score: u64, span: &Span, index: &RecallIndex, age: usize, is_under_way: bool) -> u64 {
     const HALF_AGE: u64 = 50;
     let age = age as u64;

@@ -1,5 +1,5 @@
-//! The best passages that fit: taken greedily, put into log order, neighbours joined. Called by the
-//! search with the scores; must not know where scores come from.
+//! Selects the best passages that fit: chosen greedily, put into log order, with neighbours joined. Called by the
+//! search with the scores; it does not depend on how they were computed.
 
 use std::collections::{BinaryHeap, HashSet};
 use std::ops::Range;
@@ -14,43 +14,44 @@ struct Chosen<'s> {
     tokens: u64,
 }
 
-/// So many passages that do not fit end the search for smaller ones.
+/// After this many passages that do not fit, the search for smaller ones ends.
 const MISFITS_MAX: usize = 16;
 
-/// How a message stands to what is sent.
+/// Whether a message is sent, and whether it may be recalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is not sent; passages of it may come back.
+    /// It is not sent, and its passages may be recalled.
     Gone,
     Sent,
-    /// It is not to be looked at.
+    /// It is ignored.
     Apart,
 }
 
-/// How much may come back.
+/// The limits of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecallBudget {
     pub max_tokens: u64,
-    /// Passages are looked at, best first, until those that are sent anyway and those that come back
-    /// have this many tokens together.
+    /// The passages are considered from the best one on, until those that are sent anyway and those that are
+    /// recalled have this many tokens together.
     pub scope_tokens: u64,
 }
 
-/// What the line before the passages of a message costs, about.
+/// The approximate tokens of the line above the passages of a message.
 const HEAD_TOKENS: u64 = 6;
-/// The same where the message before or behind it comes back too.
+/// The same if the message before or after it is recalled too.
 const NEXT_HEAD_TOKENS: u64 = 3;
 
-/// A text of this many bytes is worth half of its score: of two that answer as well, the shorter one leaves room for others.
+/// A text of this many bytes counts with half of its score: of two equal passages, the shorter one leaves room for
+/// others.
 const HALF_BYTES: u64 = 1_000;
 
-/// A message comes back whole if it takes no more than this part of the budget, as a divisor.
+/// A message is recalled whole if it takes at most this part of the budget, as a divisor.
 const WHOLE_SHARE: u64 = 3;
 
-/// A message with more bytes for each of these tokens is not counted: it is too large.
+/// A message with more bytes for each of these tokens is not counted, because it is too large.
 const WHOLE_BYTES: u64 = 16;
 
-/// About how many bytes of a passage are a token.
+/// The approximate number of bytes of a token.
 const TOKEN_BYTES: u64 = 4;
 
 pub(super) fn select(
@@ -61,7 +62,7 @@ pub(super) fn select(
     standing: impl Fn(&Span) -> Standing,
     cut: impl Fn(&Span) -> Option<String>,
 ) -> Vec<Passage> {
-    // From the best one on, the newer of two equals, while they fit.
+    // Passages are considered from the best one on, as long as they fit. Of two equal ones, the newer comes first.
     let mut best = BinaryHeap::from(worth(spans, scores, budget.max_tokens));
     let mut chosen = Vec::new();
     let (mut is_taken, mut messages) = (vec![false; spans.len()], HashSet::new());
@@ -86,7 +87,7 @@ pub(super) fn select(
             }
             Standing::Apart => continue,
         }
-        // Of passages that say the same but for numbers the best one comes back.
+        // Of passages that differ only in numbers, only the best one is recalled.
         if is_taken[number] || gists.contains(&span.gist) {
             continue;
         }
@@ -120,7 +121,8 @@ pub(super) fn select(
     fitted(chosen, budget.max_tokens, tokenizer)
 }
 
-/// What the line before the passages of this message costs beside the messages that are chosen, about.
+/// Returns the approximate tokens of the line above the passages of this message, given the messages that are
+/// chosen.
 fn head_tokens(place: usize, chosen: &HashSet<usize>) -> u64 {
     let is_chosen = |place: Option<usize>| place.is_some_and(|place| chosen.contains(&place));
     match is_chosen(Some(place)) {
@@ -131,8 +133,8 @@ fn head_tokens(place: usize, chosen: &HashSet<usize>) -> u64 {
     }
 }
 
-/// The passages that were found, each with its score by the room that it takes: that of its whole text if that may come
-/// back, else its own.
+/// Returns the passages that were found, each with its score adjusted by its size. The size is that of its whole
+/// text if that may be recalled, otherwise its own.
 fn worth(spans: &[Span], scores: &[u64], max_tokens: u64) -> Vec<(u64, usize)> {
     let whole_max = max_tokens.saturating_mul(TOKEN_BYTES) / WHOLE_SHARE;
     let mut found = Vec::new();
@@ -151,12 +153,12 @@ fn worth(spans: &[Span], scores: &[u64], max_tokens: u64) -> Vec<(u64, usize)> {
     found
 }
 
-/// The chosen passages, as many as fit when they are joined.
+/// Returns the chosen passages, as many as fit when they are joined.
 fn fitted(mut chosen: Vec<Chosen<'_>>, max_tokens: u64, tokenizer: &Tokenizer) -> Vec<Passage> {
     loop {
         let passages = joined(&chosen, tokenizer);
         let tokens: u64 = passages.iter().fold(0, |sum, one| sum.saturating_add(one.tokens));
-        // Joined texts may cost a token more than their pieces: then the last choice goes.
+        // Joined texts may need more tokens than their pieces. If so, the last choice is removed.
         if tokens <= max_tokens || chosen.pop().is_none() {
             return passages;
         }
@@ -167,7 +169,7 @@ fn bytes(spans: &[Span]) -> u64 {
     spans.iter().map(|span| u64::from(span.end.saturating_sub(span.begin))).sum()
 }
 
-/// The passages of the text that one belongs to.
+/// Returns the passages of the text that contains this one.
 fn whole(spans: &[Span], number: usize) -> Range<usize> {
     let is_same = |one: &&Span| {
         spans.get(number).is_some_and(|span| (one.place, one.part) == (span.place, span.part))

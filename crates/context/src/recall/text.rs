@@ -1,6 +1,6 @@
-//! The texts of a message as slices of what it holds. JSON stays in its escaped form, so that a passage
-//! is found again by its bytes and only what is returned is ever decoded whole. Called by the index and
-//! by what asks; must not know of terms or scores.
+//! The texts of a message as slices of its content. JSON stays in its escaped form, so that a passage can be found
+//! again by its bytes, and only returned text is decoded. Called by the index and by queries; it does not depend on
+//! terms or scores.
 
 use tertulia_session::json;
 use tertulia_session::{Message, PartKind};
@@ -11,14 +11,14 @@ use super::passages::step;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source<'m> {
     pub(super) part: usize,
-    /// Where the slice begins in what [`part_text`] gives.
+    /// The position of the slice in the text that [`part_text`] returns.
     pub(super) offset: usize,
     pub(super) raw: &'m str,
     /// Whether it is JSON, with escapes.
     pub(super) escaped: bool,
 }
 
-/// The whole text of a part as it is stored, and whether it is JSON.
+/// Returns the whole text of a part as it is stored, and whether it is JSON.
 pub(super) fn part_text(message: &Message, part: usize) -> Option<(&str, bool)> {
     match &message.parts.get(part)?.kind {
         PartKind::Text(text) | PartKind::Thinking(text) => Some((text, false)),
@@ -30,7 +30,7 @@ pub(super) fn part_text(message: &Message, part: usize) -> Option<(&str, bool)> 
     }
 }
 
-/// The texts of a message, part by part. Pictures have none.
+/// Returns the texts of a message, part by part. Pictures have none.
 pub(super) fn sources(message: &Message) -> Vec<Source<'_>> {
     let mut sources = Vec::new();
     for (part, kind) in message.parts.iter().map(|part| &part.kind).enumerate() {
@@ -55,12 +55,12 @@ fn offset_in(whole: &str, slice: &str) -> Option<usize> {
     whole.get(offset..offset.checked_add(slice.len())?).map(|_| offset)
 }
 
-/// A string without its quotes; anything else as it is.
+/// Returns a JSON string without its quotes; anything else as it is.
 fn unquoted(raw: &str) -> &str {
     raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).unwrap_or(raw)
 }
 
-/// What a slice says: escapes as the characters they stand for.
+/// Decodes a slice: escapes become the characters that they represent.
 pub(super) fn decode(raw: &str, escaped: bool, into: &mut String) {
     match escaped {
         true => json::unescape(raw, into),
@@ -68,7 +68,7 @@ pub(super) fn decode(raw: &str, escaped: bool, into: &mut String) {
     }
 }
 
-/// The beginning of a slice, at most this long; escapes stay whole.
+/// Returns the beginning of a slice, at most this long, without cutting an escape.
 pub(super) fn prefix(raw: &str, bytes_max: usize, escaped: bool) -> &str {
     let mut end = 0;
     while end < raw.len() {

@@ -1,15 +1,15 @@
-//! Counts that were made before, by content, so that no text is counted twice while it is remembered.
-//! Bounded; holds hashes, never the texts. Called wherever messages are counted again and again.
+//! A cache of token counts by content, so that no text is counted twice while its count is remembered. Its size is
+//! limited. It contains hashes, never the texts. Used wherever messages are counted repeatedly.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{TokenCount, Tokenizer};
 
-/// The counts of texts, each under its content and its tokenizer.
+/// The token counts of texts, by content and tokenizer.
 ///
-/// Two generations: what is asked for moves into the young one; when that is full it becomes the old
-/// one, and what nobody asked for in between is forgotten.
+/// The cache has two generations. A count that is used moves into the young generation. When that is full, it
+/// becomes the old generation, and the counts of the previous old one are forgotten.
 #[derive(Clone, Debug)]
 pub struct TokenCache {
     young: HashMap<Key, TokenCount>,
@@ -18,14 +18,15 @@ pub struct TokenCache {
     misses: u64,
 }
 
-/// 128 bits of hash, and the length beside them: texts that somebody made to collide in one half differ in the other.
+/// 128 bits of hash, and the length. Texts that somebody made to collide in one half of the hash differ in the
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     halves: [u64; 2],
     bytes: usize,
 }
 
-/// About 5 MB when full.
+/// The default size, which needs about 5 MB.
 const DEFAULT_COUNTS_MAX: usize = 65_536;
 
 impl TokenCache {
@@ -39,7 +40,7 @@ impl TokenCache {
         }
     }
 
-    /// Returns the count of this text: remembered, or counted now and remembered.
+    /// Returns the count of this text, and remembers it.
     pub fn count(&mut self, tokenizer: &Tokenizer, text: &str) -> TokenCount {
         let key = Key::new(tokenizer, text);
         if let Some(count) = self.young.get(&key) {
@@ -53,7 +54,7 @@ impl TokenCache {
         count
     }
 
-    /// Takes over a count that was made elsewhere, such as one stored with an entry.
+    /// Adds a count that was made elsewhere, such as one stored with an entry.
     pub fn insert(&mut self, tokenizer: &Tokenizer, text: &str, count: TokenCount) {
         self.remember(Key::new(tokenizer, text), count);
     }

@@ -9,17 +9,18 @@ pub const CALIBRATION_PERMILLE_MIN: u64 = 500;
 /// The highest ratio, in thousandths. Gemini CLI keeps its own correction within the same bounds.
 pub const CALIBRATION_PERMILLE_MAX: u64 = 2_000;
 
-/// As many tokens as this are taken to have been estimated rightly before the first report, so that
-/// one short answer does not turn the ratio.
+/// This many tokens count as correctly estimated before the first report, so that one short answer cannot change the
+/// ratio much.
 const PRIOR_TOKENS: u64 = 1_000;
 
-/// Beyond this both sums are halved: old reports fade, and the sums stay small.
+/// Above this limit, both sums are halved, so that old reports lose weight and the sums stay small.
 const MEMORY_TOKENS: u64 = 1_000_000;
 
-/// The largest factor between a report and its estimate; a larger one means that something else was counted.
+/// The largest accepted factor between a report and its estimate. A larger one means that the report includes
+/// something else.
 const OUTLIER_FACTOR: u64 = 4;
 
-/// The ratio of what was reported to what was estimated.
+/// The ratio of reported tokens to estimated tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calibration {
     estimated: u64,
@@ -28,14 +29,14 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Takes in a report. One of nothing, or of nothing estimated, says nothing.
+    /// Adds a report. A report of 0, or for an estimate of 0, is ignored.
     ///
-    /// Estimates must be those before [`Calibration::apply`]; else the ratio would correct itself.
+    /// The estimates must be those before [`Calibration::apply`]. Otherwise the ratio would correct itself.
     pub fn observe(&mut self, estimated: u64, reported: u64) {
         if estimated == 0 || reported == 0 {
             return;
         }
-        // What is larger than the memory counts as much as the memory, at the same ratio.
+        // A report larger than the memory is scaled down to its size, at the same ratio.
         let scale = estimated.div_ceil(MEMORY_TOKENS);
         let estimated = estimated / scale;
         let lowest = estimated / OUTLIER_FACTOR;
@@ -49,19 +50,19 @@ impl Calibration {
         }
     }
 
-    /// Returns the ratio in thousandths: 1,000 before the first report, never out of its bounds.
+    /// Returns the ratio in thousandths: 1,000 before the first report, always within its bounds.
     pub fn permille(&self) -> u64 {
         let reported = (self.reported + PRIOR_TOKENS) * 1_000;
         let ratio = reported / (self.estimated + PRIOR_TOKENS);
         ratio.clamp(CALIBRATION_PERMILLE_MIN, CALIBRATION_PERMILLE_MAX)
     }
 
-    /// Returns how many reports it has seen.
+    /// Returns the number of reports.
     pub fn reports(&self) -> u64 {
         self.reports
     }
 
-    /// Returns the corrected estimate, rounded up. An exact count stays.
+    /// Returns the corrected estimate, rounded up. An exact count does not change.
     pub fn apply(&self, count: TokenCount) -> TokenCount {
         if count.is_exact {
             return count;

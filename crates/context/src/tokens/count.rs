@@ -1,4 +1,4 @@
-//! A number of tokens, and whether it is one or only a guess at it.
+//! A number of tokens, and whether it is exact or an estimate.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
@@ -7,15 +7,15 @@ use std::ops::{Add, AddAssign};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenCount {
     pub tokens: u64,
-    /// Whether the model's own tokenizer gives the same number; if not, it is an estimate, in whole or in part.
+    /// Whether the model's own tokenizer gives the same number; if not, at least a part of it is an estimate.
     pub is_exact: bool,
 }
 
 impl TokenCount {
-    /// Nothing, which is exact.
+    /// Zero tokens, which is exact.
     pub const ZERO: Self = Self::exact(0);
 
-    /// As the model's tokenizer counts.
+    /// Creates an exact count, as the model's tokenizer returns it.
     pub const fn exact(tokens: u64) -> Self {
         Self { tokens, is_exact: true }
     }
@@ -29,7 +29,7 @@ impl TokenCount {
 impl Add for TokenCount {
     type Output = Self;
 
-    /// A sum is as good as its worst part.
+    /// A sum is exact only if both parts are.
     fn add(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.saturating_add(other.tokens),

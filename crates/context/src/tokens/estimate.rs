@@ -1,26 +1,27 @@
-//! The script-aware estimate: one pass over the characters, a price for each class and for each
-//! beginning of a run. Called by [`super::Tokenizer`]; knows no vocabulary.
+//! An estimate by script: one pass over the characters, with a price for each class of characters and for each start
+//! of a run. [`super::Tokenizer`] calls it; it uses no vocabulary.
 
-/// Prices in hundredths of a token, fitted for Claude 4.5 and 4.6: the ASCII prices on what ten Claude Code sessions
-/// were charged, the other scripts on translated program texts. `docs/tokens.md` describes the method and its error.
+/// Prices in hundredths of a token, fitted for Claude 4.5 and 4.6. The ASCII prices are fitted to the reported usage
+/// of ten Claude Code sessions, those of other scripts to translated program texts. `docs/tokens.md` describes the
+/// method and its error.
 ///
-/// A character's own price comes beside that of the run it begins.
+/// The first character of a run costs the price of the run and its own price.
 mod price {
     /// A word of ASCII letters.
     pub(super) const WORD: u64 = 87;
     pub(super) const LETTER: u64 = 5;
-    /// Each letter behind the eighth, on top: long words are cut.
+    /// The additional price of each letter after the eighth, because long words are split.
     pub(super) const TAIL: u64 = 15;
-    /// A capital behind a small letter, as in `camelCase`.
+    /// A capital after a small letter, as in `camelCase`.
     pub(super) const HUMP: u64 = 145;
-    /// A capital behind a capital, as in `CAMEL`.
+    /// A capital after a capital, as in `CAMEL`.
     pub(super) const CAPITAL: u64 = 30;
     pub(super) const DIGIT_RUN: u64 = 106;
     pub(super) const DIGIT: u64 = 15;
     pub(super) const PUNCTUATION_RUN: u64 = 93;
     pub(super) const PUNCTUATION: u64 = 17;
     pub(super) const LINE_BREAKS: u64 = 35;
-    /// Spaces that are more than the one between two words.
+    /// Spaces beyond the one between two words.
     pub(super) const SPACES: u64 = 102;
     pub(super) const HAN: u64 = 135;
     pub(super) const KANA: u64 = 95;
@@ -31,7 +32,7 @@ mod price {
     pub(super) const GREEK: u64 = 145;
     /// A Hebrew or Arabic letter.
     pub(super) const SEMITIC: u64 = 122;
-    /// A letter or sign of India and its neighbours to the south-east.
+    /// A letter or sign of a script of India or of the countries south-east of it.
     pub(super) const BRAHMIC: u64 = 180;
     /// A letter of any other script.
     pub(super) const OTHER_LETTER: u64 = 149;
@@ -43,7 +44,7 @@ mod price {
 
 const HUNDREDTHS: u64 = 100;
 
-/// Letters that a word may have before its tail begins.
+/// The number of letters of a word before its tail begins.
 const WORD_LETTERS: u32 = 8;
 
 /// The kind of the previous character, which affects the cost of the next one.
@@ -56,15 +57,15 @@ enum Before {
     Punctuation,
     LineBreak,
     Space,
-    /// Spaces whose price is paid.
+    /// Spaces whose price is already included.
     Spaces,
     Other,
 }
 
 /// Returns the tokens of this text, rounded up.
 ///
-/// Every character costs something or nothing, never less: a longer text is never cheaper. A text
-/// begins as a line does, so that prices of lines add up to that of the text.
+/// No character has a negative price, so a longer text never costs less. A text begins in the same state as a line,
+/// so that the prices of lines add up to that of the text.
 pub(super) fn estimate(text: &str) -> u64 {
     if text.is_empty() {
         return 0;
@@ -76,7 +77,7 @@ pub(super) fn estimate(text: &str) -> u64 {
 
 struct Scan {
     before: Before,
-    /// Letters of the word so far, counted from its last hump.
+    /// The letters of the word so far, counted from its last inner capital.
     letters: u32,
 }
 
@@ -117,7 +118,8 @@ impl Scan {
         if begins { beginning + each } else { each }
     }
 
-    /// One space between two words belongs to the second; indentation, tabs and longer runs are tokens of their own.
+    /// One space between two words belongs to the second word; indentation, tabs and longer runs are tokens of their
+    /// own.
     fn space(&mut self, character: char) -> u64 {
         let (before, price) = match (self.before, character) {
             (Before::Spaces, _) => (Before::Spaces, 0),
@@ -157,7 +159,7 @@ impl Scan {
 mod tests {
     use super::*;
 
-    /// Prices that show which class a character was taken for.
+    /// Checks the price, which shows the class that a character is in.
     fn check(text: &str, hundredths: u64) {
         let mut scan = Scan { before: Before::LineBreak, letters: 0 };
         assert_eq!(text.chars().map(|one| scan.price(one)).sum::<u64>(), hundredths, "{text:?}");

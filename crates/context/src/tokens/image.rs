@@ -1,5 +1,5 @@
-//! Counts the tokens of a picture by its width and height, read from the first bytes, never by the length of its
-//! base64. The formulas are published by the vendors; [`super::MessageCounter`] calls them.
+//! Counts the tokens of a picture by its width and height, which are read from the first bytes. The length of its
+//! base64 does not matter. The vendors publish the formulas. [`super::MessageCounter`] calls this code.
 
 mod base64;
 mod header;
@@ -13,8 +13,8 @@ pub struct Dimensions {
     pub height: u32,
 }
 
-/// Reads the size of a PNG, JPEG, GIF or WebP picture from the beginning of its base64. `None` where
-/// that is broken, or where the picture is of another kind.
+/// Reads the size of a PNG, JPEG, GIF or WebP picture from the beginning of its base64. Returns `None` for an
+/// invalid picture or another format.
 pub fn read_dimensions(base64: &str) -> Option<Dimensions> {
     header::read(base64::bytes(base64))
 }
@@ -29,8 +29,8 @@ impl Vendor {
         }
     }
 
-    /// Returns what a picture costs whose size cannot be read: the most that Anthropic and OpenAI charge, and
-    /// for Google its own example of six tiles.
+    /// Returns the tokens of a picture whose size cannot be read: the maximum that Anthropic and OpenAI charge, and
+    /// for Google the six tiles of its own example.
     pub fn unknown_image_tokens(self) -> u64 {
         match self {
             Self::Anthropic => anthropic::TOKENS_MAX,
@@ -40,16 +40,16 @@ impl Vendor {
     }
 }
 
-/// Anthropic: `width * height / 750`; beyond 1,568 pixels on the long edge or about 1,600 tokens the
-/// picture is scaled down first. <https://docs.anthropic.com/en/docs/build-with-claude/vision>
+/// Anthropic: `width * height / 750`. A picture with more than 1,568 pixels on the long edge, or more than about
+/// 1,600 tokens, is scaled down first. <https://docs.anthropic.com/en/docs/build-with-claude/vision>
 mod anthropic {
     pub(super) const PIXELS_PER_TOKEN: u64 = 750;
     pub(super) const EDGE_MAX: u64 = 1_568;
     pub(super) const TOKENS_MAX: u64 = 1_600;
 }
 
-/// OpenAI, high detail: scaled into 2,048 × 2,048, then down to 768 on the short edge; 170 for each
-/// tile of 512, 85 on top. <https://platform.openai.com/docs/guides/images-vision>
+/// OpenAI, high detail: scaled into 2,048 × 2,048, then down to 768 on the short edge. Each tile of 512 costs 170,
+/// and the picture costs 85 in addition. <https://platform.openai.com/docs/guides/images-vision>
 mod open_ai {
     pub(super) const EDGE_MAX: u64 = 2_048;
     pub(super) const SHORT_EDGE_MAX: u64 = 768;
@@ -58,8 +58,9 @@ mod open_ai {
     pub(super) const BASE: u64 = 85;
 }
 
-/// Google: one tile up to 384 pixels each way; larger ones in tiles of two thirds of the short edge,
-/// but of 256 to 768 pixels; 258 each. <https://ai.google.dev/gemini-api/docs/tokens>
+/// Google: one tile for a picture of up to 384 pixels on both edges. Larger ones are divided into tiles of two
+/// thirds of the short edge, but at least 256 and at most 768 pixels. Each tile costs 258.
+/// <https://ai.google.dev/gemini-api/docs/tokens>
 mod google {
     pub(super) const SMALL_EDGE_MAX: u64 = 384;
     pub(super) const TILE_EDGE_MIN: u64 = 256;

@@ -1,5 +1,5 @@
 //! Counts the tokens of a message, its parts and the tools: the text with a tokenizer, the wrappers by
-//! [`Vendor::overheads`], the pictures by their size. Parts that cannot be counted get a fixed count and a note.
+//! [`Vendor::overheads`], the pictures by their size. A part that cannot be counted gets a fixed count and a note.
 
 use std::borrow::Cow;
 
@@ -20,13 +20,13 @@ pub struct MessageCounter {
 /// The token count of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageCount {
-    /// The tokens of words, wrappers and pictures. Exact only for texts to OpenAI: everybody else's
-    /// wrappers, and those of tools, are guesses.
+    /// The tokens of words, wrappers and pictures. Exact only for text messages to OpenAI: the wrappers of other
+    /// vendors, and those of tools, are estimates.
     pub count: TokenCount,
     pub notes: Vec<CountNote>,
 }
 
-/// Something that got a fixed price.
+/// A part that got a fixed count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("part {part}: {problem}")]
 pub struct CountNote {
@@ -42,12 +42,12 @@ pub enum CountProblem {
     /// A picture in the message whose size cannot be read.
     #[error("the size of the image cannot be read; counted as {tokens} tokens")]
     ImageUnreadable { tokens: u64 },
-    /// A picture at an address.
+    /// A picture that is given by its address.
     #[error("the image is not in the message; counted as {tokens} tokens")]
     ImageElsewhere { tokens: u64 },
 }
 
-/// A tool as it is described to the model.
+/// A tool with the description that the model gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpec {
     pub name: Box<str>,
@@ -58,13 +58,14 @@ pub struct ToolSpec {
 }
 
 impl MessageCounter {
-    /// Counts words with this tokenizer, and wrappers and pictures as is usual with it.
+    /// Creates a counter for words with this tokenizer, and for wrappers and pictures of the vendor that usually
+    /// uses it.
     pub fn new(tokenizer: Tokenizer) -> Self {
         let vendor = Vendor::usual_for(&tokenizer);
         Self { tokenizer, vendor }
     }
 
-    /// Counts for a model of the table.
+    /// Creates a counter for a model of the table.
     pub fn for_model(model: &Model) -> Self {
         Self { tokenizer: model.tokenizer.clone(), vendor: model.vendor }
     }
@@ -88,7 +89,8 @@ impl MessageCounter {
         let specs: TokenCount =
             tools.iter().map(|tool| self.tokenizer.count(&tool.to_json())).sum();
         let wrappers = overheads.tools + overheads.tool_spec * tools.len() as u64;
-        // Vendors rewrite the schema in ways they do not publish: even an exact tokenizer guesses here.
+        // Vendors rewrite the schema in ways that they do not publish, so this is an estimate even with an exact
+        // tokenizer.
         specs + TokenCount::estimated(wrappers)
     }
 
@@ -97,7 +99,8 @@ impl MessageCounter {
         self.published(self.vendor.overheads().reply)
     }
 
-    /// OpenAI alone publishes what a message costs besides its words.
+    /// Returns an exact count for OpenAI, otherwise an estimate: only OpenAI publishes the tokens of a message
+    /// besides its words.
     fn published(&self, tokens: u64) -> TokenCount {
         match self.vendor {
             Vendor::OpenAi => TokenCount::exact(tokens),
@@ -127,7 +130,7 @@ impl MessageCounter {
                 (overheads.tool_result, self.result(result, count, note))
             }
             PartKind::Image(image) => (0, self.image(&image.source, note)),
-            // A file is named, not sent.
+            // Only the name of a file is sent.
             PartKind::FileRef(file) => (0, count(&file.path)),
             PartKind::Other(other) => (0, other_part(other, count)),
         };
@@ -172,11 +175,11 @@ impl MessageCounter {
 
 type Count<'a> = dyn FnMut(&str) -> TokenCount + 'a;
 
-/// Takes down what could not be counted.
+/// A function that records what could not be counted.
 type Note<'a> = dyn FnMut(CountProblem) + 'a;
 
 impl ToolSpec {
-    /// Returns the tool as JSON text, as it is counted.
+    /// Returns the JSON text of the tool that is counted.
     pub fn to_json(&self) -> String {
         let quoted = |text: &str| Json::text(text).as_str().to_owned();
         let mut json = format!("{{\"name\":{}", quoted(&self.name));
@@ -197,8 +200,9 @@ fn other_part(other: &OtherPart, count: &mut Count<'_>) -> TokenCount {
     count(&other.kind) + payload
 }
 
-/// Returns the arguments of a call as the model reads them, and how many there are: JSON text, or, what Claude's counts
-/// fit best, name by name with strings as they are. What is no object is counted as the text it is.
+/// Returns the arguments of a call as the model reads them, and their number. For Claude, each name is followed by
+/// its value, with strings unquoted, because this fits Claude's counts best. For others it is JSON text. Arguments
+/// that are not an object are counted as text.
 fn arguments_text(arguments: &Json, vendor: Vendor) -> (Cow<'_, str>, u64) {
     let whole = Cow::Borrowed(arguments.as_str());
     let Ok(object) = Object::try_from(arguments.raw()) else { return (whole, 0) };

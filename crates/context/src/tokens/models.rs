@@ -1,5 +1,5 @@
-//! Known models with their tokenizer, vendor and window. Data in one table; a new model is a new line. Called by code
-//! that has a model's name and needs a [`super::MessageCounter`].
+//! Known models with their tokenizer, vendor and window, in one table with a line for each model. Used by code that
+//! has the name of a model and needs a [`super::MessageCounter`].
 
 use super::{Tokenizer, Vendor};
 
@@ -14,9 +14,9 @@ pub struct Model {
     pub window: Option<u64>,
 }
 
-/// Finds a model by its name: the longest prefix that ends where a word of the name ends. A path or a
-/// provider before the name (`openrouter/openai/gpt-4o`, `us.anthropic.claude-…`) is skipped, and
-/// capitals do not matter. `None` for names nobody knows: count with [`Tokenizer::default`].
+/// Finds a model by its name: the longest prefix in the table that ends at the end of a word of the name. A path or
+/// a provider before the name (`openrouter/openai/gpt-4o`, `us.anthropic.claude-…`) and the case of letters are
+/// ignored. Returns `None` for unknown names; use [`Tokenizer::default`] for them.
 pub fn find_model(name: &str) -> Option<&'static Model> {
     let name = name.trim().to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();
@@ -25,14 +25,15 @@ pub fn find_model(name: &str) -> Option<&'static Model> {
     fitting.max_by_key(|model| model.prefix.len())
 }
 
-/// Words of cloud platforms that precede a model's own name.
+/// Prefixes with which cloud platforms name models.
 const PROVIDERS: [&str; 6] = ["anthropic.", "openai.", "google.", "meta.", "mistral.", "deepseek."];
 
 fn after<'a>(name: &'a str, word: &str) -> Option<&'a str> {
     name.split_once(word).map(|(_, behind)| behind)
 }
 
-/// `gpt-4` begins `gpt-4-0613` but neither `gpt-4o` nor `gpt-4.1`.
+/// Returns whether a name begins with this prefix. `gpt-4` is a prefix of `gpt-4-0613`, but neither of `gpt-4o` nor
+/// of `gpt-4.1`.
 fn begins(name: &str, prefix: &str) -> bool {
     let behind = name.strip_prefix(prefix);
     behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@', '_']))
@@ -63,13 +64,14 @@ const fn gemma(prefix: &'static str, window: u64) -> Model {
     google(prefix, Tokenizer::Gemma, window)
 }
 
-/// Returns a model with its own, unknown vocabulary. Its tokens are estimated with Claude's weights, the highest known.
+/// Returns a model with its own, unknown vocabulary. Its tokens are estimated as for Claude, which gives the highest
+/// known counts.
 const fn guessed(prefix: &'static str, window: u64) -> Model {
     open_ai(prefix, Tokenizer::Claude, Some(window))
 }
 
-/// All that is known, from the vendors' model pages as of November 2026. Windows are those that a
-/// request gets without asking for more.
+/// All known models, from the vendors' model pages as of November 2026. A window is the one that a request gets
+/// without special options.
 pub static MODELS: &[Model] = &[
     open_ai("gpt", Tokenizer::O200k, None),
     o200k("gpt-5", 400_000),
@@ -107,7 +109,7 @@ pub static MODELS: &[Model] = &[
     gemma("gemini-3", 1_048_576),
     gemma("gemini-3.1", 1_048_576),
     gemma("gemini-3.5", 1_048_576),
-    // The vocabulary of Gemma 2 and Gemini 1.5 is another one.
+    // Gemma 2 and Gemini 1.5 have another vocabulary.
     google("gemini-1.5-pro", Tokenizer::Claude, 2_097_152),
     google("gemini-1.5", Tokenizer::Claude, 1_048_576),
     gemma("gemma-3", 131_072),

@@ -1,38 +1,39 @@
-//! The tokens of a request besides its text: roles, wrappers of tool calls and results, the preamble of tools. Data,
-//! one set per vendor, with its source.
+//! The tokens of a request besides its text: roles, wrappers of tool calls and results, the preamble of tools. Each
+//! vendor has one set of numbers, with its source.
 
 use super::Tokenizer;
 
-/// Whose API a message goes to: it decides what wrappers and pictures cost.
+/// The vendor whose API a message is sent to. It determines the tokens of wrappers and pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Vendor {
-    /// OpenAI, and servers that speak its language.
+    /// OpenAI, and servers with a compatible API.
     OpenAi,
     Anthropic,
     Google,
 }
 
-/// Tokens that no word of a message accounts for.
+/// The tokens of a request that are not in its texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overheads {
-    /// A message: its role, where it begins and ends.
+    /// For each message: its role, its start and its end.
     pub message: u64,
     pub thinking: u64,
-    /// A tool call, its id included.
+    /// For each tool call, its id included.
     pub tool_call: u64,
     pub tool_argument: u64,
-    /// A tool result, its id included.
+    /// For each tool result, its id included.
     pub tool_result: u64,
     pub tool_spec: u64,
-    /// Once per request, if it has tools.
+    /// Once for a request with tools.
     pub tools: u64,
-    /// Once for a request: where the answer begins.
+    /// Once for a request: the start of the answer.
     pub reply: u64,
 }
 
-/// `message`, `reply`, `tool_spec` (func_init) and `tools` (func_end): OpenAI Cookbook, "How to count tokens with
-/// tiktoken", for GPT-4o. Calls and results are not published there; a wrapper is taken to cost what a message does.
+/// `message`, `reply`, `tool_spec` (func_init) and `tools` (func_end) are from the OpenAI Cookbook, "How to count
+/// tokens with tiktoken", for GPT-4o. It has no numbers for calls and results; their wrappers are assumed to cost as
+/// much as a message.
 const OPEN_AI: Overheads = Overheads {
     message: 3,
     thinking: 3,
@@ -45,8 +46,8 @@ const OPEN_AI: Overheads = Overheads {
 };
 
 /// `tools` is the published system prompt for tool use (Claude 4, `auto`):
-/// <https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/overview>. The wrappers are fitted together with the
-/// prices of the words, see `docs/tokens.md`; a tool is taken to cost what a call does.
+/// <https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/overview>. The wrappers are fitted together with
+/// the prices of the words, see `docs/tokens.md`. A tool is assumed to cost as much as a call.
 const ANTHROPIC: Overheads = Overheads {
     message: 3,
     thinking: 10,
@@ -59,8 +60,8 @@ const ANTHROPIC: Overheads = Overheads {
 };
 
 /// Gemma's turn is `<start_of_turn>role\n…<end_of_turn>\n`, five tokens
-/// (<https://ai.google.dev/gemma/docs/core/prompt-structure>). Google publishes nothing on Gemini's calls
-/// and results; a wrapper is taken to cost what a turn does.
+/// (<https://ai.google.dev/gemma/docs/core/prompt-structure>). Google publishes nothing about Gemini's calls and
+/// results; their wrappers are assumed to cost as much as a turn.
 const GOOGLE: Overheads = Overheads {
     message: 5,
     thinking: 5,

@@ -1,5 +1,5 @@
-//! The tokenizers: a closed set, and a trait for one of the caller. Values are cheap; a vocabulary is loaded when the
-//! first text is counted.
+//! The tokenizers: a closed set, and a trait for a caller's own. Creating one is cheap; a vocabulary is loaded when
+//! the first text is counted.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,35 +14,35 @@ use super::vocabulary::{CL100K, GEMMA, O200K};
 /// Counts the tokens of a text.
 #[derive(Clone, Debug, Default)]
 pub enum Tokenizer {
-    /// OpenAI's from GPT-4o on, exact.
+    /// The tokenizer of OpenAI's models from GPT-4o on; exact.
     O200k,
-    /// OpenAI's GPT-4 and GPT-3.5, exact.
+    /// The tokenizer of OpenAI's GPT-4 and GPT-3.5; exact.
     Cl100k,
-    /// Google's Gemma 3 and 4, which Gemini counts with; exact.
+    /// The tokenizer of Google's Gemma 3 and 4, which Gemini uses too; exact.
     Gemma,
-    /// Claude's, whose vocabulary is not public: an estimate by character classes. It is also what
-    /// unknown models get, since it rather counts too many than too few.
+    /// An estimate for Claude, whose vocabulary is not public, by character classes. It is also used for unknown
+    /// models, because it tends to count too many tokens rather than too few.
     #[default]
     Claude,
-    /// A quarter of the bytes, rounded up: the cheapest guess, and too low for prose.
+    /// A quarter of the bytes, rounded up: the fastest estimate, but too low for prose.
     Bytes,
-    /// A caller's own.
+    /// A tokenizer of the caller.
     Custom(Arc<dyn CountTokens>),
 }
 
-/// A tokenizer that a caller brings along. It must give the same count for the same text.
+/// A tokenizer that the caller provides. It must always return the same count for the same text.
 pub trait CountTokens: fmt::Debug + Send + Sync {
-    /// The name under which counts are kept; another one for every way of counting.
+    /// Returns the name under which counts are remembered. Each way of counting needs its own name.
     fn id(&self) -> &str;
 
-    /// Returns the tokens of this text. Strings that look like control tokens are text.
+    /// Returns the tokens of this text. Strings that look like control tokens are counted as text.
     fn count(&self, text: &str) -> TokenCount;
 }
 
 const BYTES_PER_TOKEN: u64 = 4;
 
 impl Tokenizer {
-    /// Those that need nothing from a caller.
+    /// All tokenizers except those of callers.
     pub const BUILT_IN: [Self; 5] =
         [Self::O200k, Self::Cl100k, Self::Gemma, Self::Claude, Self::Bytes];
 
@@ -58,8 +58,8 @@ impl Tokenizer {
         }
     }
 
-    /// Returns whether counting needs no vocabulary to be loaded first, which takes up to 0.6 s for Gemma and a few
-    /// milliseconds for others.
+    /// Returns whether counting can start at once. Otherwise a vocabulary must be loaded first, which takes up to
+    /// 0.6 s for Gemma and a few milliseconds for others.
     pub fn is_loaded(&self) -> bool {
         match self {
             Self::O200k => O200K.is_loaded(),
@@ -69,7 +69,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the tokens of this text. Strings such as `<|endoftext|>` are text like any other.
+    /// Returns the tokens of this text. Strings such as `<|endoftext|>` are counted as text.
     pub fn count(&self, text: &str) -> TokenCount {
         if text.is_empty() {
             return TokenCount::ZERO;
@@ -102,7 +102,8 @@ impl PartialEq for Tokenizer {
 
 impl Eq for Tokenizer {}
 
-/// Without its vocabulary a tokenizer counts as Claude's, which rather counts too many.
+/// Returns the exact count. Without a vocabulary, returns the estimate for Claude, which tends to be too high rather
+/// than too low.
 fn exact_or_estimated(exact: Option<u64>, text: &str) -> TokenCount {
     let estimated = || TokenCount::estimated(estimate(text));
     exact.map_or_else(estimated, TokenCount::exact)

@@ -1,5 +1,5 @@
-//! The public vocabularies. Each is loaded at the first text that is counted with it, and then stays;
-//! that is the one global state of this room. Called by [`super::Tokenizer`] alone.
+//! The public vocabularies. Each is loaded when the first text is counted with it, and then stays in memory. This is
+//! the only global state of the crate. Only [`super::Tokenizer`] uses it.
 
 #[cfg(feature = "gemma-tokens")]
 mod gemma;

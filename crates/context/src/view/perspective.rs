@@ -1,5 +1,5 @@
-//! The messages of a log as one member sees them: without markers, with labels that say who said what to whom, and
-//! with the source of every piece of their content.
+//! Messages of a log as one member sees them: without markers, with labels that name the speaker and the addressees,
+//! and with the source of every piece of their content.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +18,7 @@ const CUT_OFF: &str = "\n(the answer was cut off here)";
 /// The member and the team for which a view is made.
 #[derive(Clone, Copy)]
 pub struct Perspective<'p> {
-    /// The speaker id of the member: what it said is its own.
+    /// The speaker id of the member; messages of this speaker are its own.
     pub member: &'p str,
     pub strip: Stripping,
     pub labels: Labels<'p>,
@@ -33,35 +33,35 @@ pub enum Stripping {
     Rewrite(Strip),
 }
 
-/// The labels of the messages in a view.
+/// The labels of messages in a view.
 #[derive(Clone, Copy)]
 pub enum Labels<'p> {
-    /// With names alone, as the contract has it.
+    /// Labels with names only, as in the contract.
     Names,
-    /// With what said each message too, as far as its name does not tell.
+    /// Labels that also show the kind of speaker, if the name does not show it.
     SpokenBy(&'p dyn Fn(&Message) -> SpokenBy),
 }
 
 /// The source of a piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Words of the program.
+    /// Text that the program wrote.
     Words(Box<str>),
-    /// A stretch of what an entry says.
+    /// A range of the text of an entry.
     Said { index: usize, range: Range<usize> },
 }
 
-/// The pieces of a text in order, each with the number of bytes that it makes.
+/// The pieces of a text in order, each with its number of bytes.
 pub type Pieces = Vec<(Piece, usize)>;
 
 impl Perspective<'_> {
-    /// Returns the perspective without a team: the contract has one view for everybody.
+    /// Returns the perspective without a team: in the contract, everybody has the same view.
     pub(crate) fn of_contract(strip: Strip) -> Self {
         let strip = Stripping::Rewrite(strip);
         Self { member: "", strip, labels: Labels::Names, is_partial: |_| false }
     }
 
-    /// Tells whether the member said a message itself.
+    /// Returns whether the member said this message itself.
     pub fn is_own(&self, message: &Message) -> bool {
         message.speaker.as_deref().is_some_and(|speaker| *speaker.role_id == *self.member)
     }
@@ -96,7 +96,7 @@ impl Perspective<'_> {
             Stripping::Rewrite(strip) => {
                 let stripped = strip_markers(&said, strip);
                 let task_block_bytes = stripped.task_block_bytes;
-                // Only what changed is copied.
+                // Only changed text is copied.
                 let changed = match stripped.text {
                     Cow::Borrowed(_) => None,
                     Cow::Owned(text) => Some(text),
@@ -109,8 +109,8 @@ impl Perspective<'_> {
         ViewItem { index, line, pieces, is_from_person, task_block_bytes }
     }
 
-    /// Returns a message as the member gets it among model messages. What it said itself is an assistant's, with
-    /// all its parts; all else is a user's, with a label and without the calls and results of others.
+    /// Returns a message as the member gets it among model messages. Its own message has the role assistant, with
+    /// all parts. Any other message has the role user, with a label and without calls and results.
     pub fn model_message(&self, index: usize, entry: &Entry, message: &Message) -> Message {
         let item = self.item(index, entry, message);
         let is_own = self.is_own(message);
@@ -133,7 +133,7 @@ impl Perspective<'_> {
         Message::with_role(role, parts)
     }
 
-    /// Returns a passage of an entry as an item of its own: no passage can look like another one.
+    /// Returns a passage of an entry as a separate item, so that no passage can look like another one.
     pub fn passage<'l>(
         &self,
         index: usize,
@@ -143,7 +143,7 @@ impl Perspective<'_> {
         let EntryKind::Message(message) = &entry.kind else { return None };
         let said = message.text();
         let found = said.find(passage);
-        // A passage that is not in the text of the message comes from a tool, and its source is unknown.
+        // A passage that is not in the text of the message is from a tool, and its source is unknown.
         let by = match (found, self.labels) {
             (Some(_), Labels::SpokenBy(spoken_by)) => spoken_by(message),
             (Some(_), Labels::Names) => SpokenBy::Member,
@@ -187,7 +187,7 @@ fn quoted<'l>(
     (text, kept.into_iter().map(piece).collect())
 }
 
-/// Returns what is kept of a passage: the markers of its message that count are not.
+/// Returns the ranges of a passage that are kept: those without the markers that count in its message.
 fn kept_of(
     kept: fn(&str) -> Vec<Range<usize>>,
     said: &str,

@@ -1,5 +1,5 @@
-//! Recall in a view: passages of messages before the window that the newest ones are about. What is found follows
-//! from the log and the question alone, not from what was asked before or how much of the log is read.
+//! Recall in a view: finds passages of messages before the window that relate to the newest messages. The result
+//! depends only on the log and the query, not on earlier queries or on how much of the log is read.
 
 use tertulia_session::Message;
 
@@ -7,26 +7,26 @@ use crate::branch::Branch;
 use crate::recall::{Passage, RECENT_MESSAGES, RecallIndex, RecallQuery};
 use crate::tokens::Tokenizer;
 
-/// The number of newest messages that are searched, at least.
+/// The minimum number of newest messages that are searched.
 const SEARCHED: usize = 8_192;
-/// Older messages are forgotten in steps of this many.
+/// Older messages are removed from the index in steps of this many.
 const STEP: usize = 2_048;
 
-/// Finds what is no longer in a window. Kept from turn to turn; takes new messages in as they come.
+/// An index of the messages before a window. It is kept from turn to turn and updated with new messages.
 #[derive(Debug, Default)]
 pub struct Recall {
     index: RecallIndex,
-    /// The ordinals of the first message that is searched, and of the first that was not taken in.
+    /// The range of indexed messages, by their ordinals.
     range: std::ops::Range<usize>,
 }
 
 impl Recall {
-    /// Returns the ordinal of the first message that is searched where there are this many.
+    /// Returns the ordinal of the first message that is searched in a branch of this many messages.
     pub fn first_searched(messages: usize) -> usize {
         messages.saturating_sub(SEARCHED) / STEP * STEP
     }
 
-    /// Holds exactly the messages that may be found.
+    /// Updates the index, so that it contains exactly the messages that may be found.
     fn catch_up(&mut self, branch: Branch<'_>, until: usize) {
         let first = Self::first_searched(branch.message_count());
         if first > self.range.start || until < self.range.end {

@@ -1,4 +1,4 @@
-//! What the assemblers do beyond the contract's own tests: strict assembly, another header, sizes,
+//! Features of the assemblers that the contract's own tests do not cover: strict assembly, another header, sizes,
 //! streaming.
 
 use tertulia_context::{

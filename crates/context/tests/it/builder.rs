@@ -1,5 +1,5 @@
-//! The context builder from outside: what it promises on random sessions, the contract's traces, bad
-//! input, and each stage by itself. `notation` says how logs are written down here.
+//! Tests of the context builder through its public interface: its promises on random sessions, the contract's
+//! traces, bad input, and each stage. `notation` describes how these tests write logs.
 
 mod arbitrary;
 mod bad_input;

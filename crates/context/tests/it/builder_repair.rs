@@ -1,5 +1,5 @@
-//! Tool pairs are mended and units found, in a tiny notation: `u hi`, `a text +call`, `t =call`,
-//! where `!call` is a result that was made up and `~` is thinking. A unit per line of the output.
+//! Tool pairs are repaired and units are found. The notation is: `u hi`, `a text +call`, `t =call`, where `!call` is
+//! a result that was made up and `~` is thinking. Each line of the output is a unit.
 
 use proptest::prelude::*;
 use tertulia_context::builder::{Item, LogIndex, MessageRef, RepairKind, Repaired, repair, units};
@@ -117,7 +117,7 @@ fn a_call_without_a_result_gets_an_error_result_behind_those_that_are_there() {
 fn a_call_at_the_very_end_waits_for_its_result() {
     check(&["u go", "a +1"], &["u go", "a +1"], &[]);
     check(&["u go", "a +1 +2", "t =1"], &["u go", "a +1 +2 | t =1"], &[]);
-    // What follows says nothing, so it is still the end.
+    // The message after the call is empty, so the call is still at the end.
     check(&["a +1", "u _"], &["a +1"], &[("e1", RepairKind::Empty)]);
 }
 
@@ -143,7 +143,7 @@ fn a_late_result_is_moved_to_its_call() {
         &["a +1 +2 +3 | t =2 | t =3 | t !1", "u x", "u y"],
         &[("e0", missing("1")), ("e3", moved("3")), ("e3", orphan("9"))],
     );
-    // The newest call of an id has it; an earlier one has lost its chance.
+    // The result belongs to the newest call with this id; an earlier call gets none.
     check(
         &["a +1", "u x", "a +1", "u y", "t =1"],
         &["a +1 | t !1", "u x", "a +1 | t =1", "u y"],
@@ -196,7 +196,7 @@ fn any_line() -> impl Strategy<Value = String> {
         .prop_map(|(role, words)| format!("{role} {}", words.join(" ")))
 }
 
-/// Returns the rules of the providers, read off the finished list.
+/// Returns a rule of the providers that the repaired list breaks.
 fn broken_rule(lines: &[String]) -> Option<String> {
     let mut open: Vec<String> = Vec::new();
     for (place, line) in lines.iter().enumerate() {
@@ -239,7 +239,7 @@ proptest! {
     fn mending_keeps_the_order_and_mends_once(lines in prop::collection::vec(any_line(), 0..12)) {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let repaired = mended(&lines);
-        // Results stand where their call is, wherever they come from.
+        // Results may be anywhere in the input; in the output they follow their call.
         let said = repaired.items.iter().filter(|item| item.message.role != Some(Role::Tool));
         let places: Vec<usize> = said.map(|item| item.entry.0).collect();
         prop_assert!(places.is_sorted());

@@ -1,5 +1,5 @@
-//! The 120 cases of the contract: what goes in and what comes out, as data. Each is run through the
-//! same reading functions as the program uses.
+//! The 120 cases of the contract, as data with inputs and outputs. Each is run through the same reading functions
+//! that the program uses.
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use tertulia_session::{ConversationMessage, Message};
 
 use crate::harness::{Notes, add_json, ann, ids, say};
 
-/// Every file of cases, and how many it must hold.
+/// Every file of cases, and the number of cases in it.
 const FIXTURES: [(&str, usize); 15] = [
     (include_str!("../fixtures/add_message.jsonl"), 5),
     (include_str!("../fixtures/assemble_claude.jsonl"), 16),
@@ -58,7 +58,7 @@ fn a_case_of_an_unknown_function_is_not_passed_over() {
     assert_eq!(answer("stripAllMakers", &json!("")), Err("no function stripAllMakers".to_owned()));
 }
 
-/// Returns what the function of this name answers.
+/// Returns the result of the function of this name.
 fn answer(call: &str, given: &Value) -> Result<Value, String> {
     let answer = match call {
         "stripAllMarkers" => json!(strip_all_markers(text(given))),
@@ -89,7 +89,7 @@ fn format_a_list(given: &Value) -> Value {
     json!(format_addressees(addressees.as_deref()))
 }
 
-/// A negative limit is one that nothing fits into.
+/// Truncates a text. Nothing fits into a negative limit.
 fn truncate(given: &Value) -> Value {
     let bytes_max = given["maxBytes"].as_i64().unwrap();
     json!(truncate_to_bytes(text(&given["text"]), usize::try_from(bytes_max).unwrap_or(0)))
@@ -145,7 +145,7 @@ fn context_for_agent(given: &Value) -> Result<Value, String> {
     Ok(serde_json::to_value(&input).unwrap())
 }
 
-/// The messages that are left of a context whose ids came from elsewhere.
+/// Returns the messages of a context whose ids another program assigned.
 fn context_of(given: &Value) -> Value {
     let snapshot = json!({"messages": given["messages"], "teamTask": null, "version": 1});
     let mut manager = ContextManager::default();
@@ -212,7 +212,7 @@ fn read_snapshot(given: &Value) -> Result<ContextSnapshot, tertulia_context::Sna
     ContextSnapshot::read(&raw(given))
 }
 
-/// Returns a number of an object that may not be there.
+/// Returns a number of an object, if it has one of this name.
 fn number(object: &Value, name: &str) -> Result<Option<u64>, String> {
     if object.is_null() {
         return Ok(None);
@@ -230,7 +230,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-/// Returns the value with every `{"repeat": text, "count": n}` written out.
+/// Returns the value with every `{"repeat": text, "count": n}` replaced by the repeated text.
 fn expanded(value: &Value) -> Value {
     match value {
         Value::Object(fields) => match (&value["repeat"], &value["count"]) {

@@ -1,5 +1,5 @@
-//! Codex's format: as Claude's, with the system text inline as the first section and the whole budget
-//! on the prompt.
+//! Codex's format: like Claude's, but with the system text as the first section of the prompt, and with the whole
+//! budget for the prompt.
 
 use tertulia_context::{AgentType, Assembler, AssemblerInput, AssemblerOutput, PromptStatus};
 

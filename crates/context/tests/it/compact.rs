@@ -1,6 +1,6 @@
-//! Summaries from outside: two small sessions by their text, and what is promised for any session.
-//! Sessions are in a tiny notation: `u text`, `a text`, `s text`, `+tool {json}` for a call, `=text`
-//! for its result and `!text` for one that failed.
+//! Tests summaries through the public interface: the texts for two small sessions, and promises about any session.
+//! Sessions are in a small notation: `u text`, `a text`, `s text`, `+tool {json}` for a call, `=text` for its result
+//! and `!text` for a failed one.
 
 use std::sync::Arc;
 
@@ -177,7 +177,7 @@ fn a_chinese_session_is_summarised_without_spaces_between_words() {
     ");
 }
 
-/// A meeting of people: decisions that say so, comparisons, quotations, numbers.
+/// A meeting of people: explicit decisions, comparisons, quotations, numbers.
 const MEETING: [&str; 7] = [
     "u Make the import faster.",
     "a The files grew: 412,000 lines instead of 309,000. We killed it at 200 places since 02:10.",

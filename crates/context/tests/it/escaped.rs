@@ -1,4 +1,4 @@
-//! Escaped formats: what was said cannot forge a section, a message or a name.
+//! Escaped formats: no content can forge a section, a message or a name.
 
 mod examples;
 mod forged;

@@ -1,4 +1,4 @@
-//! Verdicts: one for every message, with the right numbers, and in agreement with the prompt.
+//! Verdicts: every message has one, its numbers are right, and it matches the prompt.
 
 use tertulia_context::{
     Assembler, ContextManager, ContextManagerOptions, ContextRequest, DropReason, Explanation,
@@ -20,7 +20,7 @@ fn explain(manager: &ContextManager) -> Explanation<'_> {
     manager.explain("rosa", "claude", &ContextRequest::default())
 }
 
-/// One line for each verdict, such as `msg-2 Ann: context, 17 bytes`.
+/// Returns one line for each verdict, such as `msg-2 Ann: context, 17 bytes`.
 fn verdicts(manager: &ContextManager) -> Vec<String> {
     let explanation = explain(manager);
     let lines = explanation.verdicts().map(|verdict| {

@@ -1,4 +1,4 @@
-//! Helpers of all tests here: two people, two agents, a conversation, and a record of what was called and logged.
+//! Helpers of these tests: two people, two agents, a conversation, and a record of calls and log lines.
 
 use std::sync::{Arc, Mutex};
 
@@ -31,7 +31,7 @@ pub(crate) fn ann_said(texts: &[&str]) -> ContextManager {
     manager
 }
 
-/// Lets somebody say these texts.
+/// Adds these texts of a speaker to the conversation.
 pub(crate) fn say(manager: &mut ContextManager, speaker: &Speaker, texts: &[&str]) {
     for text in texts {
         manager.add_message(Message::said(speaker.clone(), *text)).unwrap();
@@ -59,19 +59,19 @@ pub(crate) fn snapshot_of_ids(ids: &[&str]) -> ContextSnapshot {
     ContextSnapshot::parse(&snapshot.to_string()).unwrap()
 }
 
-/// Returns a conversation under these ids.
+/// Returns a conversation with messages under these ids.
 pub(crate) fn imported(ids: &[&str]) -> ContextManager {
     let mut manager = ContextManager::default();
     manager.import_snapshot(snapshot_of_ids(ids)).unwrap();
     manager
 }
 
-/// Returns what Ivo gets, with nothing special asked for.
+/// Returns Ivo's context with default settings.
 pub(crate) fn context(manager: &ContextManager) -> AssemblerInput<'_> {
     manager.get_context_for_agent("ivo", "claude", &ContextRequest::default())
 }
 
-/// Returns what was said in a context.
+/// Returns the contents of the messages in a context.
 pub(crate) fn contents<'a>(input: &'a AssemblerInput<'_>) -> Vec<&'a str> {
     input.context_messages.iter().map(|message| &*message.content).collect()
 }
@@ -81,7 +81,7 @@ pub(crate) fn ids(manager: &ContextManager) -> Vec<String> {
     manager.messages().map(|message| message.id.to_string()).collect()
 }
 
-/// Returns an input with nothing in it and the usual budget.
+/// Returns an empty input with the default budget.
 pub(crate) fn nothing() -> AssemblerInput<'static> {
     AssemblerInput {
         context_messages: Vec::new(),
@@ -93,7 +93,7 @@ pub(crate) fn nothing() -> AssemblerInput<'static> {
     }
 }
 
-/// Returns an input with something in every section.
+/// Returns an input with content in every section.
 pub(crate) fn everything() -> AssemblerInput<'static> {
     AssemblerInput {
         context_messages: vec![
@@ -108,7 +108,7 @@ pub(crate) fn everything() -> AssemblerInput<'static> {
     }
 }
 
-/// The same with another budget.
+/// Returns the same input with another budget.
 pub(crate) fn within(max_bytes: u64, input: AssemblerInput<'static>) -> AssemblerInput<'static> {
     AssemblerInput { max_bytes, ..input }
 }
@@ -123,7 +123,7 @@ pub(crate) fn line(
     ContextMessage { from, to, content, kind: ContextKind::Text }
 }
 
-/// Notes in the order in which they were taken, from any number of hooks and sinks.
+/// Notes from any number of hooks and sinks, in the order of their calls.
 #[derive(Clone, Default)]
 pub(crate) struct Notes(Arc<Mutex<Vec<String>>>);
 
@@ -132,12 +132,12 @@ impl Notes {
         self.0.lock().unwrap().push(note.into());
     }
 
-    /// All notes so far; none are left.
+    /// Returns all notes so far and removes them.
     pub(crate) fn read(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    /// Returns a log sink that notes `level text`.
+    /// Returns a log sink that records `level text`.
     pub(crate) fn sink(&self) -> LogSink {
         let notes = self.clone();
         Arc::new(move |level: LogLevel, text: &str| {
@@ -145,7 +145,7 @@ impl Notes {
         })
     }
 
-    /// A conversation whose log lines are noted.
+    /// Returns a conversation whose log lines are recorded.
     pub(crate) fn logged(&self) -> ContextManager {
         ContextManager::new(ContextManagerOptions {
             log_sink: Some(self.sink()),
@@ -153,7 +153,7 @@ impl Notes {
         })
     }
 
-    /// Options whose log and hooks are noted; the hooks as `added id` and `task text`.
+    /// Returns options whose log and hooks are recorded; the hooks as `added id` and `task text`.
     pub(crate) fn hooked(&self) -> ContextManagerOptions {
         let (added, changed) = (self.clone(), self.clone());
         ContextManagerOptions {

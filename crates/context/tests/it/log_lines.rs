@@ -1,4 +1,4 @@
-//! What is logged, at which level and where: every line goes to the sink and to `tracing`.
+//! Log lines: their text and level, and that every line goes to the sink and to `tracing`.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -11,7 +11,7 @@ use tracing::level_filters::LevelFilter;
 
 use crate::harness::{Notes, ann, context, everything, ivo, line, nothing, say, within};
 
-/// A writer for `tracing` that keeps what it is given.
+/// A writer for `tracing` that keeps everything written to it.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -26,7 +26,7 @@ impl io::Write for Kept {
     }
 }
 
-/// Makes every line that there is.
+/// Causes every log line.
 fn make_every_line(notes: &Notes) {
     let mut manager = ContextManager::new(ContextManagerOptions {
         message_cap: Some(MessageCap {
@@ -77,8 +77,8 @@ fn every_line_reaches_the_sink_with_its_level() {
 #[test]
 fn every_line_reaches_tracing_too() {
     let (notes, kept) = (Notes::default(), Kept::default());
-    // Other tests log on other threads, where nobody listens. With a single subscriber `tracing` would
-    // ask only the thread that comes to a line first; with two it asks them all.
+    // Other tests log in other threads without a subscriber. With a single subscriber, `tracing` would ask only the
+    // first thread whether a line is enabled; with two, it asks all of them.
     let silent =
         tracing::Dispatch::new(tracing_subscriber::fmt().with_max_level(LevelFilter::OFF).finish());
     let writer = kept.clone();

@@ -1,4 +1,4 @@
-//! Finding messages by id, speaker and time, whatever was imported and archived before.
+//! Messages are found by id, speaker and time, whatever was imported and archived before.
 
 use std::num::NonZeroUsize;
 
@@ -7,7 +7,7 @@ use tertulia_session::{Message, MessageId, Speaker, SpeakerType, Timestamp};
 
 use crate::harness::{ann, imported, ivo, say, snapshot_of_ids};
 
-/// Returns a conversation that forgets all but the newest messages.
+/// Returns a conversation that archives all but the newest messages.
 fn forgetting(messages_max: usize) -> ContextManager {
     ContextManager::new(ContextManagerOptions {
         message_cap: Some(MessageCap {
@@ -18,7 +18,7 @@ fn forgetting(messages_max: usize) -> ContextManager {
     })
 }
 
-/// Returns the words of the message of this id.
+/// Returns the text of the message with this id.
 fn by_id(manager: &ContextManager, id: &str) -> Option<String> {
     let message = manager.message_by_id(&MessageId::from(id))?;
     assert_eq!(message.id.to_string(), id);
@@ -65,7 +65,7 @@ fn imported_messages_are_found_by_whatever_id_they_have() {
 fn of_a_repeated_id_the_oldest_message_is_found() {
     let mut manager = forgetting(4);
     let mut snapshot = snapshot_of_ids(&["a", "msg-1", "a", "msg-1"]);
-    // The contents tell the two apart.
+    // The contents show which of the two snapshots a message is from.
     let other = snapshot_of_ids(&["b", "b", "b", "b"]);
     for place in [2, 3] {
         let mut message = (*snapshot.messages[place]).clone();

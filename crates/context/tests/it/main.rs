@@ -1,5 +1,4 @@
-//! What one member sees, from outside: the contract's tests by name, its cases, and what we promise
-//! beyond them.
+//! Tests of the crate through its public interface: the contract's tests by name, its cases, and further promises.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! What the manager does beyond the contract's own tests: windows of members, the cap with its
-//! archive, ids at the edge of 64 bits, the order in which hooks are called.
+//! Features of the manager that the contract's own tests do not cover: windows of members, the cap with its archive,
+//! ids at the limit of 64 bits, the order in which hooks are called.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tertulia_session::{ConversationMessage, Fields, Message, MessageId};
 
 use crate::harness::{Notes, ann, contents, context, ids, imported, say, snapshot_of_ids};
 
-/// Returns a conversation that holds at most this many messages and notes `archived id`.
+/// Returns a conversation with at most this many messages, which records `archived id`.
 fn capped(messages_max: usize, notes: &Notes) -> ContextManager {
     let archive = notes.clone();
     ContextManager::new(ContextManagerOptions {
@@ -254,7 +254,7 @@ fn only_the_window_and_the_current_message_are_looked_at() {
     }
     notes.read();
     context(&manager);
-    // One line for each message that was stripped.
+    // There is one line for each message with stripped markers.
     assert_eq!(notes.read().len(), 6);
 }
 

@@ -1,4 +1,4 @@
-//! Stripping and parsing, rule by rule: a text, and what becomes of it.
+//! Stripping and parsing of markers, rule by rule.
 
 mod compact;
 mod parse;

@@ -1,4 +1,4 @@
-//! What holds for every input, not only for those that somebody thought of.
+//! Properties that hold for every input.
 
 pub(crate) mod arbitrary;
 mod budget;

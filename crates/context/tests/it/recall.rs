@@ -1,5 +1,5 @@
-//! What recall promises: the same passages each time and however the log was taken in, never more than
-//! the budget, only what may be recalled, and nothing of what was forgotten.
+//! Promises of recall: the same passages each time, however the log was indexed; never more than the budget; only
+//! messages that may be recalled; and nothing that was removed from the index.
 
 use proptest::prelude::*;
 use tertulia_context::recall::{Passage, RecallIndex, RecallQuery};
@@ -42,13 +42,13 @@ fn ask(index: &RecallIndex, log: &[Message], request: &str, max_tokens: u64) -> 
     index.search(&query, max_tokens, &Tokenizer::Bytes, |_| true, |place| log.get(place))
 }
 
-/// Returns the place of the best passage: the one that is left when there is room for one only.
+/// Returns the place of the best passage: the only one that is found if there is room for just one.
 fn best(log: &[Message], request: &str) -> Option<usize> {
     let max_tokens = 400;
     ask(&index_of(log), log, request, max_tokens).first().map(|passage| passage.place)
 }
 
-/// Returns a text of a few hundred tokens, so that two of them do not fit beside each other.
+/// Returns a text of a few hundred tokens, so that two of them do not fit together.
 fn long(words: &str) -> String {
     format!("{words} {}", "lorem ipsum dolor sit amet ".repeat(45))
 }
@@ -166,7 +166,7 @@ fn a_message_that_is_gone_is_passed_over() {
     let log = [said(Role::User, "the needle"), said(Role::User, "the haystack")];
     let index = index_of(&log);
     assert!(ask(&index, &[], "needle", 100).is_empty());
-    // Another text in its place is cut where it can be cut, and never into a character.
+    // If another text has taken its place, the cut is made where possible, and never inside a character.
     let other = [said(Role::User, "漢"), said(Role::User, "")];
     assert!(ask(&index, &other, "needle", 100).is_empty());
 }
@@ -188,7 +188,7 @@ fn hostile_texts_are_taken_in_and_asked_for() {
     assert_eq!(index_of(&log).len(), 1);
 }
 
-/// Messages of few words, so that they meet.
+/// Returns messages of few words, so that their words repeat.
 fn messages() -> impl Strategy<Value = Vec<Message>> {
     let word = prop_oneof![
         Just("alpha"),
@@ -211,7 +211,7 @@ fn messages() -> impl Strategy<Value = Vec<Message>> {
     prop::collection::vec(message, 0..12)
 }
 
-/// Returns what a search for the last message finds.
+/// Returns the results of a search for the last message.
 fn search(
     index: &RecallIndex,
     log: &[Message],

@@ -1,4 +1,4 @@
-//! The input and output of assemblers as JSON, as the program reads and writes it.
+//! The input and output of assemblers as JSON, in the form that the program reads and writes.
 
 use tertulia_context::record::{Detail, PromptRecord, read_assembler_input};
 use tertulia_context::{Assembler, AssemblerInput, DEFAULT_MAX_BYTES};

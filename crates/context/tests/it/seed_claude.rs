@@ -137,7 +137,7 @@ fn system_flag_ignores_whitespace_only_inputs() {
     assert_eq!(flag_of(Some("  "), Some("text")).as_deref(), Some("text"));
     assert_eq!(flag_of(Some("text"), Some("\n")).as_deref(), Some("text"));
     assert_eq!(flag_of(Some(" "), Some("\t")), None);
-    // U+0085 is whitespace for Rust and not for the contract.
+    // U+0085 is whitespace in Rust but not in the contract.
     assert_eq!(flag_of(Some("\u{85}"), None).as_deref(), Some("\u{85}"));
 }
 

@@ -1,5 +1,4 @@
-//! Snapshots: what is refused and why, that a refusal touches nothing, and that nothing unknown is
-//! lost.
+//! Snapshots: which ones are refused and why, that a refusal changes nothing, and that unknown fields are kept.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use crate::harness::{Notes, ann, ann_said, ids, say, snapshot_of_ids};
 
 const SPEAKER: &str = r#"{"roleId":"ann","roleName":"Ann","type":"human"}"#;
 
-/// Says why a text is not a snapshot; the error itself is always the same.
+/// Checks why a text is not a snapshot; the outer error is always the same.
 #[track_caller]
 fn check_cause(text: &str, cause: &str) {
     let error = ContextSnapshot::parse(&text.replace('§', SPEAKER)).unwrap_err();

@@ -1,5 +1,5 @@
-//! Counting from outside: what OpenAI's own tokenizer counted, messages of every kind, and what holds
-//! for any text.
+//! Tests of counting through the public interface: recorded counts of OpenAI's own tokenizer, messages of every
+//! kind, and properties of any text.
 
 mod exact;
 mod messages;

@@ -1,5 +1,5 @@
-//! A member's view of a log as model messages: roles and labels, tool pairs of its own, a prefix that stays the
-//! same, and no text counted twice.
+//! A member's view of a log as model messages: roles and labels, its own tool pairs, a prefix that stays the same,
+//! and no text that is counted twice.
 
 use proptest::prelude::*;
 use tertulia_context::SpokenBy;
@@ -14,7 +14,7 @@ use tertulia_session::{
 };
 
 fn kept(text: &str) -> Vec<std::ops::Range<usize>> {
-    // Everything but one marker.
+    // Everything except one marker.
     match text.find("[NEXT: max]") {
         Some(at) => vec![0..at, at + "[NEXT: max]".len()..text.len()],
         None => std::iter::once(0..text.len()).collect(),
@@ -166,7 +166,7 @@ fn a_turn_on_an_unchanged_log_counts_nothing_again() {
         let again = builder.build_with(&mut index, &input(&log)).unwrap();
         assert_eq!(again.model_messages, first.model_messages);
         assert_eq!(index.counted(), counted, "{tokens}");
-        // A new message is all that is counted then.
+        // After this, only a new message is counted.
         let mut longer = log.clone();
         say(&mut longer, "ann", "And now?");
         if tokens > 10_000 {
@@ -236,7 +236,7 @@ proptest! {
     }
 }
 
-/// Returns what is sent before the zone that changes, each as `role: text`.
+/// Returns the messages before the volatile zone, each as `role: text`.
 fn history(built: &ContextBuildResult<'_>) -> Vec<String> {
     let is_stable = |source: &Source| matches!(source, Source::Summary(_) | Source::Entry(_));
     let sent = built.model_messages.iter().filter(|one| is_stable(&one.source));

@@ -1,7 +1,7 @@
-//! Decodes the beginning of a base64 text byte by byte, only as far as needed. Accepts both alphabets and skips line
-//! breaks; ends at the first character that is not base64.
+//! Decodes the beginning of a base64 text byte by byte, only as far as needed. Accepts both alphabets, skips line
+//! breaks, and ends at the first character that is not base64.
 
-/// Returns the decoded bytes of this base64 text. An address such as `data:image/png;base64,…` may precede it.
+/// Returns the decoded bytes of this base64 text. A prefix such as `data:image/png;base64,` may precede it.
 pub(super) fn bytes(text: &str) -> impl Iterator<Item = u8> {
     let (mut bits, mut held) = (0_u32, 0_u32);
     let mut sextets = payload(text).bytes().filter(|byte| !byte.is_ascii_whitespace());

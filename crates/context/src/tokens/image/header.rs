@@ -1,15 +1,15 @@
-//! Reads the size of a picture from its first bytes: PNG, JPEG, GIF or WebP, recognised by how they begin and not by
-//! the declared type. Reads no further than the size.
+//! Reads the size of a picture from its first bytes. A PNG, JPEG, GIF or WebP picture is recognised by its first
+//! bytes, not by the declared type. Nothing after the size is read.
 
 use super::Dimensions;
 
-/// The bytes of a JPEG that are searched: colour profiles and previews may precede the size.
+/// The number of bytes of a JPEG that are searched: colour profiles and previews may precede the size.
 const SEARCH_BYTES_MAX: usize = 1_048_576;
 
-/// The bytes that every kind but JPEG needs.
+/// The number of bytes that are read of every kind but JPEG.
 const HEADER_BYTES: usize = 30;
 
-/// Reads the size; `None` for other kinds, broken ones, and sizes of 0.
+/// Reads the size. Returns `None` for other formats, invalid pictures and sizes of 0.
 pub(super) fn read(mut bytes: impl Iterator<Item = u8>) -> Option<Dimensions> {
     let begin: Vec<u8> = bytes.by_ref().take(2).collect();
     if begin == [0xFF, 0xD8] {
@@ -45,7 +45,7 @@ fn webp(header: &[u8]) -> Option<Dimensions> {
     }
 }
 
-/// Goes from segment to segment, up to the one that begins a frame.
+/// Skips segments up to the one that begins a frame, and reads the size there.
 fn jpeg(bytes: &mut impl Iterator<Item = u8>) -> Option<Dimensions> {
     loop {
         match marker(bytes)? {
@@ -57,14 +57,14 @@ fn jpeg(bytes: &mut impl Iterator<Item = u8>) -> Option<Dimensions> {
                 return size(big_u16(bytes)?, height);
             }
             0x01 | 0xD0..=0xD8 => {}
-            // The picture's data or its end, and no frame so far.
+            // The picture's data or its end, without a frame before it.
             0xD9 | 0xDA => return None,
             _ => skip_segment(bytes)?,
         }
     }
 }
 
-/// Returns the next marker: a byte behind one or more of 0xFF.
+/// Returns the next marker: the byte after one or more bytes 0xFF.
 fn marker(bytes: &mut impl Iterator<Item = u8>) -> Option<u8> {
     if bytes.next()? != 0xFF {
         return None;

@@ -1,45 +1,45 @@
-//! Gemma's vocabulary, and the cuts that make counting with it linear. Called by [`super`] alone.
+//! Gemma's vocabulary. Texts are cut into windows, so that counting takes linear time. Only [`super`] uses it.
 //!
-//! The encoder merges a text without spaces as a whole, through lists that are many times as long as the
-//! text: `n log n` steps over memory that no cache holds. So it is never given more than a window. The
-//! windows overlap in one token, and that makes the sum exact:
+//! The encoder merges a text without spaces as a whole, with lists that are many times as long as the text. This
+//! takes `n log n` steps over memory that does not fit into a cache. So the encoder gets at most one window of text
+//! at a time. Consecutive windows overlap in one token, which makes the sum of their tokens exact:
 //!
-//! - Merging takes the best pair of neighbours, the leftmost of equals, until there is none. Where a text
-//!   has a token's end, nothing was ever merged across it, so both sides alone give the same tokens.
-//! - A row of tokens is what merging gives if each two neighbours are what merging gives for the two:
-//!   the first merge across an end would also happen with these two alone.
+//! - Merging takes the best pair of neighbours, the leftmost of equal ones, until there is none. At the end of a
+//!   token nothing was ever merged across, so both sides give the same tokens on their own.
+//! - A sequence of tokens is the result of merging if that holds for every two neighbours in it: the first merge
+//!   across an end would also happen with these two tokens alone.
 //!
-//! A window that begins where a token of the last one does, and with the same token, continues it: all
-//! neighbours stand next to each other in one window or in the other. If it begins with another token, what
-//! is behind the window would have changed what is in it; then an earlier token is tried. If none fits,
-//! the text is counted again in larger windows, which one of 100,000 random texts needed.
+//! A window continues the previous one if it begins at the start of one of its tokens, and with the same token. Then
+//! all neighbours are next to each other in one of the two windows. If it begins with another token, the text after
+//! the previous window would have changed the tokens in it, so an earlier token is tried. If none fits, the text is
+//! counted again in larger windows. This was necessary for one of 100,000 random texts.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use splintr::{AnyTokenizer, Backend, SpecialMode};
 
-/// Gemma 4's, whose ordinary tokens are those of Gemma 3.
+/// The vocabulary of Gemma 4, whose ordinary tokens are those of Gemma 3.
 pub(in crate::tokens) static GEMMA: Vocabulary = Vocabulary(OnceLock::new());
 
-/// `None` inside if the embedded vocabulary cannot be read, which would be a broken build.
+/// The inner value is `None` if the embedded vocabulary cannot be read, which would be a broken build.
 pub(in crate::tokens) struct Vocabulary(OnceLock<Option<Gemma>>);
 
 /// The usual size of a piece for the encoder. Its lists for such a piece fit into a core's cache.
 const WINDOW_BYTES: usize = 2 * 1_024;
 
-/// The factor to the next larger window if one did not fit: a megabyte is counted at most four times.
+/// The factor to the next larger window. With it, a megabyte is counted at most four times.
 const WINDOW_GROWTH: usize = 8;
 
-/// The number of tokens before the end of a window at which the next one begins; if that fails, twice as many.
+/// The number of tokens before the end of a window at which the next one begins. It is doubled until a window fits.
 /// With more text after them, the last few tokens may be different ones.
 const OVERLAP_TOKENS: usize = 8;
 
-/// The encoder remembers up to 65,536 words, whatever their length. Beyond this many bytes it is made
-/// to forget, so that its memory has a limit. What it remembers never changes a count.
+/// The encoder remembers up to 65,536 words of any length. After this many bytes its cache is cleared, which limits
+/// its memory. The cache never changes a count.
 const REMEMBERED_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 
-/// Gemma writes a blank so.
+/// Gemma's character for a space.
 const BLANK: char = '\u{2581}';
 
 impl Vocabulary {
@@ -48,7 +48,7 @@ impl Vocabulary {
         paragraphs(text).map(|paragraph| gemma.count(paragraph, WINDOW_BYTES)).sum()
     }
 
-    /// Returns whether a text was counted already.
+    /// Returns whether the vocabulary is loaded.
     pub(in crate::tokens) fn is_loaded(&self) -> bool {
         self.0.get().is_some()
     }
@@ -56,7 +56,7 @@ impl Vocabulary {
 
 struct Gemma {
     encoder: AnyTokenizer,
-    /// Bytes that the encoder was given since it was last made to forget.
+    /// The number of bytes that the encoder got since its cache was last cleared.
     remembered_bytes: AtomicUsize,
 }
 
@@ -66,7 +66,8 @@ impl Gemma {
         Some(Self { encoder, remembered_bytes: AtomicUsize::new(0) })
     }
 
-    /// Returns the tokens of this text: in windows of this size, or in larger ones if they do not fit together.
+    /// Returns the tokens of this text, counted in windows of this size, or in larger ones if the windows do not fit
+    /// together.
     fn count(&self, text: &str, window_bytes: usize) -> Option<u64> {
         let mut bytes = window_bytes;
         while bytes < text.len() {
@@ -78,7 +79,7 @@ impl Gemma {
         self.encode(text).map(|tokens| tokens.len() as u64)
     }
 
-    /// `None` if a window cannot be continued.
+    /// Counts in windows of this size; `None` if a window cannot be continued.
     fn count_in_windows(&self, text: &str, bytes: usize) -> Option<u64> {
         let (mut rest, mut counted) = (text, 0);
         let mut tokens = self.encode(beginning(rest, bytes))?;
@@ -96,7 +97,7 @@ impl Gemma {
         let (mut at, mut next_try) = (window.len(), OVERLAP_TOKENS);
         for (before, token) in tokens.iter().enumerate().skip(1).rev() {
             at = self.start_of(*token, &window.as_bytes()[..at])?;
-            // A token may be a byte of a character that the vocabulary lacks.
+            // A token may be a single byte of a character that is not in the vocabulary.
             if tokens.len() - before < next_try || !window.is_char_boundary(at) {
                 continue;
             }
@@ -141,7 +142,7 @@ impl Gemma {
 }
 
 struct Next {
-    /// Its start, relative to the start of the other one.
+    /// The start of this window, relative to the start of the other one.
     at: usize,
     before: u64,
     tokens: Vec<u32>,
@@ -151,10 +152,10 @@ fn beginning(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 
-/// Cuts behind each run of line breaks.
+/// Cuts a text after each run of line breaks.
 ///
-/// No token of Gemma holds a line break and anything else, so no token lies across such a cut and the sum is exact; and
-/// the encoder, which takes memory for each byte it is given, never sees more of a long text than a paragraph.
+/// No token of Gemma contains a line break together with other characters. So no token crosses such a cut, and the
+/// sum is exact. The encoder needs memory for each byte, and gets at most one paragraph at a time.
 fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -172,15 +173,15 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::LazyLock;
 
-    /// One that no other test counts with.
+    /// A separate instance, which no other test uses.
     static ALONE: LazyLock<Gemma> = LazyLock::new(|| Gemma::load().unwrap());
 
-    /// Returns what the encoder gives for the text as a whole.
+    /// Returns the count of the encoder for the text as a whole.
     fn whole(text: &str) -> Option<u64> {
         ALONE.encode(text).map(|tokens| tokens.len() as u64)
     }
 
-    /// Runs of one piece, of several, and of any characters.
+    /// Returns runs of one piece, of several, and of any characters.
     fn texts() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             2 => proptest::sample::select(PIECES.to_vec()).prop_map(str::to_owned),
@@ -215,8 +216,8 @@ mod tests {
         "<0x41>",
     ];
 
-    /// Each pair of characters is a better merge than the one before it: what is at the end decides how
-    /// the whole is cut.
+    /// Each pair of characters is a better merge than the one before it, so the end of the text determines how all
+    /// of it is merged.
     const CHAIN: &str =
         "ōnXHdXdNQHXAqdUxEbzcHpOIHUbkcNmAJDJEAWDLUmLRTMWRCFRPUBNCMMEOPSScmyeebeysopeles";
 

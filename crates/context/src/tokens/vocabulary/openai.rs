@@ -1,5 +1,5 @@
-//! OpenAI's vocabularies. A text is cut into pieces by a pattern, and the tokens of each are counted; all tables are made
-//! by the build script and read where they lie. Called by [`super`] alone.
+//! OpenAI's vocabularies. A pattern cuts a text into pieces, and the tokens of each piece are counted. The build
+//! script makes all tables, which are used in place, without loading. Only [`super`] uses this code.
 
 mod encode;
 mod known;
@@ -14,7 +14,7 @@ use std::thread::LocalKey;
 use self::known::KnownPieces;
 use self::tables::{CL100K_TABLES, O200K_TABLES, Tables};
 
-/// A vocabulary whose tables are first read with the first text.
+/// A vocabulary whose tables are first used with the first text.
 pub(in crate::tokens) struct OpenAi {
     tables: &'static Tables,
     pattern: Pattern,
@@ -53,13 +53,13 @@ impl OpenAi {
         self.is_loaded.store(true, Ordering::Relaxed);
         let (text, tables) = (text.as_bytes(), self.tables);
         Some(self.known.with_borrow_mut(|known| match self.pattern {
-            // Each with code of its own: a piece is a matter of nanoseconds.
+            // Each pattern is compiled separately, because counting a piece takes only nanoseconds.
             Pattern::O200k => count_pieces(tables, known, text, split::o200k),
             Pattern::Cl100k => count_pieces(tables, known, text, split::cl100k),
         }))
     }
 
-    /// Returns whether a text was counted already, and so the tables are in memory.
+    /// Returns whether a text was counted already, so that the tables are in memory.
     pub(in crate::tokens) fn is_loaded(&self) -> bool {
         self.is_loaded.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! Random logs in the notation, random configurations, and what happens between two builds. All that
-//! the properties are tried on.
+//! Random logs in the notation, random configurations, and random events between two builds: the input of the
+//! property tests.
 
 use proptest::prelude::*;
 use tertulia_context::builder::{ContextBuilder, ContextConfig, Strategy as Way};
@@ -8,7 +8,7 @@ use tertulia_session::json::Json;
 
 use super::notation::json;
 
-/// A session as it goes on: lines that somebody appends, and builds.
+/// A session with its events: lines that somebody appends, and builds.
 #[derive(Clone, Debug)]
 pub(super) struct Story {
     pub(super) setting: Setting,
@@ -18,13 +18,13 @@ pub(super) struct Story {
 
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// These lines are appended to the log.
+    /// Appends these lines to the log.
     Append(Vec<String>),
-    /// A context is built with these new messages; what it gives back is appended.
+    /// Builds a context with these new messages and appends the entries that it returns.
     Build { input: Vec<String>, overflow_hint: bool },
 }
 
-/// A configuration, and what every build is told.
+/// A configuration, and the input that all builds share.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     pub(super) config: ContextConfig,
@@ -69,7 +69,7 @@ fn sound_turn() -> impl Strategy<Value = Vec<String>> {
     prop_oneof![4 => ask, 4 => answer, 4 => call, 2 => parallel, 1 => pinned, 1 => pinned_call]
 }
 
-/// A result that comes late, alone or beside other words, in a message of any role.
+/// Returns a result that comes late, alone or together with text, in a message of any role.
 fn late_result() -> impl Strategy<Value = Vec<String>> {
     let caller = prop::sample::select(vec!["a +1", "!a +1", "a q$q +1 +2"]);
     let between = prop_oneof![Just(Vec::new()), sound_turn()];
@@ -85,7 +85,7 @@ fn late_result() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// Anything that somebody could have written.
+/// Returns any line that a program could have written.
 fn odd_line() -> impl Strategy<Value = Vec<String>> {
     let part = prop::sample::select(vec![
         "q$q", "_", "~q$q", "+1", "+2", "=1", "=2", "#1", "=3*500", "img", "odd", "q$q*200",
@@ -106,8 +106,8 @@ fn odd_line() -> impl Strategy<Value = Vec<String>> {
     prop_oneof![6 => message, 1 => reported, 1 => usage, 2 => entry].prop_map(|line| vec![line])
 }
 
-/// Something that turns the log: a branch, a redaction, an old cut. Numbers are counted back from the
-/// end and made good when the line is appended.
+/// Returns a line that changes more than the end of the log: a branch, a redaction, an old cut. Its numbers are
+/// counted from the end, and replaced by real ones when the line is appended.
 fn turning() -> impl Strategy<Value = Vec<String>> {
     let branch = (1..6_usize).prop_map(|back| format!("BACK {back}"));
     let redaction = (0..12_usize).prop_map(|back| format!("REDACT {back}"));

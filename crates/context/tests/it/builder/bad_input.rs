@@ -1,5 +1,5 @@
-//! Input that is wrong: a sentence that names the entry, the field and the cure, or a recorded repair.
-//! Never a panic, never silence, never a wait.
+//! Invalid input causes an error that names the entry, the field and the fix, or a recorded repair. It never causes
+//! a panic, silence or a long wait.
 
 use tertulia_context::builder::{
     ContextBuildInput, ContextBuilder, ContextConfig, ContextError, FloorPart, RepairKind,
@@ -136,11 +136,11 @@ fn a_system_message_in_the_middle_and_unknown_parts_stay_where_they_are() {
     let result = build(&builder(ContextConfig::new(10_000)), &of_log(&log));
     assert_eq!(sent(&result.model_messages), lines);
     assert_eq!(result.model_messages[1].message.effective_role(), Role::System);
-    // A picture that cannot be read has a price all the same.
+    // A picture that cannot be read is counted too.
     assert!(result.model_messages[3].tokens > 100);
 }
 
-/// Anything quadratic would never end on so much.
+/// The size of an input on which a quadratic algorithm would never end.
 const MEGABYTES: usize = 5 << 20;
 
 #[test]

@@ -1,4 +1,4 @@
-//! A context as lines: what is sent, what is to be appended, what became of every entry.
+//! Shows a context as lines: the messages that are sent, the entries to append, and the outcome of every entry.
 
 use tertulia_context::builder::{
     ContextBuildInput, ContextBuildResult, ContextBuilder, ContextConfig, ContextError,
@@ -11,14 +11,15 @@ use tertulia_session::{CutStrategy, Entry, EntryId, EntryKind};
 
 use super::notation::shown;
 
-/// A builder that counts a quarter of the bytes and summarises without a model.
+/// Returns a builder that counts a quarter of the bytes and summarises without a model.
 pub(super) fn builder(config: ContextConfig) -> ContextBuilder {
     dropping(config).with_compactor(Compactor::Extractive)
 }
 
-/// The same without a compactor.
+/// Returns the same builder without a compactor.
 pub(super) fn dropping(mut config: ContextConfig) -> ContextBuilder {
-    // These tests are about cuts: a summary has the same share of every budget, and recall is off unless it is set.
+    // These tests are about cuts. So a summary gets the same share of every budget, and recall is off unless a test
+    // turns it on.
     config.recall_tokens = config.recall_tokens.or(Some(0));
     config.summary_tokens = config.summary_tokens.or(Some((config.max_input_tokens / 8).max(1)));
     let counter = MessageCounter::new(Tokenizer::Bytes);
@@ -48,7 +49,7 @@ pub(super) fn refused(builder: &ContextBuilder, input: &ContextBuildInput<'_>) -
     }
 }
 
-/// The messages as lines; `S` is a summary, `R` recall, `H` hints, `P` the system message.
+/// Returns the messages as lines; `S` is a summary, `R` recall, `H` hints, `P` the system message.
 pub(super) fn sent(messages: &[ModelMessage<'_>]) -> Vec<String> {
     messages.iter().map(sent_line).collect()
 }
@@ -68,7 +69,7 @@ fn sent_line(sent: &ModelMessage<'_>) -> String {
     }
 }
 
-/// Ids of the notation as they are; others, which follow from content, as `+`.
+/// Returns an id of the notation unchanged; an id that is computed from content as `+`.
 fn short_id(id: &EntryId) -> &str {
     if id.as_str().starts_with("e-") { "+" } else { id.as_str() }
 }
@@ -117,7 +118,7 @@ fn judged_word(verdict: &Verdict) -> String {
     }
 }
 
-/// Returns the log with what a build gave back.
+/// Returns the log with the entries of a build appended.
 pub(super) fn with_entries(log: &[Entry], entries: &[Entry]) -> Vec<Entry> {
     log.iter().chain(entries).cloned().collect()
 }

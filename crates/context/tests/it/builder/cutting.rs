@@ -1,4 +1,4 @@
-//! What gives way, in which order, and where the cut falls.
+//! Tests what is cut, in which order, and at which position.
 
 use tertulia_context::builder::{ContextConfig, Strategy};
 
@@ -192,7 +192,7 @@ fn a_late_result_goes_with_the_call_that_is_cut() {
     assert_eq!(again.repairs, result.repairs);
 }
 
-/// A cut names entries, so the rest of a message stays if its result is needed by a pinned call.
+/// A cut names entries. So if a pinned call needs a result, the rest of the result's message stays too.
 #[test]
 fn a_message_whose_result_was_moved_stays_whole() {
     let log = log(&["!a +1", "u two*900", "a =1 rest", "a three*1600", "u last*900"]);
@@ -204,8 +204,8 @@ fn a_message_whose_result_was_moved_stays_whole() {
     assert_eq!(sent(&build(&builder, &of_log(&log)).model_messages), sent(&result.model_messages));
 }
 
-/// The newest request was redacted after a cut, so the one before it is sent again; a newer request does not send it
-/// away.
+/// The newest request was redacted after a cut, so the one before it is sent again. A newer request does not remove
+/// it.
 #[test]
 fn a_request_that_came_back_stays() {
     let lines = ["u old*300", "u new*300", "a one*900", "a two*900", "u last*100"];

@@ -1,4 +1,4 @@
-//! Where limits, pins, hints and reports meet: each of these once went wrong.
+//! Combinations of limits, pins, hints and reports. Each of them was once a bug.
 
 use tertulia_context::builder::{
     ContextBuildInput, ContextConfig, ContextError, ContextIndex, FloorPart, Source,
@@ -9,7 +9,7 @@ use tertulia_session::{EntryId, EntryKind};
 use super::claim::{build, builder, of_log, refused, sent, with_entries};
 use super::notation::{log, messages};
 
-/// A config whose recall is on.
+/// Returns a configuration with recall.
 fn recalling(max_input_tokens: u64, recall_tokens: u64) -> ContextConfig {
     let mut config = ContextConfig::new(max_input_tokens);
     config.recall_tokens = Some(recall_tokens);

@@ -1,4 +1,4 @@
-//! Files as they are now: at a cut, and when the work turns to one that is out of sight.
+//! Files as they are now: at a cut, and when the work turns to a file that is no longer sent.
 
 use proptest::prelude::*;
 use tertulia_context::builder::{
@@ -10,7 +10,7 @@ use tertulia_session::{Entry, EntryKind, Message, Recall};
 
 use super::claim::{build, builder, of_log};
 
-/// A log that grows by what an agent does with files.
+/// A log of an agent's work on files.
 #[derive(Default)]
 struct Work {
     log: Vec<Entry>,
@@ -43,7 +43,7 @@ impl Work {
         self.add("message", &format!(r#"{{"role":"tool","parts":[{answer}]}}"#));
     }
 
-    /// Reads lines of a file, which is as `text` says.
+    /// Appends a read of lines of a file with this text.
     fn read(&mut self, path: &str, text: &[String]) {
         let numbered = text.iter().enumerate().map(|(at, line)| format!("{:6}→{line}", at + 1));
         let shown = numbered.collect::<Vec<_>>().join("\n");
@@ -56,7 +56,7 @@ impl Work {
         self.call("Edit", &arguments, "The file has been updated.");
     }
 
-    /// Builds, checks that a second build says the same, and appends what came back.
+    /// Builds, checks that a second build gives the same result, and appends the new entries.
     fn build(&mut self, builder: &ContextBuilder) -> Vec<(Source, Message)> {
         let log = self.log.clone();
         let built = build(builder, &of_log(&log));
@@ -104,7 +104,7 @@ fn recalls(log: &[Entry]) -> Vec<&Recall> {
     recalls.collect()
 }
 
-/// A file is read and edited, then so much is said that the context is cut.
+/// Returns a work in which a file is read and edited, and then enough is said that the context is cut.
 fn cut_work(builder: &ContextBuilder) -> (Work, Vec<(Source, Message)>) {
     let mut work = Work::default();
     work.say("user", "Mend main.rs.");

@@ -1,5 +1,5 @@
-//! What is promised across builds: nothing between two cuts is lost, what is hidden stays hidden,
-//! order never changes, and a model that refuses again and again is answered in the end.
+//! Promises about several builds: no entry between two cuts is lost, hidden entries stay hidden, the order never
+//! changes, and a model that rejects requests as too large again and again gets an end in finite time.
 
 use proptest::prelude::*;
 use tertulia_context::Outcome;
@@ -11,7 +11,7 @@ use super::claim::{appended, of_log, sent, with_entries};
 use super::rules::broken_rule;
 use super::world::{Branch, Checked, Turn, play};
 
-/// A new summary goes on where the last one ended, and whatever is not sent is behind one.
+/// Checks that a new summary begins where the last one ended, and that entries that are not sent are before a cut.
 fn nothing_between_is_lost(turn: &Turn<'_>) -> Checked {
     let Ok(result) = turn.result else { return Ok(()) };
     let log = with_entries(turn.log, &result.entries_to_append);
@@ -52,7 +52,7 @@ fn nothing_between_is_lost(turn: &Turn<'_>) -> Checked {
     Ok(())
 }
 
-/// The words of entries that are hidden by now are nowhere.
+/// Checks that the words of hidden entries are nowhere.
 fn hidden_is_hidden(turn: &Turn<'_>) -> Checked {
     let Ok(result) = turn.result else { return Ok(()) };
     let shown = format!("{:?}{:?}", result.model_messages, result.entries_to_append);
@@ -85,7 +85,7 @@ fn order_never_changes(turn: &Turn<'_>) -> Checked {
         })
         .collect();
     prop_assert!(places.iter().all(Option::is_some), "{:?}", sent(&result.model_messages));
-    // A result that was made up stands behind the real ones, under the place of its call.
+    // A result that was made up is after the real ones, and has the position of its call.
     let made_up = |one: &[Option<usize>]| one[0] > one[1];
     let backwards = places.windows(2).filter(|pair| made_up(pair)).count();
     prop_assert!(backwards <= result.repairs.len(), "{:?}", places);
@@ -116,7 +116,7 @@ fn new_entries_are_a_chain(turn: &Turn<'_>) -> Checked {
     Ok(())
 }
 
-/// The model refuses every request: each answer is smaller, and there is a last one.
+/// The model rejects every request: each new context is smaller, and the sequence ends.
 fn refusals_end(setting: &Setting, mut log: Vec<Entry>) -> Checked {
     let builder = setting.builder();
     let mut index = ContextIndex::new();

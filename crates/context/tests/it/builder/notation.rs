@@ -1,11 +1,11 @@
-//! A tiny notation for logs and contexts, so that a test reads as a claim: lines in, lines out.
+//! A small notation for logs and contexts, so that a test is easy to read: lines in, lines out.
 //!
-//! A line of a log is an entry after the one before it: `u hi`, `a text +call`, `t =call`, `s rule`.
-//! In front may stand `@3` (it follows entry 3; `@-`: nothing) and `!` (it is pinned). Words: `+1` a
-//! call, `=1` its result, `#1` a failed one, `~hm` thinking, `_` a blank, `img` a picture, `odd` an
-//! unknown part, `hi*400` a word made 400 bytes long, `k$k` a word with the place of its entry.
-//! Other entries: `prompt p`, `init {..}`, `usage m 12`, `branch text`, `redact 3`, `odd`, `task t`,
-//! `sum first=3 kept=0,1 text`, `drop first=3 kept=0`, `elide 2,4`.
+//! A line of a log is an entry after the one before it: `u hi`, `a text +call`, `t =call`, `s rule`. It may begin
+//! with `@3` (the parent is entry 3; `@-` means no parent) and `!` (the entry is pinned). Words: `+1` is a call,
+//! `=1` its result, `#1` a failed result, `~hm` thinking, `_` a space, `img` a picture, `odd` an unknown part,
+//! `hi*400` a word of 400 bytes, `k$k` a word that contains the position of its entry. Other entries: `prompt p`,
+//! `init {..}`, `usage m 12`, `branch text`, `redact 3`, `odd`, `task t`, `sum first=3 kept=0,1 text`, `drop first=3
+//! kept=0`, `elide 2,4`.
 
 use tertulia_session::json::Json;
 use tertulia_session::{
@@ -27,7 +27,7 @@ pub(super) fn log(lines: &[&str]) -> Vec<Entry> {
     entries
 }
 
-/// The same without `parentId`, as programs without branches write it.
+/// Returns the same log without `parentId`, as programs without branches write it.
 pub(super) fn legacy_log(lines: &[&str]) -> Vec<Entry> {
     let mut entries = log(lines);
     for entry in &mut entries {
@@ -147,7 +147,7 @@ fn cut(log: &[Entry], word: &str, line: &str) -> ContextCut {
     }
 }
 
-/// Returns a message such as `u hi`; `a text` with a word `usage=700` brings a report of its provider.
+/// Returns a message such as `u hi`. A word such as `usage=700` adds a report of its provider.
 pub(super) fn message(line: &str) -> Message {
     let (role, words) = line.split_once(' ').unwrap_or((line, ""));
     let role = match role {
@@ -168,7 +168,7 @@ pub(super) fn messages(lines: &[&str]) -> Vec<Message> {
     lines.iter().map(|line| message(line)).collect()
 }
 
-/// Returns the word, made so long: many different names that begin with it.
+/// Returns a word such as `hi*400` at its full length, as many different names that begin with it.
 pub(super) fn text(word: &str) -> String {
     let Some((word, length)) = word.split_once('*') else { return word.to_owned() };
     let length: usize = length.parse().unwrap();
@@ -221,8 +221,8 @@ fn part(word: &str) -> Part {
     Part::new(kind)
 }
 
-/// Returns a message as its line; long texts as their first word and length, stubs as `%1`, results that were
-/// made up as `!1`.
+/// Returns a message as its line: long texts as their first word and length, stubs as `%1`, results that were made
+/// up as `!1`.
 pub(super) fn shown(message: &Message) -> String {
     let role = match message.effective_role() {
         Role::System => "s",

@@ -1,5 +1,5 @@
-//! What is promised of every context, tried on random sessions: a log grows, is branched, redacted,
-//! cut by others, and built from again and again.
+//! Promises about every context, tested on random sessions: a log that grows, is branched, redacted, cut by other
+//! programs, and built from repeatedly.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ fn counter(turn: &Turn<'_>) -> MessageCounter {
     MessageCounter::new(if is_claude { Tokenizer::Claude } else { Tokenizer::Bytes })
 }
 
-/// Every entry has exactly one verdict, and what is sent is what the verdicts say.
+/// Checks that every entry has exactly one verdict, and that the verdicts match what is sent.
 fn every_entry_is_in_one_state(turn: &Turn<'_>) -> Checked {
     let Ok(result) = turn.result else { return Ok(()) };
     let arrived = result.entries_to_append.iter();
@@ -52,7 +52,7 @@ fn every_entry_is_in_one_state(turn: &Turn<'_>) -> Checked {
     Ok(())
 }
 
-/// Within the budget as anybody may count it, or an error that says why not.
+/// Checks that the context is within the budget, counted independently, or that there is an error with the reason.
 fn never_over_budget(turn: &Turn<'_>) -> Checked {
     let config = &turn.story.setting.config;
     let counter = counter(turn);
@@ -89,7 +89,7 @@ fn rightly_refused(turn: &Turn<'_>, error: &ContextError, counter: &MessageCount
                 matches!(&entry.kind, EntryKind::Usage(_))
                     || matches!(&entry.kind, EntryKind::Message(message) if message.meta.is_some())
             });
-            // Whose result it is cannot be told once the newer call of that id is cut.
+            // If the newer of two calls with the same id is cut, it is unknown which one the result belongs to.
             if turn.input.overflow_hint || is_scaled || uses_open_id_again(turn.log) {
                 return Ok(());
             }
@@ -105,10 +105,10 @@ fn rightly_refused(turn: &Turn<'_>, error: &ContextError, counter: &MessageCount
                     }
                     _ => 0,
                 });
-            // Where nothing may be dropped, a new summary needs a little room.
+            // If nothing may be dropped, a new summary needs some room.
             let may_drop = config.strategies.contains(&tertulia_context::builder::Strategy::Drop);
             let summary = if may_drop || summary == 0 { summary } else { summary.max(52) };
-            // The ids of new entries, which stubs name, are not all worth the same to Claude.
+            // Stubs name new entries, whose ids do not all have the same number of tokens for Claude.
             let new_ids = 1 + turn.input.input_messages.len() as u64;
             let slack = if turn.story.setting.is_claude { 20 * new_ids } else { 0 };
             let least = fixed + summary + least_history(turn) + slack;
@@ -119,7 +119,8 @@ fn rightly_refused(turn: &Turn<'_>, error: &ContextError, counter: &MessageCount
     Ok(())
 }
 
-/// Returns whether an answer calls with the id of an earlier call that has no result yet, or whose result may be cut.
+/// Returns whether an answer calls with the id of an earlier call that has no result yet, or whose result may be
+/// cut.
 fn uses_open_id_again(log: &[Entry]) -> bool {
     let is_mark = |entry: &Entry| {
         matches!(entry.kind, EntryKind::CompactionSummary(_) | EntryKind::ContextCut(_))
@@ -140,7 +141,7 @@ fn uses_open_id_again(log: &[Entry]) -> bool {
     })
 }
 
-/// Returns the system message and the hints, which say the same at every build of a log.
+/// Returns the system message and the hints, which are the same at every build of a log.
 fn frozen_messages(turn: &Turn<'_>) -> Vec<Message> {
     let mut large = turn.story.setting.clone();
     large.config = tertulia_context::builder::ContextConfig::new(1 << 50);
@@ -180,7 +181,7 @@ fn old_messages_are_a_prefix(turn: &Turn<'_>) -> Checked {
     Ok(())
 }
 
-/// Returns the places on the branch of what no provider takes as it is.
+/// Returns the positions on the branch of messages that providers would refuse.
 fn mended(turn: &Turn<'_>, branch: &Branch<'_>) -> HashSet<usize> {
     let messages = (0..branch.entries.len()).filter_map(|at| Some((at, branch.message(at)?)));
     let arrived = (branch.entries.len()..).zip(turn.input.input_messages);
@@ -202,7 +203,7 @@ fn musts_are_sent_verbatim(turn: &Turn<'_>) -> Checked {
     let mut arrived = turn.input.input_messages.iter().rev();
     let request =
         arrived.find(|message| asks(message)).or_else(|| branch.message(branch.newest_request()?));
-    // What was mended is not what was said.
+    // A repaired message differs from its entry.
     let mended = mended(turn, &branch);
     let pinned = (0..branch.entries.len()).filter(|at| branch.is_pinned(*at));
     let pinned = pinned.filter(|at| !mended.contains(at));

@@ -1,5 +1,5 @@
-//! The rules of the providers and the least that can be sent, read off lists of messages without
-//! asking the builder.
+//! The rules of the providers and the smallest possible context, computed from lists of messages without calling the
+//! builder.
 
 use std::collections::HashSet;
 
@@ -15,9 +15,8 @@ use tertulia_session::{
 
 use super::world::{Branch, Turn, asks};
 
-/// Returns what a provider would refuse: a call without its result right behind it, a result
-/// without its call, a part in the wrong role, a message that says nothing, a system message
-/// inside.
+/// Returns the first problem for which a provider would refuse the messages: a call without its result right after
+/// it, a result without its call, a part in the wrong role, an empty message, or a system message in the middle.
 pub(super) fn broken_rule(sent: &[ModelMessage<'_>]) -> Option<String> {
     let mut open: HashSet<&str> = HashSet::new();
     for (place, one) in sent.iter().enumerate() {
@@ -52,12 +51,11 @@ fn says(part: &Part) -> bool {
     }
 }
 
-/// What the name of a newer entry in a stub costs, at most.
+/// The maximum tokens of the name of a newer entry in a stub.
 const NEWER_TOKENS: u64 = 40;
 
-/// Returns the least that could be sent for this turn but for what is sent besides the history:
-/// pinned entries, the newest request and the newest unit, with stubs where those are allowed and
-/// smaller.
+/// Returns the size of the smallest possible history of this turn: pinned entries, the newest request and the newest
+/// unit, with stubs where they are allowed and smaller.
 pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
     let counter = MessageCounter::new(match turn.story.setting.is_claude {
         true => tertulia_context::tokens::Tokenizer::Claude,
@@ -75,7 +73,7 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
     let items = repair(items).items;
     let units = units(&items);
     let mut least = 0;
-    // The rest of a message whose result was moved up to a call that must be sent must be sent too.
+    // If a result was moved up to a call that must be sent, the rest of its message must be sent too.
     let mut split = HashSet::new();
     for (number, unit) in units.iter().enumerate() {
         let of_unit = &items[unit.items.clone()];
@@ -98,7 +96,7 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
                 .flatten()
                 .map_or("e-".to_owned() + &"0".repeat(32), |id| id.to_string());
             let short = || counter.count_message(&stub(&item.message, &id)).count.tokens;
-            // What somebody elided stays so, even where the stub is the longer one.
+            // An elided output stays elided, even if its stub is longer.
             let is_elided = !is_pinned && elided.iter().any(|elided| elided.as_str() == id);
             // An old stub may name a newer entry.
             least += if is_elided || (can && is_never) { NEWER_TOKENS } else { 0 };
@@ -140,7 +138,7 @@ fn history_items<'a>(
     (items, ids)
 }
 
-/// Returns what the cuts of a branch made stubs of.
+/// Returns the entries whose outputs the cuts of a branch replaced by stubs.
 fn elided_in<'a>(branch: &Branch<'a>) -> Vec<&'a EntryId> {
     let cuts = branch.entries.iter().filter_map(|(_, entry)| match &(*entry)?.kind {
         EntryKind::ContextCut(cut) => cut.elided_ids.as_ref(),
@@ -149,7 +147,7 @@ fn elided_in<'a>(branch: &Branch<'a>) -> Vec<&'a EntryId> {
     cuts.flatten().collect()
 }
 
-/// Returns the message with its outputs as stubs, written down once more.
+/// Returns the message with its outputs as stubs, by an independent implementation.
 fn stub(message: &Message, id: &str) -> Message {
     let mut stubbed = message.clone();
     for part in &mut stubbed.parts {

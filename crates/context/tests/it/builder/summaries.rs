@@ -1,4 +1,4 @@
-//! Who writes a summary: the extractive compactor, a caller's own, or a model that is asked later; and
+//! The authors of summaries: the extractive compactor, a caller's own, or a model that is asked later. Also tests
 //! what happens to a text that is refused.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tertulia_session::{CompactionSummary, Entry, EntryKind};
 use super::claim::{appended, build, builder, dropping, of_log, sent, with_entries};
 use super::notation::{append, log};
 
-/// Says always the same.
+/// An author who always returns the same text.
 #[derive(Debug)]
 struct Author(Result<&'static str, &'static str>);
 
@@ -81,7 +81,7 @@ fn what_a_summary_records_can_be_checked() {
     assert_eq!(result.stats.summarized_messages_count, 3);
 }
 
-/// Returns a builder that asks, its log with the extractive summary, and the question.
+/// Returns a builder that requests summaries, its log with the extractive summary, and the request.
 fn asked() -> (ContextBuilder, Vec<Entry>, SummaryRequest) {
     let mut config = ContextConfig::new(800);
     config.request_summaries = true;

@@ -1,4 +1,4 @@
-//! The frozen message, the hints, the breakpoints for caches, and messages that were handed in before.
+//! The frozen message, the hints, the breakpoints for caches, and messages that are passed again.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn the_time_among_the_data_of_a_run_belongs_to_the_hints() {
     assert_eq!(sent(&hinted.model_messages)[2], expected);
     let meta = hinted.model_messages[2].message.meta.as_ref().unwrap();
     assert_eq!(meta.as_str(), r#"{"kind":"runtime_hints"}"#);
-    // Without them the list is a prefix.
+    // The list without hints is a prefix of the list with them.
     assert_eq!(hinted.model_messages[..2], alone.model_messages[..2]);
     assert!(hinted.entries_to_append.is_empty());
 }
@@ -120,7 +120,7 @@ fn messages_that_the_log_ends_with_are_taken_once() {
     check(&["u a", "a b"], &["a b", "u c"], &["u c"]);
     check(&["u a", "usage m 5", "odd"], &["u a"], &[]);
     check(&["u a", "a b"], &["u a"], &["u a"]);
-    // What was hidden is known all the same: handed in again, it must not come back.
+    // A hidden message is recognised if it is passed again, so that it does not come back.
     check(&["u a", "redact 0"], &["u a"], &[]);
     check(&["u a", "a b", "u c", "redact 1"], &["u a", "a b", "u c", "a d"], &["a d"]);
 }

@@ -5,7 +5,7 @@ use tertulia_context::builder::{ContextBuildInput, ContextConfig, ContextUpdateR
 use super::claim::{appended, build, builder, judged, of_log, sent, with_entries};
 use super::notation::{append, log, message, messages};
 
-/// A log that fits is sent as it is.
+/// Checks that a log that fits is sent unchanged.
 #[track_caller]
 fn check_whole(lines: &[&str]) {
     let log = log(lines);
@@ -62,7 +62,7 @@ fn trace_8_an_overflow_leads_to_a_compaction_and_the_retry_succeeds() {
     assert!(!first.compacted);
     let tokens = first.stats.input_tokens;
 
-    // The model refuses; the loop asks for an update.
+    // The model rejects the request as too large; the loop requests an update.
     let request = ContextUpdateRequest {
         session_entries: &log,
         overflow_hint: true,
@@ -75,7 +75,7 @@ fn trace_8_an_overflow_leads_to_a_compaction_and_the_retry_succeeds() {
     assert!(update.compacted && update.stats.input_tokens < tokens);
     assert_eq!(update.stats.summarized_messages_count, 3);
 
-    // The retry is built from the log alone, and goes on by appending only.
+    // The retry is built from the log alone, and only appends from then on.
     let mut log = with_entries(&log, &update.entries_to_append);
     let retry = build(&builder, &of_log(&log));
     assert_eq!(retry.model_messages, retried);
@@ -110,7 +110,7 @@ fn trace_10_a_resumed_session_says_the_same_with_its_old_summary() {
     let head = "[Summary of the conversation before this point]\n\nold";
     assert_eq!(first.model_messages[0].message.text(), head);
 
-    // The run went on in another process: the same bytes before what is new.
+    // Another process continues the run: the bytes before the new messages are the same.
     let resumed = ContextBuildInput { input_messages: &[message("u next")], ..of_log(&log) };
     let second = build(&builder, &resumed);
     assert_eq!(second.model_messages[..4], first.model_messages);

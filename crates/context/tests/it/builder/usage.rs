@@ -1,5 +1,5 @@
-//! What a provider reported corrects what is counted: the newest report, of the right member and
-//! model, remembered by the cuts.
+//! The usage that a provider reported corrects the counts: the newest report of the right member and model, which
+//! cuts record.
 
 use tertulia_context::builder::{ContextBuilder, ContextConfig};
 use tertulia_session::{Entry, EntryKind};
@@ -39,7 +39,7 @@ fn reports_of_others_are_not_believed() {
     let lines = [ASKED, "a ok", "usage max 1509", "a so", "usage eva 4000"];
     assert_eq!(scale(&large().for_member("max"), &log(&lines)), 1_500);
     assert_eq!(scale(&large().for_member("tom"), &log(&lines)), 1_000);
-    // A model that counts otherwise says nothing about this one.
+    // A report of a model with another tokenizer is ignored.
     assert_eq!(scale(&large(), &log(&[ASKED, "a ok", "usage m 1509 gpt-4o"])), 1_000);
     assert_eq!(scale(&large(), &log(&[ASKED, "a ok", "usage m 1509 nobody-knows"])), 1_500);
 }

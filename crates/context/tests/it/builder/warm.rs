@@ -1,5 +1,5 @@
-//! An index that is kept saves time and changes nothing: whatever it has seen before, a build with it says
-//! what a build without one does.
+//! An index that is kept between builds saves time and changes nothing: whatever it has read before, a build with it
+//! gives the same result as a build without it.
 
 use proptest::prelude::*;
 use tertulia_context::SpokenBy;
@@ -11,18 +11,18 @@ use super::arbitrary::{Setting, Step, Story, setting, story};
 use super::notation::{append, log, message};
 use super::world::{Checked, add};
 
-/// How one build differs from the one before it.
+/// The differences between one build and the one before it.
 #[derive(Clone, Copy, Debug)]
 struct Pick {
-    /// Which of the configurations.
+    /// The number of the configuration.
     setting: usize,
-    /// Which of the logs.
+    /// The number of the log.
     log: usize,
     explain: bool,
     is_member: bool,
-    /// The message that is answered, counted from the end.
+    /// The number of the message that is answered, counted from the end.
     answers: Option<usize>,
-    /// How many of the newest entries are left out, as if the log had been read earlier.
+    /// The number of newest entries that are left out, as if the log had been read earlier.
     left_out: usize,
 }
 
@@ -74,7 +74,7 @@ fn check(
     Ok(cold.ok().filter(|_| whole).map(|built| built.entries_to_append).unwrap_or_default())
 }
 
-/// Two logs grow line by line and are built from with one index, with one configuration and another.
+/// Checks two logs that grow line by line and are built from with one index, alternating between configurations.
 fn one_index_for_all(stories: &[Story; 2], settings: &[Setting; 3], picks: &[Pick]) -> Checked {
     let mut index = ContextIndex::new();
     let mut logs = [log(&["u one"]), log(&["u two"])];
@@ -132,7 +132,7 @@ proptest! {
     }
 }
 
-/// Builds after every line with one index and without; says how many messages were counted in the end.
+/// Builds after every line, with one index and without. Returns how many messages were counted in total.
 fn grown(lines: &[&str]) -> u64 {
     let setting = Setting {
         config: ContextConfig::new(100_000),
@@ -153,9 +153,9 @@ fn grown(lines: &[&str]) -> u64 {
 
 #[test]
 fn what_comes_late_changes_what_was_built_before() {
-    // A result behind other messages, a second one, one of a call whose id is used again.
+    // A result after other messages, a second one, and one of a call whose id is used again.
     grown(&["u a", "a +1 +2", "t =1", "u b", "a c", "t =2", "u d", "t =2", "a +1", "t =1", "u e"]);
-    // A call that waits, is left alone, and is answered at last.
+    // A call that waits for its result while other messages follow, and finally gets it.
     grown(&["u a", "a +1", "u b", "a c", "u d", "t =1", "u e"]);
     // Redactions of what was sent long ago, of a call and of its result.
     grown(&["u a", "a b", "u c", "a d", "redact 0", "u e", "redact 3", "u f"]);

@@ -1,5 +1,5 @@
-//! Plays a story: appends its lines, builds with one index that is kept, appends what comes back, and
-//! shows every build to whoever checks a property.
+//! Runs a story: appends its lines, builds with one index that is kept, appends the new entries, and passes every
+//! build to the check of a property.
 
 use std::collections::HashSet;
 
@@ -22,17 +22,17 @@ pub(super) struct Turn<'t> {
     pub(super) log: &'t [Entry],
     pub(super) input: ContextBuildInput<'t>,
     pub(super) result: &'t Result<ContextBuildResult<'t>, ContextError>,
-    /// What the last build sent but for its volatile tail, if since then the log only grew at its end,
-    /// nothing turned it, and no result came for a call that was sent without one.
+    /// The messages of the last build without the volatile zone. `None` if the log changed elsewhere than at its
+    /// end, or if a result arrived for a call that was sent without one.
     pub(super) before: Option<&'t [(Source, Message)]>,
 }
 
-/// What was sent, and of what.
+/// The messages that were sent, with their sources.
 type Sent = Vec<(Source, Message)>;
 
 pub(super) type Checked = Result<(), TestCaseError>;
 
-/// Plays a story; every build is checked.
+/// Runs a story and checks every build.
 pub(super) fn play(story: &Story, mut check: impl FnMut(&Turn<'_>) -> Checked) -> Checked {
     let builder = story.setting.builder();
     let (mut log, mut index) = (Vec::new(), ContextIndex::new());
@@ -81,21 +81,21 @@ pub(super) fn play(story: &Story, mut check: impl FnMut(&Turn<'_>) -> Checked) -
     Ok(())
 }
 
-/// The entries whose results were put behind calls that stand further up.
+/// Returns the entries whose results were moved to calls further up.
 fn moved_results(result: &ContextBuildResult<'_>) -> HashSet<EntryId> {
     let is_moved = |kind: &RepairKind| matches!(kind, RepairKind::MovedResult { .. });
     let moved = result.repairs.iter().filter(|repair| is_moved(&repair.kind));
     moved.map(|repair| repair.entry.clone()).collect()
 }
 
-/// Returns what is sent but for the volatile tail.
+/// Returns the messages without those of the volatile zone.
 pub(super) fn lasting(result: &ContextBuildResult<'_>) -> Sent {
     let sent = result.model_messages.iter();
     let lasting = sent.filter(|one| !matches!(one.source, Source::Recall | Source::RuntimeHints));
     lasting.map(|one| (one.source.clone(), one.message.clone().into_owned())).collect()
 }
 
-/// Appends a line; says whether it changes more than the end of the branch.
+/// Appends a line. Returns whether it changes more than the end of the branch.
 pub(super) fn add(log: &mut Vec<Entry>, line: &str, is_legacy: bool) -> bool {
     let turned = turned(log, line);
     let made = turned.as_ref().map(Option::as_deref);
@@ -108,8 +108,8 @@ pub(super) fn add(log: &mut Vec<Entry>, line: &str, is_legacy: bool) -> bool {
     turned.is_some() || line.starts_with("prompt") || line.starts_with("init")
 }
 
-/// A line whose places are counted from the end, with places from the start; `Some(None)` if there
-/// are none.
+/// Returns a line whose positions are counted from the end, with positions from the start; `Some(None)` if there are
+/// none.
 fn turned(log: &[Entry], line: &str) -> Option<Option<String>> {
     let (word, rest) = line.split_once(' ')?;
     let mut rest = rest.split(' ');
@@ -140,7 +140,7 @@ fn old_cut(log: &[Entry], word: &str, back: usize, says_kept: bool) -> Option<St
     Some(format!("{} first={first} {kept} {text}", word.to_lowercase()))
 }
 
-/// The branch of a log, read in the plainest way: what may be seen, oldest first.
+/// The branch of a log, read in the simplest way: the visible entries, oldest first.
 pub(super) struct Branch<'a> {
     pub(super) entries: Vec<(&'a EntryId, Option<&'a Entry>)>,
 }
@@ -170,7 +170,7 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// Returns where the newest summary, and the newest cut of the kept ones, leave the branch.
+    /// Returns the newest summary, and the position of the first entry that it keeps.
     pub(super) fn newest_summary(&self) -> Option<(&'a Entry, usize)> {
         self.entries.iter().rev().find_map(|(_, entry)| match &(*entry)?.kind {
             EntryKind::CompactionSummary(summary) => {
@@ -180,7 +180,7 @@ impl<'a> Branch<'a> {
         })
     }
 
-    /// Returns what the newest summary or drop keeps on from.
+    /// Returns the position from which on the newest summary or drop keeps everything.
     pub(super) fn first_kept(&self) -> usize {
         let first = self.entries.iter().rev().find_map(|(_, entry)| match &(*entry)?.kind {
             EntryKind::CompactionSummary(summary) => self.position(&summary.first_kept_entry_id),
@@ -197,12 +197,12 @@ impl<'a> Branch<'a> {
         entry.is_some_and(|entry| entry.meta.is_some()) && self.message(at).is_some()
     }
 
-    /// Returns the newest message of a user that says something.
+    /// Returns the newest message of a user that is not empty.
     pub(super) fn newest_request(&self) -> Option<usize> {
         (0..self.entries.len()).rev().find(|at| self.message(*at).is_some_and(asks))
     }
 
-    /// Pinned entries with what belongs to them, and the newest request.
+    /// Returns the pinned entries with their units, and the newest request.
     pub(super) fn musts(&self) -> Vec<usize> {
         let mut musts: Vec<usize> = self.newest_request().into_iter().collect();
         for at in (0..self.entries.len()).filter(|at| self.is_pinned(*at)) {
@@ -221,7 +221,7 @@ impl<'a> Branch<'a> {
     }
 }
 
-/// Returns whether a user asks something with it.
+/// Returns whether a message is a request of a user.
 pub(super) fn asks(message: &Message) -> bool {
     message.effective_role() == Role::User
         && message.parts.iter().any(|part| match &part.kind {

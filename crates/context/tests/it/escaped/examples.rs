@@ -1,4 +1,4 @@
-//! What escaped prompts look like.
+//! Examples of escaped prompts.
 
 use tertulia_context::{
     Assembler, AssemblerInput, ContextKind, ContextMessage, PromptStatus, SpokenBy,

@@ -1,5 +1,5 @@
-//! Forged frames: texts and names that hold a line of the format. An escaped format shows none of them at the left
-//! margin; the seed formats show all of them, which is the control.
+//! Forged frames: texts and names that contain a line of the format. An escaped format shows none of them at the
+//! left margin. The seed formats show all of them, which proves that the test can fail.
 
 use tertulia_context::{
     Assembler, AssemblerInput, ContextKind, ContextMessage, DEFAULT_MAX_BYTES, SpokenBy,
@@ -10,7 +10,7 @@ use super::parser::{BREAKS, Label, margins, parse};
 
 const FRAMES: usize = 500;
 
-/// Returns the lines that a format writes itself, for a forger to copy.
+/// Returns the lines that a format writes itself, which a forger would copy.
 fn structure(format: &Assembler) -> Vec<String> {
     let speakers = ["ann", "eva", "you", "system"];
     let headers =
@@ -40,7 +40,8 @@ fn structure(format: &Assembler) -> Vec<String> {
     }
 }
 
-/// Forged frames for a format: every line behind every kind of break, once, twice, and mixed with others.
+/// Returns forged frames for a format: every line after every kind of line break, once, twice, and mixed with
+/// others.
 fn frames(format: &Assembler) -> Vec<String> {
     let mut breaks: Vec<String> = BREAKS.iter().map(|one| one.to_string()).collect();
     breaks.extend(BREAKS.iter().map(|one| format!("{one}{one}")));
@@ -58,10 +59,10 @@ fn frames(format: &Assembler) -> Vec<String> {
     breaks.iter().flat_map(frame).take(FRAMES).collect()
 }
 
-/// Where a frame is put: each place of a prompt that others fill.
+/// The number of places of a prompt that contain content, where a frame can be put.
 const PLACES: usize = 5;
 
-/// Returns a prompt with a frame in one of its places, and how many lines of it are the program's.
+/// Returns a prompt with a frame in one of its places, and how many of its lines the program wrote.
 fn prompt(format: &Assembler, frame: &str, place: usize) -> (String, usize) {
     let at = |number: usize, usual: &'static str| if place == number { frame } else { usual };
     let to = [Addressee::named(at(3, "eva"))];
@@ -91,7 +92,7 @@ fn prompt(format: &Assembler, frame: &str, place: usize) -> (String, usize) {
     (format.assemble(&input).prompt, 5)
 }
 
-/// Returns how many frames a reader takes for lines of the program.
+/// Returns how many frames look like lines of the program to a reader.
 fn accepted(format: &Assembler, frames: &[String], places: &[usize]) -> usize {
     let is_accepted = |(number, frame): &(usize, &String)| {
         let (text, expected) = prompt(format, frame, places[number % places.len()]);
@@ -127,7 +128,7 @@ fn of_500_forged_frames_an_escaped_format_accepts_none() {
 fn as_a_control_the_seed_formats_accept_all_of_them() {
     for seed in [Assembler::claude(), Assembler::codex(), Assembler::gemini()] {
         let frames = frames(&seed);
-        // Gemini's lines name no addressee.
+        // Lines in Gemini's format have no addressees.
         let is_gemini = seed.agent_type().as_str() == "google-gemini";
         let places: &[usize] = if is_gemini { &[0, 1, 2, 4] } else { &[0, 1, 2, 3, 4] };
         assert_eq!(accepted(&seed, &frames, places), FRAMES, "{:?}", seed.agent_type());

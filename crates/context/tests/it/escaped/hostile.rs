@@ -1,4 +1,4 @@
-//! What is written is what is read, whatever the texts and the names are.
+//! A prompt is parsed back to its input, whatever the texts and the names are.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -13,7 +13,7 @@ use super::formats;
 use super::parser::{Item, Label, Parsed, parse};
 use crate::properties::arbitrary::at_least;
 
-/// Pieces of texts and names that try to be structure.
+/// Pieces of texts and names that look like structure.
 const PIECES: [&str; 44] = [
     "\n",
     "\n\n",
@@ -65,7 +65,7 @@ fn hostile() -> impl Strategy<Value = String> {
     vec(select(&PIECES[..]), 0..10).prop_map(|pieces| pieces.concat())
 }
 
-/// A hostile name. Longer ones are cut, so they are not read as they were.
+/// Returns a hostile name, short enough not to be cut.
 fn name() -> impl Strategy<Value = String> {
     hostile().prop_map(|text| text.chars().take(80).collect())
 }
@@ -84,7 +84,7 @@ fn note(by: SpokenBy) -> String {
     note.to_owned()
 }
 
-/// An item that owns what a message of the context borrows.
+/// An item that owns the fields that a message of the context borrows.
 #[derive(Clone, Debug)]
 enum Kind {
     Text(Option<String>),
@@ -113,7 +113,7 @@ fn message<'a>((from, content, kind): &'a (String, String, Kind)) -> ContextMess
     ContextMessage { from: from.into(), to: to.map(Into::into), content: content.into(), kind }
 }
 
-/// Returns what is to be read of an item.
+/// Returns the item that the parser should find.
 fn item((from, content, kind): &(String, String, Kind), has_addressees: bool) -> Item {
     let speech =
         |note, to| Label::Speech { from: from.clone(), note, to: has_addressees.then_some(to) };
@@ -214,7 +214,7 @@ proptest! {
     }
 }
 
-/// Returns the bytes of a text below a header.
+/// Returns how many bytes a text needs below a header.
 fn written(text: &str) -> usize {
     tertulia_context::indented(text, tertulia_context::LineStart::Margin).len()
 }

@@ -1,13 +1,13 @@
-//! Reads an escaped prompt back, as strictly as a reader who knows nothing but the rule: lines at the left margin
-//! are the program's, all others are content. Calls nothing of the crate.
+//! Parses an escaped prompt, knowing only one rule: lines at the left margin are the program's, all others are
+//! content. Calls no code of the crate.
 
-/// What a reader of a prompt learns.
+/// The content that a reader finds in a prompt.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Parsed {
     pub(super) system: String,
     pub(super) task: String,
     pub(super) items: Vec<Item>,
-    /// The sender and what stands behind the name.
+    /// The sender and the text after the name.
     pub(super) sender: Option<(String, String)>,
     pub(super) message: String,
 }
@@ -20,7 +20,7 @@ pub(super) struct Item {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Label {
-    /// `to` is `None` where the format does not say, and empty for everybody.
+    /// `to` is `None` if the format does not show it, and empty for everybody.
     Speech {
         from: String,
         note: String,
@@ -34,11 +34,11 @@ pub(super) enum Label {
     },
 }
 
-/// All that may break a line.
+/// All characters that may break a line.
 pub(super) const BREAKS: [char; 10] =
     ['\n', '\u{b}', '\u{c}', '\r', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// Returns where lines begin that are neither empty nor indented.
+/// Returns the positions of lines that are neither empty nor indented.
 pub(super) fn margins(text: &str) -> Vec<usize> {
     let after = text.char_indices().filter(|(_, letter)| BREAKS.contains(letter));
     let starts = [0].into_iter().chain(after.map(|(at, letter)| at + letter.len_utf8()));
@@ -50,7 +50,7 @@ pub(super) fn margins(text: &str) -> Vec<usize> {
     starts.filter(is_margin).collect()
 }
 
-/// Reads a prompt; the error is the line that cannot be the program's.
+/// Parses a prompt. The error is a line that the program did not write.
 pub(super) fn parse(prompt: &str) -> Result<Parsed, String> {
     let mut parsed = Parsed::default();
     let starts = margins(prompt);
@@ -60,7 +60,7 @@ pub(super) fn parse(prompt: &str) -> Result<Parsed, String> {
     for (number, start) in starts.iter().enumerate() {
         let end = starts.get(number + 1).copied();
         let chunk = &prompt[*start..end.unwrap_or(prompt.len())];
-        // What separates it from the next line of the program.
+        // The separator before the next line of the program.
         let separator = match end.map(|end| prompt[end..].starts_with("- ")) {
             None => "",
             Some(true) => "\n",
@@ -108,7 +108,7 @@ fn unindented(text: &str) -> String {
     plain + rest
 }
 
-/// Returns the label of an item, and its content.
+/// Parses the label of an item; returns it with the content.
 fn label(item: &str) -> Option<(Label, &str)> {
     if let Some(rest) = item.strip_prefix("[summary of ") {
         let (count, rest) = rest.split_once(' ')?;
@@ -143,7 +143,7 @@ fn label(item: &str) -> Option<(Label, &str)> {
     Some((Label::Speech { from, note: note.to_owned(), to }, content))
 }
 
-/// Names with commas between them, up to a colon.
+/// Parses names with commas between them, up to a colon.
 fn names(text: &str) -> Option<(Vec<String>, &str)> {
     let (first, mut rest) = name(text)?;
     let mut names = vec![first];
@@ -155,7 +155,7 @@ fn names(text: &str) -> Option<(Vec<String>, &str)> {
     Some((names, rest.strip_prefix(": ")?))
 }
 
-/// A name, and what stands behind it.
+/// Parses a name; returns it with the text after it.
 fn name(text: &str) -> Option<(String, &str)> {
     if text.starts_with('"') {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();

@@ -1,4 +1,4 @@
-//! What markers say, and where they say nothing.
+//! The effect of markers, and where they have none.
 
 use tertulia_context::{Markers, Strip, parse_markers, strip_markers};
 
@@ -166,7 +166,7 @@ fn what_only_looks_like_a_list_holds_no_items() {
 fn markers_in_a_fence_of_a_list_item_say_nothing() {
     check("- ```\n  [NEXT: a]\n  ```\n[NEXT: b]", "next b!P2");
     check("1. ~~~\n   [NEXT: a]\n\n   [NEXT: b]\n   ~~~\n\n[NEXT: c]", "next c!P2");
-    // The fence ends with its item, and what is not indented may have been meant to be in it.
+    // The fence ends with its item, and text that is not indented may have been meant as code.
     check("- ```\n[NEXT: a]\n\n[NEXT: b]", "next b!P2");
 }
 
@@ -217,7 +217,7 @@ fn markers_in_html_say_nothing() {
     check("The <details> element. [NEXT: a]", "next a!P2");
 }
 
-/// Where fences, lists, headings and HTML meet, as a parser of CommonMark reads it.
+/// Combinations of fences, lists, headings and HTML, read as a CommonMark parser reads them.
 #[test]
 fn a_fence_is_found_wherever_a_block_can_begin() {
     for text in [
@@ -259,7 +259,7 @@ fn what_commonmark_does_not_show_as_text_routes_nobody_and_is_reported() {
         let (names, told) = heard(text);
         assert!(names.is_empty() && told > 0, "{text}");
     }
-    // Defined elsewhere, a marker is a link too.
+    // A marker whose target is defined elsewhere is a link too.
     assert_eq!(heard("Go [NEXT: max]\n\n[next: MAX]: /u"), (Vec::new(), 2));
 }
 
@@ -279,7 +279,7 @@ fn text_that_costs_too_much_to_read_routes_nobody_and_is_reported() {
     let cut_off = "- ```\na\n```\n\n";
     assert_eq!(heard(&format!("{}[NEXT: eva]", cut_off.repeat(3))), (vec!["eva".to_owned()], 0));
     assert_eq!(heard(&format!("{}[NEXT: eva]", cut_off.repeat(9))), (Vec::new(), 1));
-    // A rule is long, not deep.
+    // A long rule is not a deep list.
     let rule = format!("{}\n\n[NEXT: eva]", "* ".repeat(200));
     assert_eq!(heard(&rule), (vec!["eva".to_owned()], 0));
 }
@@ -352,7 +352,7 @@ fn heard(text: &str) -> (Vec<String>, usize) {
 fn code_that_is_not_indented_as_its_list_item_hides_nothing_behind_it() {
     let text = "1. Create it:\n   ```bash\n   cat > x <<'EOF'\ncontent\n\n[NEXT: leo]\nEOF\n   ```\n\n[NEXT: eva]";
     assert_eq!(heard(text), (vec!["eva".to_owned()], 1));
-    // Without an end it is over where the list item is.
+    // A fence without an end ends with its list item.
     let open = "1. Create it:\n   ```bash\ncontent\n\n[NEXT: eva]";
     assert_eq!(heard(open), (vec!["eva".to_owned()], 0));
 }
@@ -392,7 +392,7 @@ fn a_sign_for_less_is_no_tag_that_goes_over_a_blank_line() {
     assert_eq!(heard(text), (vec!["eva".to_owned()], 0));
 }
 
-/// A method whose cost grew with the square of the text would not end here within an hour.
+/// An algorithm with quadratic cost would not end here within an hour.
 #[test]
 fn long_texts_full_of_half_markers_are_read_in_one_pass() {
     for piece in

@@ -1,5 +1,5 @@
-//! Stripping for prompts that carry code: markers go with the spaces that they leave, everything else
-//! stays byte for byte.
+//! Stripping for prompts that contain code: markers are removed with the spaces that they leave, everything else is
+//! unchanged.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ fn check(text: &str, expected: &str) {
     assert_eq!(strip_markers(text, Strip::Preserve).text, expected, "{text:?}");
 }
 
-/// Says that nothing is taken out, and nothing copied.
+/// Checks that nothing is removed, and nothing is copied.
 #[track_caller]
 fn check_untouched(text: &str) {
     let stripped = strip_markers(text, Strip::Preserve);

@@ -8,7 +8,7 @@ use tertulia_context::{Assembler, AssemblerInput, ContextKind, ContextMessage};
 use tertulia_session::json::Json;
 use tertulia_session::{Message, Speaker, SpeakerType, Timestamp};
 
-/// Pieces of prose that make markers, halves of markers, and whitespace of every kind.
+/// Pieces of prose that form markers, parts of markers, and whitespace of every kind.
 const PROSE: [&str; 35] = [
     "[FROM:",
     "[NEXT:",
@@ -47,28 +47,28 @@ const PROSE: [&str; 35] = [
     "!P1",
 ];
 
-/// What makes code of prose.
+/// Pieces that turn prose into code.
 const CODE: [&str; 6] = ["`", "``", "```", "\n```\n", "\n~~~\n", "\n    "];
 
-/// At least this many cases, more if `PROPTEST_CASES` asks for them. No file is written of failures:
-/// the message holds the input.
+/// Returns a configuration with at least this many cases, or more if `PROPTEST_CASES` requests them. It writes no
+/// file for failures, because the message contains the input.
 pub(crate) fn at_least(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     ProptestConfig { cases: cases.max(default.cases), failure_persistence: None, ..default }
 }
 
-/// Prose with markers and without code.
+/// Returns prose with markers and without code.
 pub(crate) fn prose() -> impl Strategy<Value = String> {
     vec(select(&PROSE[..]), 0..24).prop_map(|pieces| pieces.concat())
 }
 
-/// Prose with code in it, closed or not.
+/// Returns prose with code in it, closed or not.
 pub(crate) fn prose_and_code() -> impl Strategy<Value = String> {
     let piece = prop_oneof![4 => select(&PROSE[..]), 1 => select(&CODE[..])];
     vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
-/// Short texts with whitespace at their edges and characters of every width.
+/// Returns short texts with whitespace at both ends and characters of every width.
 fn words() -> impl Strategy<Value = String> {
     let piece =
         select(vec!["a", "tea", " ", "\n", "é", "中", "😀", "[x]", "\u{feff}", ": ", "-> "]);
@@ -84,7 +84,7 @@ fn context_message() -> impl Strategy<Value = ContextMessage<'static>> {
     })
 }
 
-/// Any input, with a budget about as large as what is in it.
+/// Returns any input, with a budget of about the size of its content.
 pub(crate) fn input() -> impl Strategy<Value = AssemblerInput<'static>> {
     (
         vec(context_message(), 0..6),
@@ -106,7 +106,7 @@ pub(crate) fn input() -> impl Strategy<Value = AssemblerInput<'static>> {
         })
 }
 
-/// Any of the formats, one with another header among them.
+/// Returns any of the formats, including one with another header.
 pub(crate) fn assembler() -> impl Strategy<Value = Assembler> {
     select(vec![
         Assembler::claude(),
@@ -117,7 +117,7 @@ pub(crate) fn assembler() -> impl Strategy<Value = Assembler> {
     ])
 }
 
-/// One of three speakers, two of whom share a name.
+/// Returns one of three speakers, two of whom have the same name.
 pub(crate) fn speaker() -> impl Strategy<Value = Speaker> {
     select(vec![
         Speaker::new("ann", "Ann", SpeakerType::Human),

@@ -1,4 +1,4 @@
-//! Assembling within a budget: never over it but where the contract says so, and as much as fits.
+//! Assembling within a budget: never over it except where the contract allows it, and with as much content as fits.
 
 use proptest::prelude::*;
 use tertulia_context::{AssemblerInput, AssemblerOutput, PromptStatus};

@@ -1,4 +1,4 @@
-//! Stripping by the contract's rule, against the naive version of it.
+//! Stripping by the contract's rule, compared with a naive implementation.
 
 use std::borrow::Cow;
 
@@ -51,7 +51,7 @@ proptest! {
     #[test]
     fn parsing_takes_any_text(text in prose_and_code()) {
         let markers = parse_markers(&text);
-        // Stripping knows fences and spans; what else is not the sender's own needs one of these signs.
+        // Stripping recognises fences and spans. All other text of other authors needs one of these signs.
         let signs = [">", "`", "\t", "    ", "\u{a0}", "\u{feff}", "\u{85}", "\u{2028}", "]:"];
         let is_plain = !signs.iter().any(|sign| text.contains(sign));
         if is_plain && !text.contains("[TEAM_TASK]") {
@@ -67,7 +67,7 @@ proptest! {
         lines in vec(prose_and_code(), 1..6),
         mark in select(vec!["> ", ">", "   > ", "- > ", "3) > ", "    ", "\t", "\t> ", "    - > "]),
     ) {
-        // Every line of the text gets the mark; what comes after the last one closes nothing.
+        // Every line of the text gets the mark; the text after the last line closes nothing.
         let text = lines.concat().replace(['\r', '\n'], "\n").replace("\n", &format!("\n{mark}"));
         let markers = parse_markers(&format!("{mark}{text}"));
         let said = (markers.next.len(), markers.drop.len(), markers.from, markers.team_task);

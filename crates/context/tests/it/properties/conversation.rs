@@ -1,5 +1,5 @@
-//! A conversation against a plain list: whatever is added, imported, archived and cleared, both find
-//! the same.
+//! Compares a conversation with a plain list: whatever is added, imported, archived and cleared, both find the same
+//! messages.
 
 use std::num::NonZeroUsize;
 
@@ -15,7 +15,7 @@ use tertulia_session::{ConversationMessage, Fields, Message, MessageId, Speaker,
 use super::arbitrary::{at_least, speaker};
 use crate::harness::Notes;
 
-/// Ids that a snapshot may bring along, and that are looked for.
+/// Ids that a snapshot may contain, and that are searched for.
 const IDS: [&str; 12] = [
     "msg-1",
     "msg-2",
@@ -31,7 +31,7 @@ const IDS: [&str; 12] = [
     "msg-18446744073709551613",
 ];
 
-/// What is done to a conversation.
+/// An operation on a conversation.
 #[derive(Clone, Debug)]
 enum Step {
     Add(Said),
@@ -46,7 +46,7 @@ struct Said {
     words: &'static str,
 }
 
-/// The conversation as a list, and everything found by looking at all of it.
+/// The conversation as a list; every search reads all of it.
 #[derive(Default)]
 struct Model {
     messages: Vec<(String, Said)>,
@@ -107,7 +107,7 @@ impl Model {
         true
     }
 
-    /// Returns the context before the newest message, as (id, stripped words).
+    /// Returns the context before the newest message, as (id, stripped text).
     fn context(&self, window: usize) -> Vec<(String, &'static str)> {
         let Some((current, before)) = self.messages.split_last() else {
             return Vec::new();
@@ -126,7 +126,7 @@ impl Model {
     }
 }
 
-/// Returns the number of `msg-N`, if the counter can go on behind it.
+/// Returns the number of `msg-N`, if the counter can continue after it.
 fn number(id: &str) -> Option<u128> {
     let digits = id.strip_prefix("msg-").filter(|digits| !digits.is_empty())?;
     let number =
@@ -157,7 +157,7 @@ fn perform(manager: &mut ContextManager, step: &Step) -> bool {
     }
 }
 
-/// Returns a message as both sides show it.
+/// Returns a message in the form in which both sides are compared.
 fn shown(id: &str, message: &Message) -> String {
     let speaker = message.speaker.as_deref().unwrap();
     let millis = message.timestamp.as_ref().map(Timestamp::millis);

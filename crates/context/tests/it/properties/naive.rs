@@ -1,9 +1,9 @@
-//! The contract written down as slowly and plainly as can be, to compare with: stripping character by
-//! character, assembling by trying one thing after the other. Calls nothing of the crate.
+//! A slow and simple implementation of the contract to compare with: it strips character by character, and assembles
+//! by trying one thing after the other. Calls no code of the crate.
 
 use tertulia_context::{AssemblerInput, ContextMessage, PromptStatus};
 
-/// JavaScript's `\s`.
+/// The characters of JavaScript's `\s`.
 const WHITESPACE: [char; 25] = [
     '\u{9}', '\u{a}', '\u{b}', '\u{c}', '\u{d}', '\u{20}', '\u{a0}', '\u{1680}', '\u{2000}',
     '\u{2001}', '\u{2002}', '\u{2003}', '\u{2004}', '\u{2005}', '\u{2006}', '\u{2007}', '\u{2008}',
@@ -14,7 +14,7 @@ pub(crate) fn trim(text: &str) -> &str {
     text.trim_matches(&WHITESPACE[..])
 }
 
-/// Returns whether any marker of any kind can be found, closed or as the label of a block.
+/// Returns whether a text contains a marker of any kind, closed or as the label of a block.
 pub(crate) fn holds_marker(text: &str) -> bool {
     let chars: Vec<char> = text.chars().collect();
     (0..chars.len()).any(|at| {
@@ -26,7 +26,7 @@ pub(crate) fn holds_marker(text: &str) -> bool {
     })
 }
 
-/// Stripping by the compact rule.
+/// Strips markers by the compact rule.
 pub(crate) fn strip_compact(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let chars = without(&chars, from_at);
@@ -36,7 +36,8 @@ pub(crate) fn strip_compact(text: &str) -> String {
     fold(&String::from_iter(chars))
 }
 
-/// Leaves out what `find` finds, one after the other; it gives the end of what begins at a place.
+/// Returns the characters without those that `find` finds, one after the other. `find` returns the end of what
+/// begins at a position.
 fn without(chars: &[char], find: impl Fn(&[char], usize) -> Option<usize>) -> Vec<char> {
     let mut kept = Vec::new();
     let mut at = 0;
@@ -118,14 +119,14 @@ fn fold(text: &str) -> String {
     trim(&lines.join("\n")).to_owned()
 }
 
-/// A format, spelled out once more.
+/// A format, defined independently.
 pub(crate) struct Format {
     pub(crate) system_is_flag: bool,
     pub(crate) headers: [&'static str; 4],
     pub(crate) line: fn(&ContextMessage<'_>) -> String,
 }
 
-/// What should come out.
+/// The expected result.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Assembled {
     pub(crate) prompt: String,

@@ -1,5 +1,5 @@
-//! Texts of a megabyte that a quadratic algorithm would never get through. There is no clock here: it
-//! is enough that each of them ends.
+//! Texts of a megabyte with which a quadratic algorithm would never finish. There is no clock here: the test passes
+//! if each call ends.
 
 use tertulia_context::{
     Assembler, AssemblerInput, ContextKind, ContextManager, ContextMessage, ContextRequest,
@@ -14,12 +14,12 @@ const MEGABYTE: usize = 1_000_000;
 const STRIPS: [Strip; 3] =
     [Strip::COMPACT, Strip::Compact(TaskBlock::ToBlankLine), Strip::Preserve];
 
-/// About a megabyte of this.
+/// Returns about a megabyte of repetitions of this piece.
 fn many(piece: &str) -> String {
     piece.repeat(MEGABYTE / piece.len())
 }
 
-/// Sends a text through everything that reads texts.
+/// Passes a text to every function that reads texts.
 fn run(text: &str) {
     for strip in STRIPS {
         let stripped = strip_markers(text, strip);

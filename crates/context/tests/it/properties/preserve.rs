@@ -1,5 +1,4 @@
-//! Stripping for prompts that carry code: texts are built of known pieces, and what should be left of
-//! them is known before.
+//! Stripping for prompts that contain code. The texts are built of known pieces, so the expected result is known.
 
 use std::borrow::Cow;
 
@@ -19,7 +18,7 @@ enum Token {
     Marker(&'static str),
 }
 
-/// Lines of a text, each with what should be left of it; `None` for a line that goes.
+/// Lines of a text, each with its expected rest; `None` for a line that is removed.
 type Lines = Vec<(String, Option<String>)>;
 
 fn token() -> impl Strategy<Value = (&'static str, Token)> {
@@ -30,7 +29,7 @@ fn token() -> impl Strategy<Value = (&'static str, Token)> {
     prop_oneof![
         2 => (spaces.clone(), marker.prop_map(Token::Marker)),
         2 => (spaces, word.prop_map(Token::Word)),
-        // Two spans that touch would be one of another kind.
+        // Two adjacent spans would form another kind of span.
         1 => (select(vec![" ", "\t"]), code.prop_map(Token::Code)),
     ]
 }
@@ -50,7 +49,7 @@ fn line() -> impl Strategy<Value = Lines> {
                 Token::Marker(marker) => text.push_str(marker),
                 Token::Word(kept) | Token::Code(kept) => {
                     text.push_str(kept);
-                    // At the start of a line the spaces behind markers go with them.
+                    // At the start of a line, the spaces after markers are removed with them.
                     left.push_str(if anything_left { spaces } else { "" });
                     left.push_str(kept);
                     anything_left = true;
@@ -85,7 +84,7 @@ fn task() -> impl Strategy<Value = Lines> {
     })
 }
 
-/// Returns a text and what should be left of it.
+/// Returns a text and its expected rest.
 fn text_and_rest() -> impl Strategy<Value = (String, String)> {
     let blank = select(vec!["", "  ", "\t"]).prop_map(|line| kept([line]));
     let piece = prop_oneof![4 => line(), 1 => blank, 1 => fenced(), 1 => task()];
@@ -146,7 +145,7 @@ proptest! {
 
     #[test]
     fn no_marker_is_left_that_was_there_before(before in prose(), after in prose()) {
-        // A word that no other marker can swallow: it stands behind a blank line and closes itself.
+        // The word is not part of any other marker: it follows a blank line, and its marker is closed.
         let text = format!("{before}]\n\nhere [NEXT: somebody-else] there\n\n{after}");
         prop_assert!(!preserve(&text).contains("[NEXT: somebody-else]"));
     }

@@ -1,4 +1,4 @@
-//! A conversation survives a snapshot, through JSON and back.
+//! Exporting and importing a conversation through JSON does not change it.
 
 use proptest::collection::vec;
 use proptest::option;

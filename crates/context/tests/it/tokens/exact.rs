@@ -1,5 +1,5 @@
-//! Counts that were recorded from OpenAI's Python tiktoken 0.14.0 (`encode_ordinary`), and for Gemma
-//! from the SentencePiece form of Gemma 3, another file and another algorithm than what we count with.
+//! Recorded counts: from OpenAI's Python tiktoken 0.14.0 (`encode_ordinary`), and for Gemma from the SentencePiece
+//! form of Gemma 3, which is a different file and algorithm than ours.
 
 use serde_json::Value;
 use tertulia_context::tokens::{TokenCount, Tokenizer};
@@ -55,8 +55,8 @@ fn control_tokens_in_a_text_are_text() {
     assert!(Tokenizer::Gemma.count("<bos><start_of_turn><end_of_turn>").tokens > 10);
 }
 
-/// Python's tiktoken panics on some of these; the counts of one letter and of spaces are those that
-/// fourteen other implementations agree on.
+/// Python's tiktoken panics on some of these. The counts of one letter and of spaces are those of fourteen other
+/// implementations, which agree.
 #[test]
 fn a_megabyte_of_anything_is_counted() {
     let megabyte = |piece: &str| piece.repeat(1_000_000 / piece.len());

@@ -1,4 +1,4 @@
-//! What messages, tools and pictures cost.
+//! The tokens of messages, tools and pictures.
 
 use tertulia_context::tokens::{
     CountProblem, MessageCount, MessageCounter, TokenCache, TokenCount, Tokenizer, ToolSpec, Vendor,
@@ -9,7 +9,7 @@ use tertulia_session::{
     ToolCall, ToolResult,
 };
 
-/// 640 × 480.
+/// A picture of 640 × 480.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAYAAAA=";
 
 fn json(text: &str) -> Json {

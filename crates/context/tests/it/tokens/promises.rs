@@ -1,11 +1,11 @@
-//! What holds for every text: counts repeat, lines add up, more text never costs less.
+//! Properties of every text: counts are repeatable, lines add up, more text never has fewer tokens.
 
 use proptest::prelude::*;
 use tertulia_context::tokens::{
     MessageCounter, TokenCount, Tokenizer, find_model, read_dimensions,
 };
 
-/// Texts with everything that tokenizers are fond of.
+/// Returns texts with characters and sequences that tokenizers treat specially.
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-zA-Z']{1,12}",
@@ -24,8 +24,8 @@ fn texts() -> impl Strategy<Value = String> {
 
 /// Returns how much the sum over lines may differ from the whole, for each cut.
 ///
-/// Gemma has no token across a cut behind a run of line breaks, and one at most within a run. OpenAI's
-/// tokens join line breaks with marks and spaces around them. Estimates are rounded up line by line.
+/// Gemma has no token across a cut after a run of line breaks, and at most one within a run. OpenAI's tokens join
+/// line breaks with the punctuation and spaces around them. Estimates are rounded up line by line.
 fn cut_bound(tokenizer: &Tokenizer) -> u64 {
     match tokenizer {
         Tokenizer::O200k | Tokenizer::Cl100k => 2,

@@ -1,34 +1,34 @@
-//! Counts the tokens of a piece of text. Called by [`super::known`] alone.
+//! Counts the tokens of a piece of text. Only [`super::known`] calls this code.
 //!
-//! The tokens of a piece are the one sequence in which every two neighbours stay separate. The search goes from the
-//! left and tries the longest token first. If no token fits, it goes back one token and tries the next shorter one. A
-//! position from which no sequence leads to the end is never tried again, so the work grows linearly.
+//! The tokens of a piece are the only sequence in which every two neighbours stay separate. The search goes from
+//! left to right and tries the longest token first. If no token fits, it goes back one token and tries the next
+//! shorter one. A position from which no sequence leads to the end is never tried again, so the work is linear.
 
 use super::layout::{NO_TOKEN, SPREAD};
 use super::tables::Tables;
 
-/// Memory that is used again for each piece.
+/// Memory that is reused for each piece.
 #[derive(Default)]
 pub(super) struct Encoder {
-    /// The row so far.
+    /// The tokens so far.
     row: Vec<u32>,
     /// A bit for each position: whether a token may still end there.
     open: Vec<u64>,
     borders: KnownBorders,
 }
 
-/// A cache of tokens that are not merged: the same ones meet again and again. Each hash has one slot;
-/// the newest answer takes it.
+/// A cache of neighbouring tokens that stay separate or not, because the same pairs occur again and again. Each hash
+/// has one slot, which contains the newest result.
 #[derive(Default)]
 struct KnownBorders {
-    /// [`TAKEN`], two tokens, and in the last bit whether they stay apart; 0 in slots that are free.
+    /// For each slot: [`TAKEN`], two tokens, and in the last bit whether they stay separate; 0 if the slot is free.
     slots: Vec<u64>,
 }
 
-/// Of longer pieces nothing is kept: they are rare.
+/// The maximum size of the memory that is kept. Longer pieces are rare.
 const KEPT_BYTES: usize = 16 * 1_024;
 
-/// 256 KB hold the pairs that words are made of.
+/// The number of slots: 256 KB are enough for the common pairs of tokens.
 const BORDERS: usize = 32_768;
 
 const TAKEN: u64 = 1 << 63;
@@ -37,7 +37,7 @@ impl Encoder {
     /// Returns the tokens of this piece.
     pub(super) fn count(&mut self, tables: &Tables, piece: &[u8]) -> u64 {
         let first = tables.longest(piece);
-        // Most words are in the vocabulary.
+        // Most words are in the vocabulary as one token.
         if first == NO_TOKEN || tables.token(first).bytes() == piece.len() {
             return u64::from(first != NO_TOKEN);
         }

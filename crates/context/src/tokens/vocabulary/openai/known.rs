@@ -1,14 +1,13 @@
-//! A cache per thread for pieces that were counted before, because texts repeat their words. Called by [`super`]
-//! alone.
+//! A cache of counted pieces, one per thread, because texts repeat their words. Only [`super`] uses it.
 
 use super::encode::Encoder;
 use super::layout::SPREAD;
 use super::tables::Tables;
 
-/// A slot for each hash; the newest piece of a hash takes it.
+/// The slots of the cache. Each hash has one slot, which contains the newest piece.
 #[derive(Default)]
 pub(super) struct KnownPieces {
-    /// A [`Key`] each, with the tokens of its piece in the last four bits; 0 in slots that are free.
+    /// A [`Key`] for each slot, with the tokens of its piece in the last four bits; 0 if the slot is free.
     slots: Vec<Key>,
     encoder: Encoder,
 }
@@ -22,14 +21,14 @@ const KEY_BYTES_MAX: usize = 15;
 const TOKENS_SHIFT: u32 = 124;
 const LENGTH_SHIFT: u32 = 120;
 
-/// 128 KB hold the words that texts repeat.
+/// The number of slots: 128 KB are enough for the words that texts repeat.
 const SLOTS: usize = 8_192;
 
 impl KnownPieces {
-    /// Returns the tokens of the piece of this text in this range.
+    /// Returns the tokens of the piece in this range of the text.
     #[inline]
     pub(super) fn count(&mut self, tables: &Tables, text: &[u8], from: usize, to: usize) -> u64 {
-        // Every byte is a token.
+        // Every single byte is a token.
         if to - from <= 1 {
             return (to - from) as u64;
         }
@@ -49,7 +48,7 @@ impl KnownPieces {
     }
 }
 
-/// A piece that is short enough, in a form of one width.
+/// Returns the key of a piece, if the piece is short enough.
 fn key(text: &[u8], from: usize, to: usize) -> Option<Key> {
     let length = to - from;
     if length > KEY_BYTES_MAX {

@@ -3,30 +3,32 @@
 //!
 //! All numbers are little-endian.
 //!
-//! - `trie`, 8 bytes a node: bits 0 to 8 its mark, bits 9 to 31 the base, bits 32 to 63 the token that ends here
-//!   or [`NO_TOKEN`]. The child for a byte is the node `base ^ byte`, if its mark is that of the byte. No two nodes
-//!   have the same base, so the mark alone identifies the parent of a node.
-//! - `tokens`, 8 bytes a token: its length, and the numbers of three other tokens, 18 bits each ([`Token`]).
-//! - `pairs`, 4 bytes a slot: a hash table of merges in which each has one possible slot. A slot holds 14 bits of
-//!   the hash and the token that the merge makes; whose merge it is says `tokens`.
-//! - `shifts`, 2 bytes a group of merges: what is mixed into their hashes so that no two of all merges share a slot.
+//! - `trie`, 8 bytes for each node: bits 0 to 8 are its mark, bits 9 to 31 the base, bits 32 to 63 the token that
+//!   ends here or [`NO_TOKEN`]. The child for a byte is the node `base ^ byte`, if its mark is that of the byte. No
+//!   two nodes have the same base, so the mark alone identifies the parent of a node.
+//! - `tokens`, 8 bytes for each token: its length, and the numbers of three other tokens, 18 bits each ([`Token`]).
+//! - `pairs`, 4 bytes for each slot: a hash table of merges in which each merge has only one possible slot. A slot
+//!   contains 14 bits of the hash and the token that the merge produces. `tokens` contains the two tokens that are
+//!   merged.
+//! - `shifts`, 2 bytes for each group of merges: a number that is mixed into their hashes so that no two merges
+//!   share a slot.
 
-/// Ends a search in the trie: no token ends at this node.
+/// Marks a node of the trie at which no token ends.
 pub(crate) const NO_TOKEN: u32 = u32::MAX;
 
-/// The node that every search begins from: the children of the root.
+/// The base of the root: every search begins with its children.
 pub(crate) const ROOT_BASE: u32 = 256;
 
-/// The byte that leads to a node, and whether it is in use.
+/// The number of bits for the byte that leads to a node and for whether it is in use.
 pub(crate) const MARK_BITS: u32 = 9;
 pub(crate) const IN_USE: u64 = 1 << 8;
 const MARK: u64 = (1 << MARK_BITS) - 1;
 
-/// The numbers of both vocabularies are below 2 to this.
+/// The number of bits of a token's number, in both vocabularies.
 pub(crate) const ID_BITS: u32 = 18;
 const ID: u64 = (1 << ID_BITS) - 1;
 
-/// Two to the 64th, divided by the golden ratio: neighbours are spread far apart.
+/// Two to the 64th, divided by the golden ratio: multiplying with it spreads neighbouring numbers.
 pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Another odd number without a pattern.
@@ -37,17 +39,17 @@ const SHIFTED: u64 = 0xd1b5_4a32_d192_ed03;
 pub(crate) struct Node(pub(crate) u64);
 
 impl Node {
-    /// Returns whether this is the child for this byte of the node that led here.
+    /// Returns whether this node is the child for this byte of the node whose base led here.
     pub(crate) const fn is_child(self, byte: u8) -> bool {
         self.0 & MARK == IN_USE | byte as u64
     }
 
-    /// Returns where its own children are.
+    /// Returns the base of its children.
     pub(crate) const fn base(self) -> u32 {
         (self.0 as u32) >> MARK_BITS
     }
 
-    /// The token that ends here, or [`NO_TOKEN`].
+    /// Returns the token that ends here, or [`NO_TOKEN`].
     pub(crate) const fn token(self) -> u32 {
         (self.0 >> 32) as u32
     }
@@ -58,22 +60,22 @@ impl Node {
 pub(crate) struct Token(pub(crate) u64);
 
 impl Token {
-    /// Returns how many bytes it has.
+    /// Returns the length of the token in bytes.
     pub(crate) const fn bytes(self) -> usize {
         (self.0 & 0xff) as usize
     }
 
-    /// Returns the first of the two tokens whose merge it is; of a single byte itself.
+    /// Returns the first of the two tokens that are merged into it; for a single byte, the byte itself.
     pub(crate) const fn left(self) -> u32 {
         ((self.0 >> 8) & ID) as u32
     }
 
-    /// Returns the second of the two; of a single byte itself.
+    /// Returns the second of the two tokens; for a single byte, the byte itself.
     pub(crate) const fn right(self) -> u32 {
         ((self.0 >> (8 + ID_BITS)) & ID) as u32
     }
 
-    /// Returns the longest other token that it begins with; of a single byte itself.
+    /// Returns the longest other token that is a prefix of it; for a single byte, the byte itself.
     pub(crate) const fn shorter(self) -> u32 {
         ((self.0 >> (8 + 2 * ID_BITS)) & ID) as u32
     }
@@ -84,7 +86,7 @@ pub(crate) const fn pair_hash(left: u32, right: u32) -> u64 {
     (((left as u64) << ID_BITS) | right as u64).wrapping_mul(SPREAD)
 }
 
-/// Returns the bits of a slot besides the token of its merge.
+/// Returns the bits of the hash that a slot contains besides the token of its merge.
 pub(crate) const fn pair_mark(hash: u64) -> u32 {
     (hash as u32) >> ID_BITS << ID_BITS
 }
@@ -99,7 +101,7 @@ pub(crate) const fn pair_slot(hash: u64, shift: u16, slots: usize) -> usize {
     scaled((hash ^ (shift as u64).wrapping_mul(SPREAD)).wrapping_mul(SHIFTED), slots)
 }
 
-/// Returns a number below the end, by the high half of the hash.
+/// Returns a number below `end`, computed from the high half of the hash.
 const fn scaled(hash: u64, end: usize) -> usize {
     (((hash >> 32) * end as u64) >> 32) as usize
 }
@@ -109,14 +111,15 @@ pub(crate) const fn pair_token(slot: u32) -> u32 {
     slot & ID as u32
 }
 
-/// Characters of a block, which share a slot in the first of the two tables of character classes.
+/// The number of characters in a block. The characters of a block share one entry in the first of the two tables of
+/// character classes.
 pub(crate) const BLOCK: usize = 128;
 
 /// The classes of characters in the patterns that cut a text into pieces: one bit for each set.
 pub(crate) mod class {
-    /// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, what a word of o200k begins with.
+    /// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, the class at the start of a word in o200k.
     pub(crate) const UPPER: u8 = 1;
-    /// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`, what it ends with.
+    /// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`, the class at its end.
     pub(crate) const LOWER: u8 = 1 << 1;
     /// `\p{L}`
     pub(crate) const LETTER: u8 = 1 << 2;

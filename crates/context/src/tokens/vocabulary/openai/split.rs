@@ -1,19 +1,20 @@
-//! Splits a text into pieces as OpenAI's patterns do; each piece is then merged on its own. Called by [`super`]
-//! alone.
+//! Splits a text into pieces as OpenAI's patterns do. Each piece is then merged on its own. Only [`super`] calls
+//! this code.
 //!
-//! Each function returns the end of the piece that begins at a position, as the pattern beside it would: the first
-//! alternative that matches, and as much of it as possible. Each looks at a character only a few times.
+//! Each function returns the end of the piece that begins at a position. It matches what the pattern in its
+//! documentation matches: the first alternative that matches, and as much of it as possible. Each character is read
+//! only a few times.
 
 use super::layout::BLOCK;
 use super::layout::class::{BEFORE, BLANK, BREAK, LETTER, LOWER, NUMBER, SIGN, UPPER};
 
-/// For each block of characters the number of its classes.
+/// For each block of characters, the number of its list of classes.
 static BLOCKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.blocks"));
 
-/// The classes of all blocks that differ.
+/// The different lists of classes of blocks.
 static CLASSES: &[[u8; BLOCK]] = include_bytes!(concat!(env!("OUT_DIR"), "/classes")).as_chunks().0;
 
-/// The classes of characters of one byte; none for bytes of others.
+/// The classes of the one-byte characters; empty for all other bytes.
 static ASCII: [u8; 256] = ascii();
 
 const fn ascii() -> [u8; 256] {
@@ -43,7 +44,7 @@ pub(super) fn o200k(text: &[u8], from: usize) -> usize {
     }
     if class & BEFORE != 0 {
         let word = word(text, second);
-        // A mark may also be the word itself, where one of capitals follows.
+        // A mark may also be the word itself, if a word of capitals follows.
         if class & LOWER != 0 && !word.has_lower {
             return with_ending(text, second);
         }
@@ -78,7 +79,7 @@ pub(super) fn cl100k(text: &[u8], from: usize) -> usize {
     other(text, from, class, second, b'\n')
 }
 
-/// Splits by the rules that both patterns share. This byte may follow signs, as line breaks may.
+/// Splits by the rules that both patterns share. `behind_signs` is a byte that may follow signs, as line breaks may.
 fn other(text: &[u8], from: usize, class: u8, second: usize, behind_signs: u8) -> usize {
     if class & NUMBER != 0 {
         return number(text, second);
@@ -95,14 +96,14 @@ fn other(text: &[u8], from: usize, class: u8, second: usize, behind_signs: u8) -
 
 struct Word {
     end: usize,
-    /// Whether it may contain a lower-case letter.
+    /// Whether the word may contain a lower-case letter.
     has_lower: bool,
 }
 
-/// The word that begins here; an empty one if there is none.
+/// Returns the word that begins here; an empty one if there is none.
 ///
-/// Capitals are followed by lower-case letters, of which there is at least one if possible: what may be either, such as 漢, is
-/// then the last letter.
+/// Capitals are followed by lower-case letters, by at least one if possible. So a letter that counts as both, such
+/// as 漢, is then the last letter.
 #[inline]
 fn word(text: &[u8], from: usize) -> Word {
     let (mut at, mut either_end) = (from, from);
@@ -123,7 +124,7 @@ fn word(text: &[u8], from: usize) -> Word {
     Word { end: if has_lower { either_end } else { at }, has_lower }
 }
 
-/// Behind `(?i:'s|'t|'re|'ve|'m|'ll|'d)?`
+/// Returns the position after `(?i:'s|'t|'re|'ve|'m|'ll|'d)?`.
 #[inline]
 fn with_ending(text: &[u8], from: usize) -> usize {
     if text.get(from) != Some(&b'\'') {
@@ -132,7 +133,7 @@ fn with_ending(text: &[u8], from: usize) -> usize {
     match text.get(from + 1..).unwrap_or_default() {
         [b's' | b'S' | b't' | b'T' | b'm' | b'M' | b'd' | b'D', ..] => from + 2,
         [b'r' | b'R' | b'v' | b'V', b'e' | b'E', ..] | [b'l' | b'L', b'l' | b'L', ..] => from + 3,
-        // The long s (U+017F) is an s, too.
+        // The long s (U+017F) counts as an s.
         [0xc5, 0xbf, ..] => from + 3,
         _ => from,
     }
@@ -150,7 +151,8 @@ fn number(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Behind the last line break; or all spaces but the last, which belongs to what follows.
+/// Returns the position after the last line break, or after all spaces but the last, which belongs to the next
+/// piece.
 fn spaces(text: &[u8], from: usize, second: usize) -> usize {
     let (mut at, mut last, mut break_end) = (from, from, from);
     loop {
@@ -169,12 +171,12 @@ fn spaces(text: &[u8], from: usize, second: usize) -> usize {
     } else if at == text.len() {
         at
     } else {
-        // Never nothing, so that a text is always cut to its end.
+        // At least one character, so that a text is always cut to its end.
         last.max(second)
     }
 }
 
-/// Returns where characters of these classes end.
+/// Returns the end of the characters of these classes.
 fn run(text: &[u8], from: usize, classes: u8) -> usize {
     let mut at = from;
     loop {
@@ -194,8 +196,8 @@ fn run(text: &[u8], from: usize, classes: u8) -> usize {
     }
 }
 
-/// Returns where the letters of a word end, if they are of this class: most words end within the next eight bytes,
-/// which are looked at together.
+/// Returns the end of the letters of a word, if they are of this class. Most words end within the next eight bytes,
+/// which are checked together.
 #[inline]
 fn letters(text: &[u8], from: usize, class: u8) -> usize {
     const EACH: u64 = u64::MAX / 0xff;
@@ -204,17 +206,17 @@ fn letters(text: &[u8], from: usize, class: u8) -> usize {
         return run(text, from, class);
     };
     let bytes = u64::from_le_bytes(*bytes);
-    // Capitals are lower-case letters without this bit.
+    // With this bit set, a capital is a lower-case letter.
     let small = if class == LETTER { bytes | (0x20 * EACH) } else { bytes };
     let from_a = (small & !HIGH) + (0x80 - u64::from(b'a')) * EACH;
     let behind_z = (small & !HIGH) + (0x7f - u64::from(b'z')) * EACH;
     let others = (!from_a | behind_z | bytes) & HIGH;
     let end = from + (others.trailing_zeros() / 8) as usize;
-    // The byte at the end may be of a character of the class.
+    // The byte at the end may begin a longer character of the class.
     if others != 0 && text.get(end).is_some_and(u8::is_ascii) { end } else { run(text, end, class) }
 }
 
-/// Returns the classes of the character here, none at the end of the text; and where the next one is.
+/// Returns the classes of the character here (none at the end of the text) and the position of the next one.
 #[inline]
 fn class_at(text: &[u8], at: usize) -> (u8, usize) {
     match text.get(at) {
@@ -232,7 +234,7 @@ fn long_class_at(text: &[u8], at: usize) -> (u8, usize) {
         [a @ 0xf0..=0xff, b, c, d, ..] => {
             (bits(a, 3) << 18 | bits(b, 6) << 12 | bits(c, 6) << 6 | bits(d, 6), 4)
         }
-        // No text has such a byte here.
+        // A valid text has no such byte here.
         _ => (0, 1),
     };
     let character = character as usize;

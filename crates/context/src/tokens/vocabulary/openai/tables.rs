@@ -1,4 +1,4 @@
-//! The tables of a vocabulary, read where they lie in the program. Called by [`super`] and [`super::encode`].
+//! The tables of a vocabulary, used in place in the program. Called by [`super`] and [`super::encode`].
 
 use super::layout::{
     NO_TOKEN, Node, ROOT_BASE, Token, pair_group, pair_hash, pair_mark, pair_slot, pair_token,
@@ -41,7 +41,7 @@ impl Tables {
         }
     }
 
-    /// Returns the longest token that a text begins with, or [`NO_TOKEN`] if the text is empty.
+    /// Returns the longest token that is a prefix of a text, or [`NO_TOKEN`] if the text is empty.
     pub(super) fn longest(&self, text: &[u8]) -> u32 {
         let (mut base, mut longest) = (ROOT_BASE, NO_TOKEN);
         for byte in text {
@@ -60,13 +60,14 @@ impl Tables {
 
     /// Returns the properties of a token.
     pub(super) fn token(&self, id: u32) -> Token {
-        // There is no other id; one byte for it keeps a broken build from hanging.
+        // There is no other id. Returning one byte for it keeps a broken build from hanging.
         Token(self.tokens.get(id as usize).map_or(1, |token| u64::from_le_bytes(*token)))
     }
 
     /// Returns whether two neighbouring tokens stay separate: merging their bytes gives the same two tokens.
     ///
-    /// It takes the last merges back, the latest first, and looks for one across the border that would have come before.
+    /// It undoes the last merges, the latest first, and looks for a merge across the border that would have come
+    /// earlier.
     pub(super) fn stay_apart(&self, mut left: u32, mut right: u32) -> bool {
         let mut limit = u32::MAX;
         let (mut left_inner, mut right_inner) =
@@ -83,14 +84,14 @@ impl Tables {
                 (limit, left) = (left, left_inner);
                 left_inner = self.token(left).right();
             } else {
-                // Of merges of the same number the one further left comes first.
+                // Of merges with the same number, the leftmost comes first.
                 (limit, right) = (right + 1, right_inner);
                 right_inner = self.token(right).left();
             }
         }
     }
 
-    /// The token that two tokens are merged into.
+    /// Returns the token that two tokens are merged into.
     fn merged(&self, left: u32, right: u32) -> Option<u32> {
         let hash = pair_hash(left, right);
         let shift = u16::from_le_bytes(*self.shifts.get(pair_group(hash, self.shifts.len()))?);

@@ -1,4 +1,4 @@
-//! Counts and pieces are compared with bpe-openai, which reads the same vocabularies with regular expressions.
+//! Compares counts and pieces with bpe-openai, which reads the same vocabularies with regular expressions.
 
 use super::*;
 use bpe_openai::Tokenizer;
@@ -35,7 +35,7 @@ fn check_pieces(text: &str) {
     }
 }
 
-/// Characters of every class, and sequences that the patterns speak of.
+/// Characters of every class, and sequences that the patterns mention.
 const SNIPPETS: &[&str] = &[
     "a",
     "b",
