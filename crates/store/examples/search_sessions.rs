@@ -1,4 +1,4 @@
-//! Two sessions in a file, found again by a search.
+//! Stores two sessions in a file and finds them again by a search.
 //!
 //! Run it with `cargo run -p tertulia-store --example search_sessions`. It writes to a new folder for temporary
 //! files and removes it at the end. A store must be in a folder that only its user can write to.
@@ -28,7 +28,7 @@ pub(crate) fn run(file: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let import = session(&store, &["The import waits for a lock.", "Let us add a timeout to it."])?;
     let login = session(&store, &["The login form shows which accounts are locked."])?;
 
-    // Words match in all their forms: "waiting" finds "waits". The best hit is the first one.
+    // Words match in all their forms: "waiting" finds "waits". The hits are sorted, best first.
     let query = SearchQuery { text: "waiting for locks".to_owned(), ..SearchQuery::default() };
     let mut lines = Vec::new();
     for hit in store.search(&query)?.hits {
@@ -39,7 +39,7 @@ pub(crate) fn run(file: &Path) -> Result<Vec<String>, Box<dyn Error>> {
         }
     }
 
-    // Every entry is part of a chain of hashes, so a byte that changed on disk is found.
+    // Every entry is part of a chain of hashes, so `verify` detects any byte that changed on disk.
     assert!(store.verify(&import)?.damage.is_none());
     for id in [import, login] {
         store.delete(&id)?;
@@ -53,7 +53,8 @@ fn session(store: &SessionStore, texts: &[&str]) -> Result<SessionId, Box<dyn Er
     let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
     for text in texts {
         let message = EntryKind::Message(Message::said(ann.clone(), *text));
-        // An append is on disk when it returns. The ID is made of the content, so a retry stores nothing twice.
+        // The entry is on disk when this returns. Its id is computed from its content, so a retry stores nothing
+        // twice.
         store.append(&id, Append::new([NewEntry::new(message).with_content_id()]))?;
     }
     Ok(id)

@@ -15,13 +15,13 @@ use crate::row::Row;
 use crate::search::{AnyOf, Candidate, Frequencies, IndexQuery};
 use crate::{OutlineEntry, Result, SessionId};
 
-/// Visibility of a session.
+/// The visibility of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Open,
-    /// Being imported; only the import sees it.
+    /// Being imported; only the import can read it.
     Importing,
-    /// Being deleted; nobody sees it.
+    /// Being deleted; nobody can read it.
     Deleting,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct SessionStart {
 pub(crate) struct SessionStatus {
     pub(crate) id: SessionId,
     pub(crate) created_at: i64,
-    /// When the newest entry was stored, or the session created.
+    /// The time when the newest entry was stored, or the session created.
     pub(crate) updated_at: i64,
     pub(crate) seq: Seq,
     pub(crate) tail: Option<EntryId>,
@@ -63,8 +63,8 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// Builds candidates from what an index found: session ids and rows, one more than `limit` if
-    /// there are more.
+    /// Creates candidates from the rows that an index found, with their session ids. If there are more than `limit`,
+    /// there is one more row.
     pub(crate) fn from_rows(found: impl IntoIterator<Item = (String, Row)>, limit: usize) -> Self {
         let mut candidates = Self::default();
         let (mut looked_at, mut bytes) = (0, 0);
@@ -83,8 +83,8 @@ impl Candidates {
     }
 }
 
-/// An entry where a walk along a branch ends or jumps: a team task, or an entry whose parent is not
-/// the entry before it.
+/// An entry at which a walk along a branch must stop or jump: a team task, or an entry whose parent is not the
+/// previous entry of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BranchPoint {
     pub(crate) seq: Seq,
@@ -109,7 +109,7 @@ pub(crate) struct Indexed {
 /// [`candidates`](Self::candidates) return only open ones. The default implementations are
 /// sufficient for sessions in memory.
 pub(crate) trait Backend: Send + Sync {
-    /// Returns where the sessions are, as text for people; never with a password.
+    /// Returns the location of the sessions as text for people, never with a password.
     fn location(&self) -> String;
 
     /// Creates a session with its first entries, in one transaction. Fails with
@@ -118,8 +118,8 @@ pub(crate) trait Backend: Send + Sync {
 
     fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()>;
 
-    /// Appends what [`plan`](crate::plan::plan) decides, in one transaction, and purges what
-    /// redactions hide. Returns once it is on disk.
+    /// Appends the entries that [`plan`](crate::plan::plan) decides on, in one transaction, and purges the entries
+    /// that redactions hide. Returns once everything is on disk.
     fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended>;
 
     /// Returns the current state of a session; `StoreError::SessionNotFound` if it does not exist.
@@ -156,8 +156,8 @@ pub(crate) trait Backend: Send + Sync {
 
     fn list(&self, filter: &ListFilter) -> Result<Vec<SessionStatus>>;
 
-    /// Makes imported sessions visible under their ids, all or none. `StoreError::SessionExists`
-    /// names an id that is taken.
+    /// Makes imported sessions visible under their ids, all or none. If an id is taken, returns
+    /// `StoreError::SessionExists` with this id.
     fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()>;
 
     /// Locks an import number until the returned value is dropped; `None` if another process holds
@@ -170,8 +170,8 @@ pub(crate) trait Backend: Send + Sync {
         Ok(LeftBehind::default())
     }
 
-    /// Deletes what interrupted imports and deletions left, in small steps, so that others can
-    /// write in between.
+    /// Deletes the data that interrupted imports and deletions left, in small steps, so that others can write in
+    /// between.
     fn delete_left_behind(&self) -> Result<()> {
         Ok(())
     }
@@ -196,8 +196,7 @@ pub(crate) trait Backend: Send + Sync {
         Ok(())
     }
 
-    /// Erases purged and deleted bytes from all files of the database. Returns what may still hold
-    /// them.
+    /// Erases purged and deleted bytes from all files of the database. Returns the reasons why some may remain.
     fn scrub(&self) -> Result<Vec<Remains>> {
         Ok(Vec::new())
     }
@@ -239,8 +238,8 @@ pub(crate) trait Backend: Send + Sync {
         Ok(())
     }
 
-    /// Locks a session for this program; `None` if another program has locked it. A backend that
-    /// cannot tell always grants the lock.
+    /// Locks a session for this program; `None` if another program has locked it. A backend that cannot detect this
+    /// always grants the lock.
     fn lock_session(&self, _id: &SessionId) -> Result<Option<SessionLock>> {
         Ok(Some(SessionLock::unsupported()))
     }

@@ -1,6 +1,6 @@
-//! Backups: copies a whole store into a SQLite file and checks it, and restores such a file. The
-//! chain is the same in every store, so a copy is good if its links are. A backup gets its name
-//! only when it is complete and checked, and an incomplete backup is never restored.
+//! Backups: copies a whole store into a SQLite file, checks it, and restores such a file. The chain of hashes is the
+//! same in every store, so checking its links checks the copy. A backup gets its name only when it is complete and
+//! checked, and an incomplete backup is never restored.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -69,13 +69,13 @@ fn fill(store: &SessionStore, part: &Path) -> Result<Vec<ManifestEntry>> {
     backup_file::finish(part)?;
     let Backup { store: copy, manifest, .. } = backup_file::open(part)?;
     let copy = SessionStore::from_backend(copy);
-    // Damage in the copy was most likely in the store before; then the error should name the store.
+    // Damage in the copy was most likely in the store before, so the error should name the store.
     let checked = check(&copy, &manifest, part);
     checked.map_err(|error| check_all(store).err().unwrap_or(error))?;
     Ok(manifest)
 }
 
-/// Returns a backup writes only to its new file, so only there can the disk be full.
+/// Turns a full disk into an error about the new file. A backup writes nowhere else.
 fn about_new_file(error: StoreError, file: &Path) -> StoreError {
     match error {
         StoreError::SessionReadFailed { problem: problem @ Problem::DiskFull, .. }
@@ -86,7 +86,7 @@ fn about_new_file(error: StoreError, file: &Path) -> StoreError {
     }
 }
 
-/// Resolves the folder: SQLite requires a path without symbolic links.
+/// Resolves the folder of a file, because SQLite requires a path without symbolic links.
 fn with_resolved_folder(file: &Path) -> Result<PathBuf> {
     let folder = folder_of(file).canonicalize();
     let folder =
@@ -112,8 +112,8 @@ pub(crate) fn not_written(error: NewFileError) -> StoreError {
     StoreError::write_failed(problem)
 }
 
-/// Damage in a backup must be reported for the named file, not for the store that it is copied
-/// into.
+/// Turns an error into one about the named file. Otherwise damage in a backup would be reported for the store that
+/// it is copied into.
 fn about_backup(error: StoreError, file: &Path) -> StoreError {
     let what = match error {
         StoreError::SessionReadFailed {

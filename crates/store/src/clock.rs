@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Returns the milliseconds since the start of 1970, UTC, by the clock of this machine. Used only
-/// as data and for sorting lists that people read, never for ordering entries.
+/// Returns the milliseconds since the start of 1970, UTC, by the clock of this machine. Used only as data and to
+/// sort lists for people, never to order entries.
 pub fn now_millis() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

@@ -12,10 +12,10 @@ use crate::model::{Range, Seq, StoredEntry};
 use crate::row::Row;
 use crate::{Problem, Result, SessionId, SessionStore, StoreError};
 
-/// Maximum number of entries read at once. Smaller pages would cost more calls.
+/// The maximum number of entries that are read at once. Smaller pages would cost more calls.
 const PAGE: usize = 256;
 
-/// Number of branch points read at once: most sessions have a handful.
+/// The number of branch points that are read at once. Most sessions have fewer.
 const BRANCH_POINTS: usize = 64;
 
 const OUTLINE_PAGE: usize = 1 << 16;
@@ -69,7 +69,7 @@ impl Entries<'_> {
         let left = usize::try_from(self.last - self.after).unwrap_or(usize::MAX);
         let page = self.store.backend.rows(&self.session, self.after, left.min(PAGE))?;
         for row in page {
-            // The entries before a gap are returned first.
+            // The entries before a missing one are returned first.
             if row.seq != self.after + 1 {
                 break;
             }
@@ -77,7 +77,7 @@ impl Entries<'_> {
             self.page.push_back(row);
         }
         if self.page.is_empty() {
-            // A session that was deleted meanwhile is reported as missing, not as damaged.
+            // If the session was deleted meanwhile, the error must say so, instead of reporting damage.
             self.store.backend.status(&self.session)?;
             return Err(missing(&self.session, self.after + 1));
         }
@@ -130,7 +130,7 @@ fn walk(
             if Some(row.seq) != next || branch.len() >= limit {
                 continue;
             }
-            // A parent is always an earlier entry, so the walk ends.
+            // A parent is always an earlier entry, so the loop ends.
             next = row.parent.filter(|parent| *parent < row.seq);
             branch.push_front(row);
         }
@@ -297,8 +297,7 @@ impl Follow {
             let seq = row.seq;
             match row.decode() {
                 Ok(entry) => entries.push(entry),
-                // Entries before a damaged one are returned first; the next call reports the
-                // damage.
+                // Entries before a damaged one are returned first; the next call reports the damage.
                 Err(_) if !entries.is_empty() => break,
                 Err(damage) => return Err(damage.into_error(&self.session)),
             }

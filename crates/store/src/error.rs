@@ -1,5 +1,5 @@
-//! Errors of a store. Every error names the session, the cause and the fix; the error of a failed
-//! append says whether the entries may have been stored anyway.
+//! Errors of a store. Every error names the session, the cause and the fix. If an append fails, the error shows
+//! whether the entries may have been stored anyway.
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ pub enum StoreError {
     SessionMigrationFailed { location: String, reason: String },
 }
 
-/// Outcome of a failed change.
+/// The outcome of a failed change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     NotStored,
@@ -158,12 +158,12 @@ impl StoreError {
         Self::SessionReadFailed { session: None, problem }
     }
 
-    /// The store cannot be written to, and nothing of the change is stored.
+    /// Creates the error of a store that cannot be written to. Nothing of the change is stored.
     pub(crate) fn write_failed(problem: Problem) -> Self {
         Self::SessionWriteFailed { session: None, outcome: Outcome::NotStored, problem }
     }
 
-    /// Creates an error: a file or folder cannot be used for its purpose.
+    /// Creates the error of a file or folder that cannot be used for its purpose.
     pub(crate) fn unusable_path(path: &Path, reason: impl Into<String>) -> Self {
         Self::read_failed(Problem::UnusablePath { path: path.to_owned(), reason: reason.into() })
     }

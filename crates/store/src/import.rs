@@ -1,7 +1,7 @@
-//! Imports a complete log from elsewhere, entry by entry and in constant memory, into a session
-//! that stays hidden until the import is finished. An importing process locks a number that is part
-//! of the names of its hidden sessions. The lock ends with the process, and the next writer deletes
-//! what an interrupted import left. An import that fails or is dropped leaves nothing.
+//! Imports a complete log from elsewhere, entry by entry and in constant memory. The session stays hidden until the
+//! import is finished. An importing process locks a number that is part of the names of its hidden sessions. The
+//! lock ends with the process, and the next writer deletes the sessions of an interrupted import. An import that
+//! fails or is dropped leaves nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use crate::{Entries, Result, SessionId, SessionStore, StoreError};
 const BATCH_ENTRIES: usize = 1000;
 /// Approximate number of bytes of entries that wait in memory.
 const BATCH_BYTES: usize = 4 << 20;
-/// Imports of earlier versions had no lock: one that stored nothing for this long is abandoned.
+/// Imports of earlier versions had no lock. Such an import counts as abandoned if it has stored nothing for this
+/// long.
 const SILENT_MILLIS: i64 = 10 * 60 * 1000;
 const PREFIX: &str = "importing:";
 
@@ -39,7 +40,7 @@ pub(crate) struct ImportLock {
 }
 
 impl ImportLock {
-    /// Locks a new number, after deleting what others left.
+    /// Locks a new number. First deletes what interrupted imports left.
     pub(crate) fn acquire(store: &SessionStore) -> Result<Arc<Self>> {
         store.backend.delete_left_behind()?;
         loop {
@@ -111,8 +112,7 @@ impl Import {
 
     /// Adds the next entry unchanged, with its token count.
     pub fn push_new(&mut self, new: &NewRecord) -> Result<()> {
-        // Prepared at once: the waiting entries are then as small as on disk, and their size is
-        // known.
+        // The entry is prepared now, so that the waiting entries are as small as on disk and their size is known.
         let prepared = Prepared::new(&self.session, new).map_err(StoreError::unnamed)?;
         self.waiting_bytes += prepared.record.body.len();
         self.waiting.push(prepared);
@@ -147,7 +147,7 @@ impl Import {
         for (import, _) in &mut imports {
             import.flush()?;
             if import.project.is_some() {
-                // The session is still hidden, so nobody sees it without its project.
+                // The session is still hidden, so no reader gets it without its project.
                 let project = import.project.as_deref();
                 let set = import.store.backend.set_project(&import.session, project);
                 set.map_err(StoreError::unnamed)?;
@@ -172,13 +172,12 @@ impl Drop for Import {
     }
 }
 
-/// The additional redactions for a session that is made from a branch. The branch may contain
-/// entries that were purged by a redaction that is not on it. The new session then gets its own
-/// redaction, and the purged entries refer to that one: the redaction that purged an entry is not
-/// part of the chain.
+/// The additional redactions for a session that is made from a branch. The branch may contain entries that a
+/// redaction outside of it has purged. The new session then gets its own redaction, and the purged entries refer to
+/// that one. This does not change the chain, because its hashes do not include which redaction purged an entry.
 #[derive(Default)]
 pub(crate) struct Redactions {
-    /// In the order of appending.
+    /// In the order in which they are appended.
     pub(crate) entries: Vec<Entry>,
     /// New redaction ids by the ids of the redactions that they replace.
     ids: HashMap<EntryId, EntryId>,
@@ -201,7 +200,7 @@ impl Redactions {
             if on_branch.contains(by) || new.ids.contains_key(by) {
                 continue;
             }
-            // The reason is kept, and so is the target if it is on the branch.
+            // The redaction keeps its reason, and its target if that is on the branch.
             let mut redaction = match store.entry(session, by).map(|stored| stored.entry.kind) {
                 Ok(EntryKind::Redaction(redaction)) => redaction,
                 _ => Redaction::new(&stored.entry.id),
@@ -218,7 +217,7 @@ impl Redactions {
         Ok(new)
     }
 
-    /// Returns an entry of the branch as the new session stores it.
+    /// Returns an entry of the branch in the form in which the new session stores it.
     pub(crate) fn rename(&self, mut entry: Entry) -> Entry {
         if let EntryKind::Purged(purged) = &mut entry.kind
             && let Some(new) = self.ids.get(&purged.by)

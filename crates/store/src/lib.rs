@@ -1,8 +1,9 @@
-//! Stores sessions: in SQLite by default, in PostgreSQL for several machines, in memory for tests
-//! and embedding. [`SessionStore`] is the one API for all of them, with the same guarantees:
+//! Stores sessions: in SQLite by default, in PostgreSQL for several machines, in memory for tests and embedding.
+//! [`SessionStore`] is the common API, with the same guarantees for all of them:
 //!
 //! - an append is atomic, and durable when it returns;
-//! - its outcome is stored, not stored or unknown, and a retry with the same ids is harmless;
+//! - a failed append reports whether it was not stored or may have been stored, and a retry with the same ids is
+//!   harmless;
 //! - the exact bytes of every entry are kept and hashed into a chain, so that any change is
 //!   detected;
 //! - a redaction hides its target from every reader and erases its bytes from disk.

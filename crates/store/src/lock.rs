@@ -1,6 +1,5 @@
-//! A lock that keeps a session open in only one program. The operating system holds it, so it ends
-//! with the program, however that ends. A killed program leaves an empty, unlocked file; the next
-//! program that takes a lock removes it.
+//! A lock that lets only one program open a session. The operating system holds it, so it ends with the program in
+//! any case. A killed program leaves an empty, unlocked file; the next program that takes a lock removes it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -12,7 +11,7 @@ use std::time::Duration;
 use crate::NewFile;
 use crate::new_file::{folder_of, lock_abandoned};
 
-/// Attempts to lock a file that is locked: it may be about to be removed.
+/// How often locking a file is tried. A locked file may be about to be removed.
 const ATTEMPTS: u32 = 3;
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(10);
 
@@ -36,7 +35,7 @@ impl SessionLock {
             let mut options = OpenOptions::new();
             let options = options.create(true).truncate(false).write(true).mode(0o600);
             let file = match options.open(path) {
-                // The store cannot be written there either.
+                // If the lock file cannot be created there, the store cannot be written to either.
                 Err(error) if closed.contains(&error.kind()) => {
                     return Ok(Some(Self::unsupported()));
                 }

@@ -1,5 +1,4 @@
-//! Stores sessions in memory: for tests and embedding, and as the simplest reference implementation
-//! of a store.
+//! Stores sessions in memory, for tests and embedding. It is also the simplest reference implementation of a store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -31,7 +30,7 @@ struct Sessions {
 }
 
 struct Session {
-    /// Increases with every created session.
+    /// The key of the session. Later sessions have larger keys.
     key: u64,
     state: State,
     created_at: i64,
@@ -39,7 +38,7 @@ struct Session {
     project: Option<String>,
     rows: Vec<Row>,
     positions: HashMap<EntryId, usize>,
-    /// The search index: sorted terms of the first entries.
+    /// The search index: the sorted terms of each entry, for the entries from the first one on.
     terms: Vec<Vec<Box<str>>>,
 }
 

@@ -1,4 +1,4 @@
-//! Input and output of a store: plain data, the same for every implementation.
+//! The input and output of a store: plain data, the same for every implementation.
 
 use tertulia_session::search::terms::TermKind;
 use tertulia_session::{ChainLink, Entry, EntryId, Timestamp};
@@ -7,13 +7,13 @@ use crate::SessionId;
 use crate::backend::SessionStatus;
 use crate::row::Record;
 
-/// Number of an entry in its session, starting at 1. Assigned under a lock; independent of time.
+/// The number of an entry in its session, starting at 1. It is assigned under a lock and does not depend on time.
 pub type Seq = u64;
 
 /// A session to create.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewSession {
-    /// Generated if `None`.
+    /// The id of the session; if `None`, one is generated.
     pub id: Option<SessionId>,
 }
 
@@ -32,7 +32,7 @@ pub enum ProjectScope {
 #[derive(Clone, Debug, Default)]
 pub struct Append {
     pub entries: Vec<NewRecord>,
-    /// The session must end in this entry, unless all entries are already stored.
+    /// If set, the session must end in this entry, unless all entries are already stored.
     pub expected_tail: Option<EntryId>,
 }
 
@@ -70,7 +70,7 @@ pub struct StoredEntry {
     /// Size of its record in bytes, as written.
     pub bytes: u64,
     pub count: Option<TokenCount>,
-    /// By the clock of the machine that stored it.
+    /// The time when it was stored, by the clock of the machine that stored it.
     pub stored_at: Timestamp,
     pub link: ChainLink,
 }
@@ -88,7 +88,7 @@ pub enum Range {
     /// From this entry back to its root, oldest first; from the newest entry if `tail` is `None`.
     Branch {
         tail: Option<EntryId>,
-        /// Keeps only this many of the newest entries.
+        /// Returns only this many of the newest entries.
         limit: Option<usize>,
     },
     /// The entries with these ascending numbers, as listed by an [`Outline`](crate::Outline).
@@ -167,7 +167,7 @@ pub struct SearchQuery {
     pub session: Option<SessionId>,
     /// Leaves this session out.
     pub except_session: Option<SessionId>,
-    /// Restricts hits to this speaker: role id or name.
+    /// Restricts hits to the speaker with this role id or name.
     pub speaker: Option<String>,
     pub type_name: Option<String>,
     /// At this time or later.
@@ -183,12 +183,11 @@ pub struct SearchQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchResult {
     pub hits: Vec<Hit>,
-    /// Whether there were more candidates than a search examines. The newest were examined.
+    /// Whether there were more candidates than a search examines. Only the newest were examined.
     pub more: bool,
-    /// Whether no entry has all words of the query, so that the hits have only the most significant
-    /// ones.
+    /// Whether no entry contains all words of the query, so that each hit contains only the most significant ones.
     pub is_partial: bool,
-    /// Common words of the query, which neither selected nor ranked anything.
+    /// Common words of the query, which the search ignored.
     pub ignored: Vec<Box<str>>,
 }
 
@@ -201,7 +200,7 @@ pub struct Hit {
     pub type_name: Box<str>,
     pub speaker: Option<Box<str>>,
     pub timestamp: Option<Timestamp>,
-    /// Comparable only within one search.
+    /// The score of the hit, comparable only within one search.
     pub score: u64,
     pub snippet: Snippet,
     /// The words that contributed to the score; their scores add up to it.
@@ -211,9 +210,9 @@ pub struct Hit {
 /// A word of a query that occurs in an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TermMatch {
-    /// As written in the query.
+    /// The word as written in the query.
     pub asked: Box<str>,
-    /// As written in the entry, at its first occurrence.
+    /// The word as written in the entry, at its first occurrence.
     pub found: Box<str>,
     pub kind: TermKind,
     /// Number of occurrences in the entry.
@@ -238,7 +237,7 @@ pub struct Snippet {
 }
 
 impl Append {
-    /// Appends these entries without token counts, whatever the session ends in.
+    /// Creates an append of these entries without token counts, whatever the last entry of the session is.
     pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
         let entries = entries.into_iter().map(NewRecord::from).collect();
         Self { entries, expected_tail: None }
@@ -264,8 +263,7 @@ impl ProjectScope {
         project.map_or(Self::Unassigned, |project| Self::Project(project.to_owned()))
     }
 
-    /// Returns whether any project matches, and otherwise the project; `None` stands for no
-    /// project.
+    /// Returns whether any project matches, and otherwise the project; `None` means no project.
     pub(crate) fn values(&self) -> (bool, Option<&str>) {
         match self {
             Self::All => (true, None),

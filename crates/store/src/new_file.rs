@@ -47,7 +47,7 @@ impl From<NewFileError> for io::Error {
     }
 }
 
-/// A file being written. If it is dropped before it is published, nothing remains.
+/// A file being written. If it is dropped before it is published, it is removed.
 #[derive(Debug)]
 pub struct NewFile {
     file: File,
@@ -83,8 +83,8 @@ impl NewFile {
             let file =
                 OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(&part);
             let file = file.map_err(failed)?;
-            // Another process may have mistaken the file for abandoned before it was locked, and
-            // removes it. Where locks do not work, no process can.
+            // Another process may have treated the file as abandoned before it was locked, and may remove it. On
+            // file systems without locks this cannot happen.
             let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
             if !is_taken && Self::is_at(&file, &part) {
                 return Ok(Self { file, part, path: path.to_owned(), is_published: false });
@@ -122,7 +122,7 @@ impl NewFile {
                 self.sync_folder()
             }
             Err(Errno::EXIST) => Err(NewFileError::Exists(self.path.clone())),
-            // The file system or the kernel does not support it.
+            // The file system or the kernel does not support this rename.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.link(),
             Err(error) => Err(self.failed(error.into())),
         }
@@ -155,7 +155,7 @@ impl NewFile {
         self.sync_folder()
     }
 
-    /// A name is durable once its folder is synced.
+    /// Syncs the folder, which makes the new name durable.
     fn sync_folder(&self) -> Result<(), NewFileError> {
         sync_folder(&self.path).map_err(|error| self.failed(error))
     }
@@ -183,7 +183,7 @@ impl Drop for NewFile {
     }
 }
 
-/// Removes what killed processes left of the same file: temporary files that nobody has locked.
+/// Removes the temporary files of this file that killed processes left: those that nobody has locked.
 fn remove_abandoned(path: &Path, name: &[u8]) {
     let prefix = [b".", name, b"."].concat();
     let is_part = |found: &[u8]| {

@@ -1,6 +1,5 @@
-//! Decides what an append does: which entries are new, which numbers, parents and links they get,
-//! and why it is refused. Pure and the same for every store; a store only looks up entries and
-//! writes the plan.
+//! Decides what an append does: which entries are new, which numbers, parents and links they get, and whether it is
+//! refused. Pure, and the same for every store; a store only looks up entries and writes the plan.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -34,7 +33,7 @@ pub(crate) struct Known {
     pub(crate) hash: RecordHash,
 }
 
-/// Entries to write, in this order, and the resulting end of the session.
+/// The entries to write, in this order, and the resulting end of the session.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) new: Vec<PlannedEntry>,
@@ -102,7 +101,7 @@ pub(crate) fn plan(
             }
             continue;
         }
-        // This is the first new entry: a repeated append never gets here, whatever followed it.
+        // Only a new append reaches this point: all entries of a repeated one are already stored.
         if new.is_empty() {
             check_tail(session, tail, batch)?;
         }
@@ -128,7 +127,7 @@ pub(crate) fn plan(
         end.seq += 1;
         end.link = end.link.next(&prepared.digest);
         end.id = Some(id.clone());
-        // The last one is never looked up.
+        // The last id is never looked up.
         if index + 1 < batch.records.len() {
             in_batch.insert(id, Known { seq: end.seq, hash });
         }
@@ -186,7 +185,7 @@ pub(crate) fn purged_records(rows: Vec<Row>) -> Vec<(Seq, Option<Record>, Record
     left
 }
 
-/// Strips the content of an entry: whether it is hidden does not depend on it.
+/// Removes the content of an entry, which does not affect whether it is hidden.
 fn without_text(mut stored: StoredEntry) -> StoredEntry {
     let entry = &mut stored.entry;
     match &mut entry.kind {
@@ -202,8 +201,8 @@ fn without_text(mut stored: StoredEntry) -> StoredEntry {
     stored
 }
 
-/// Returns the entries of a log that are hidden but still have their bytes, and the redaction that
-/// hides each: the targets, and the summaries and recalled texts that may contain their text.
+/// Returns the hidden entries of a log that still have their bytes, each with the redaction that hides it. These are
+/// the targets of redactions, and the summaries and recalled texts that may contain their text.
 fn to_purge(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
     let entries: Vec<_> = log.iter().map(|stored| stored.entry.clone()).collect();
     let Ok(index) = EntryIndex::over(&entries) else {
@@ -217,7 +216,7 @@ fn to_purge(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
     hidden.collect()
 }
 
-/// Fallback for a log from which no index can be built.
+/// Returns only the targets of redactions, for a log from which no index can be built.
 fn direct_targets(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
     let redacted = redactions(log);
     let hidden = log.iter().filter_map(|stored| {

@@ -1,7 +1,6 @@
-//! Stores sessions on a PostgreSQL server, with the same guarantees as in a file
-//! (docs/sessions.md). One thread per store talks to the server; callers wait for it on a plain
-//! channel, so a store can be used inside any async runtime. All waits are limited: 10 seconds for
-//! a connection or a lock, 60 for a statement.
+//! Stores sessions on a PostgreSQL server, with the same guarantees as in a file (docs/sessions.md). One thread per
+//! store communicates with the server; callers wait for it on a plain channel, so a store can be used inside any
+//! async runtime. All waits are limited: 10 seconds for a connection or a lock, 60 for a statement.
 
 mod address;
 mod append;
@@ -38,7 +37,7 @@ use error::PgError;
 use pool::WorkerThread;
 use search_index::WhenBusy;
 
-/// Interval at which a follower checks for entries whose notification was lost.
+/// The interval at which a follower checks for entries without a notification, because notifications can get lost.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(crate) struct PostgresStore {
@@ -92,7 +91,7 @@ impl PostgresStore {
         self.work(Some(id), failed, async move |connection| work(connection, &name).await)
     }
 
-    /// Returns the keys of sessions of this id that a deletion hid.
+    /// Returns the keys of the sessions with this id that a deletion has hidden.
     fn hidden(&self, id: &SessionId) -> Result<Vec<i64>> {
         self.work_on(id, PgError::reading, change::hidden)
     }
@@ -273,7 +272,7 @@ impl Backend for PostgresStore {
         })?;
         match self.status(id) {
             Ok(status) if status.seq <= after => watch.wait(timeout.min(POLL_INTERVAL)),
-            // There are new entries, or the session is gone: the follower will see.
+            // Either there are new entries or the session was deleted: the follower finds out which.
             Ok(_) | Err(StoreError::SessionNotFound(_)) => {}
             Err(error) => return Err(error),
         }

@@ -1,5 +1,5 @@
-//! Finds what a redaction affects besides its target: answers that were made from it, other entries
-//! with the same text, and copies in the files of the database. Reads all sessions page by page.
+//! Finds what a redaction affects besides its target: answers that were made from it, other entries with the same
+//! text, and copies in the files of the database. Reads all sessions page by page.
 
 mod native;
 
@@ -21,7 +21,7 @@ use crate::{Problem, Result, SessionId, SessionStore, StoreError};
 
 /// Field of a message's `meta` that names the entries it was made from.
 const SOURCES: &str = "sources";
-/// The built-in members whose answers quote entries, by the ids of the first versions.
+/// The built-in members whose answers quote entries, by their ids in the first versions.
 const QUOTING: [&str; 2] = ["scribe", "librarian"];
 
 /// The location of an entry: its session and id.
@@ -38,8 +38,8 @@ pub struct Redacted {
     pub appended: Appended,
     /// The entries that it purged, including summaries and recalled texts.
     pub purged: Vec<EntryLocation>,
-    /// The purged entries whose hash or id can still confirm a guess of their text, because they
-    /// were stored without a salt or under an id computed from their text.
+    /// The purged entries whose text can still be guessed and confirmed by their hash or id. They were stored
+    /// without a salt, or under an id computed from their text.
     pub guessable: Vec<EntryLocation>,
     pub remains: Vec<Remains>,
 }
@@ -71,7 +71,7 @@ impl Remains {
         }
     }
 
-    /// Describes what remains, and until when.
+    /// Describes what remains, and how long.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Journal => {
@@ -94,11 +94,11 @@ impl Remains {
     }
 }
 
-/// The copies that migrations left, after an attempt to remove them.
+/// The copies that migrations had left, after an attempt to remove them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OldCopies {
     pub removed: Vec<PathBuf>,
-    /// Still there: the store failed its check, or the file cannot be removed.
+    /// The copies that still exist, because the store failed its check or the file cannot be removed.
     pub kept: Vec<PathBuf>,
 }
 
@@ -192,10 +192,10 @@ pub(crate) fn holds_text(entry: &Entry, text: &str) -> bool {
     }
     match &mut bare.kind {
         EntryKind::Usage(_) | EntryKind::ContextCut(_) => return false,
-        // Prompt records contain only headers, names and the system text.
+        // The record of a prompt contains only headers, names and the system text.
         EntryKind::Turn(turn) => {
             (turn.prompt_hash, turn.native_session_id, turn.turn_id) = (None, None, None);
-            // Ids and names; only unknown fields may contain user text.
+            // The sources are ids and names; only their unknown fields may contain text of users.
             let is_known = |source: &Json| source.kind() != Kind::Object;
             if !matches!(&turn.cause, Cause::Other(source) if !is_known(source)) {
                 turn.cause = Cause::PassedOver;
@@ -222,7 +222,7 @@ pub(crate) fn holds_text(entry: &Entry, text: &str) -> bool {
     strings.contains(text) || has_number(&record, text)
 }
 
-/// Returns whether a text is a number that a JSON text contains outside of strings.
+/// Returns whether a text is a number that occurs in a JSON text outside of strings.
 fn has_number(record: &str, number: &str) -> bool {
     if !number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return false;
@@ -366,7 +366,7 @@ impl SessionStore {
                     before = Some(purged.by);
                     continue;
                 }
-                // A damaged entry can be redacted, too.
+                // A damaged entry can be redacted too.
                 Err(StoreError::SessionReadFailed { problem: Problem::Damaged { .. }, .. }) => {}
                 found => drop(found?),
             }
@@ -390,9 +390,8 @@ impl SessionStore {
         })
     }
 
-    /// Removes the copies that migrations left next to the store, after checking the whole store:
-    /// they contain everything that was redacted or deleted since. Returns the removed and the
-    /// remaining copies.
+    /// Removes the copies that migrations left next to the store, because they contain everything that was redacted
+    /// or deleted since. The whole store is checked first. Returns the removed and the remaining copies.
     pub fn remove_old_copies(&self) -> Result<OldCopies> {
         let mut found = OldCopies::default();
         let copies = self.backend.old_copies();

@@ -14,8 +14,8 @@ use crate::{Problem, SessionId, StoreError};
 const PLAIN_BYTES_MAX: usize = 4096;
 /// Maximum size of a record.
 pub(crate) const RECORD_BYTES_MAX: usize = 256 << 20;
-/// Decompressed size that is always allowed. A larger record may expand only by `EXPANDED_TIMES`,
-/// so that a file of a few kilobytes cannot claim gigabytes.
+/// The decompressed size that is always allowed. A larger record may be at most `EXPANDED_TIMES` as large as its
+/// compressed form, so that a file of a few kilobytes cannot expand to gigabytes.
 const EXPANDED_BYTES: usize = 16 << 20;
 const EXPANDED_TIMES: usize = 16;
 /// Maximum size of a record of an earlier version that is rewritten.
@@ -63,7 +63,7 @@ pub(crate) struct Speaker {
 pub(crate) enum Encoding {
     Plain,
     Zstd,
-    /// The remainder after a redaction; the hash is that of the original record.
+    /// The rest of a record after a redaction; the hash is that of the original record.
     Purged,
 }
 
@@ -149,7 +149,7 @@ fn compressed(json: Vec<u8>) -> (Encoding, Vec<u8>) {
     }
     match zstd::bulk::compress(&json, LEVEL) {
         Ok(mut small) if small.len() < json.len() && json.len() <= expanded_max(&small) => {
-            // The buffer was sized for incompressible data, and the record may wait for others.
+            // The buffer was sized for incompressible data, and the record may wait in a queue.
             small.shrink_to_fit();
             (Encoding::Zstd, small)
         }

@@ -1,5 +1,5 @@
-//! Creates the salts of entries from the system's randomness. An entry that has text but no salt
-//! gets one here, before it is stored.
+//! Creates the salts of entries from the random numbers of the system. An entry with text but without a salt gets
+//! one here, before it is stored.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Mutex, PoisonError};
@@ -47,8 +47,8 @@ fn lacks_salt(entry: &Entry) -> bool {
     entry.salt.is_none() && (entry.kind.holds_text() || has_notes) && !entry.is_purged()
 }
 
-/// Returns whether `new` repeats a stored entry. For a purged entry only the remaining fields are
-/// compared: comparing texts would be a way to guess them.
+/// Returns whether `new` repeats a stored entry. For a purged entry the texts are not compared, because that would
+/// be a way to guess them.
 pub(crate) fn is_repeated(new: &Entry, stored: &Entry) -> bool {
     match &stored.kind {
         EntryKind::Purged(purged) => {
@@ -59,14 +59,13 @@ pub(crate) fn is_repeated(new: &Entry, stored: &Entry) -> bool {
     }
 }
 
-/// Number of random bytes requested at once. The request is most of the cost of a salt.
+/// The number of random bytes that are requested at once. The request is the main cost of a salt.
 const POOL_BYTES: usize = 512;
 
-/// The process that requested the bytes, and how many at their start are unused.
+/// The process that requested the bytes, how many at their start are unused, and the bytes.
 static POOL: Mutex<(u32, usize, [u8; POOL_BYTES])> = Mutex::new((0, 0, [0; POOL_BYTES]));
 
-/// Returns random bytes. None are used twice, not even in a forked process, and none stay in
-/// memory.
+/// Returns random bytes. No byte is used twice, not even in a forked process, and none stays in memory.
 fn drawn<const N: usize>() -> [u8; N] {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let (owner, left, bytes) = &mut *pool;
@@ -80,8 +79,8 @@ fn drawn<const N: usize>() -> [u8; N] {
     drawn
 }
 
-/// Fills a buffer with the system's randomness, or, if it has none, with keys of the standard
-/// library's hashers, which were seeded earlier.
+/// Fills a buffer with random numbers of the system. If the system has none, uses keys of the standard library's
+/// hashers, which were seeded earlier.
 fn fill(bytes: &mut [u8]) {
     if getrandom::fill(bytes).is_ok() {
         return;

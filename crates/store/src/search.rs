@@ -29,11 +29,11 @@ use matcher::Matcher;
 use query::Required;
 use weights::Weights;
 
-/// Maximum number of entries examined: the newest ones that match the index query.
+/// The maximum number of entries that are examined: the newest ones that match the index query.
 pub(crate) const CANDIDATES_MAX: usize = 2000;
 const HITS: usize = 20;
-/// Among entries that lack words, those count whose words are worth at least this fraction (1/n) of
-/// the best entry's.
+/// Entries that lack words of the query count only if the value of their words, times this factor, is at least that
+/// of the best entry.
 const COVERED_SHARE: u64 = 2;
 
 /// An entry that matches an index query.
@@ -103,7 +103,7 @@ struct Found {
 struct Scored {
     candidate: Candidate,
     score: u64,
-    /// Value of the terms that it contains.
+    /// The value of the terms that it contains.
     covered: u64,
 }
 
@@ -144,7 +144,7 @@ impl Search<'_> {
             looked_at += candidates.found.len();
             self.judge(candidates, Required::Quoted, &mut found);
             best = found.found.iter().map(|one| one.covered).max().unwrap_or_default();
-            // The following entries have none of these terms.
+            // The remaining entries contain none of these terms.
             index_query.without.extend(index_query.all.pop().unwrap_or_default());
         }
         found.found.retain(|one| one.covered * COVERED_SHARE >= best);

@@ -1,5 +1,5 @@
-//! The id of a session. People type it and use it in file names and on command lines, so it is
-//! short, plain ASCII, and never looks like a flag or a path.
+//! The id of a session. People type it and use it in file names and on command lines. So it is short plain ASCII,
+//! and never looks like a flag or a path.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,7 +30,7 @@ impl SessionId {
         let letter = |at: u32| char::from(LETTERS[(random >> (5 * at)) as usize % 32]);
         let letters: String = (0..8).map(letter).collect();
         let minute = tertulia_session::Timestamp::from_millis(now_millis).to_iso();
-        // 2026-11-16T02:33:44.555Z
+        // The time has the form 2026-11-16T02:33:44.555Z.
         let (day, time) = minute.split_once('T').unwrap_or((&minute, "00:00"));
         let clock: String = time.chars().take(5).filter(|&one| one != ':').collect();
         Self(format!("{day}-{clock}-{letters}").into())

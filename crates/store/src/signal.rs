@@ -1,6 +1,5 @@
-//! Wakes the followers of a session when something may have been stored. Notifications can get
-//! lost, and other processes write to a file without one, so a follower must also check
-//! periodically.
+//! Wakes the followers of a session when something may have been stored. Notifications can get lost, and other
+//! processes write to a file without sending one, so a follower must also check periodically.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

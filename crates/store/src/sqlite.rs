@@ -1,6 +1,6 @@
-//! Stores sessions in a SQLite file: the default, without installation. WAL mode with a sync for
-//! every commit; one connection writes and groups appends, readers have their own connections and
-//! never wait. Several processes can use one file.
+//! Stores sessions in a SQLite file: the default, which needs no installation. The file is in WAL mode, and every
+//! commit is synced. One connection writes and groups appends; readers have their own connections and never wait.
+//! Several processes can use one file.
 
 pub(crate) mod backup_file;
 mod check;
@@ -56,11 +56,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 pub(crate) struct SqliteStore {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
-    /// Opened for the first write: a program that only reads needs none.
+    /// The writer, created for the first write: a program that only reads needs none.
     writer: Mutex<Option<Arc<Writer>>>,
     signal: Arc<Signal>,
     role: Role,
-    /// Dropped last, after every connection.
+    /// Must be dropped after every connection.
     _registration: Registration,
 }
 
@@ -68,7 +68,7 @@ impl SqliteStore {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let path = store_file::prepare(path)?;
         let (registration, is_stamped) = Registration::new(&path);
-        // Read before it is written to, so that a file of another program is never changed.
+        // The file is checked before the first write, so that a file of another program is never changed.
         let mut connection = connection::open(&path, Purpose::Reading)?;
         if !is_stamped && !schema::is_current(&connection, &path)? {
             drop(connection);
@@ -84,7 +84,7 @@ impl SqliteStore {
         Ok(Self::new(path.to_owned(), prepared(path)?, registration, Role::Part))
     }
 
-    /// Opens a file that nobody writes to. It is only read, and nothing is created next to it.
+    /// Opens a file that no process writes to. It is only read, and nothing is created next to it.
     pub(crate) fn open_immutable(path: &Path) -> Result<Self> {
         let (registration, _) = Registration::new(path);
         let connection = connection::open_immutable(path)?;
@@ -182,8 +182,8 @@ impl SqliteStore {
         self.change_by(session, |writer| writer.transaction(|writer| change(writer.connection())))
     }
 
-    /// Deletes the entries of a hidden session. On a full disk the steps are so small that the
-    /// reserve suffices, and the journal is emptied after each.
+    /// Deletes the entries of a hidden session. On a full disk the steps are small enough for the reserve, and the
+    /// journal is emptied after each step.
     fn delete_entries(&self, id: &SessionId, key: i64) -> Result<()> {
         let mut size = StepSize::USUAL;
         loop {
@@ -231,7 +231,7 @@ impl SqliteStore {
     }
 }
 
-/// A failed transaction, as reported to every caller that waited for it.
+/// A failed transaction, in the form in which every waiting caller gets it.
 #[derive(Clone, Debug)]
 struct Failure {
     outcome: Outcome,
@@ -387,7 +387,7 @@ impl Backend for SqliteStore {
             let mut keys = hidden_sessions::hidden(connection, id)?.into_iter();
             keys.try_for_each(|key| hidden_sessions::forget(connection, key))
         })?;
-        // The journal still contains its name.
+        // The journal still contains the session's name, so it is emptied.
         self.scrub().map(drop)
     }
 

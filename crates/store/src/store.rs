@@ -1,6 +1,5 @@
-//! The public API of a store. Everything that is the same for every database is here and in the
-//! modules next to it: ranges, branches, redactions, checks, following, search, imports and
-//! backups.
+//! The public API of a store. This file and the modules next to it contain everything that is the same for every
+//! database: ranges, branches, redactions, checks, following, search, imports and backups.
 
 use std::sync::Arc;
 
@@ -101,10 +100,9 @@ impl SessionStore {
 
     /// Appends entries, all or none. Returns once they are on disk.
     ///
-    /// An entry that is already stored with the same id and content is skipped; the same id with
-    /// other content is an error. The error's [`outcome`](StoreError::outcome) says whether the
-    /// entries may have been stored anyway; a retry with the same entries stores them once. An
-    /// entry that has text but no salt gets a salt.
+    /// An entry that is already stored with the same id and content is skipped; the same id with other content is an
+    /// error. The error's [`outcome`](StoreError::outcome) shows whether the entries may have been stored anyway; a
+    /// retry with the same entries stores them once. An entry with text but without a salt gets a salt.
     pub fn append(&self, id: &SessionId, mut append: Append) -> Result<Appended> {
         salt_all(&mut append.entries);
         let batch = Batch::prepare(id, &append)?;
@@ -123,8 +121,8 @@ impl SessionStore {
         }
     }
 
-    /// Replaces entries that are already stored, with another salt or purged, by their stored form.
-    /// Returns whether there were any.
+    /// Replaces entries that are already stored, but purged or with another salt, by their stored form. Returns
+    /// whether there were any.
     fn use_stored_salts(&self, id: &SessionId, append: &mut Append) -> Result<bool> {
         let mut has_any = false;
         for at in 0..append.entries.len() {
@@ -179,8 +177,8 @@ impl SessionStore {
         Ok(None)
     }
 
-    /// Locks a session while a program works with it. Returns `None` if another program has locked
-    /// it. Only SQLite stores can tell; PostgreSQL and memory stores always grant the lock.
+    /// Locks a session while a program works with it. Returns `None` if another program has locked it. Only SQLite
+    /// stores can detect this; PostgreSQL and memory stores always grant the lock.
     pub fn lock_session(&self, id: &SessionId) -> Result<Option<SessionLock>> {
         self.backend.lock_session(id)
     }
@@ -189,8 +187,8 @@ impl SessionStore {
         self.backend.find(id, entry)?.ok_or_else(|| entry_not_found(id, entry))
     }
 
-    /// Continues from an earlier entry: the next append follows it. The appended entry also names
-    /// the end of the branch that was left.
+    /// Continues from an earlier entry: the next append follows it. The appended entry also names the last entry of
+    /// the branch that was left.
     pub fn branch(&self, id: &SessionId, from: &EntryId) -> Result<Appended> {
         self.number_of(id, from)?;
         let left = self.backend.status(id)?.tail.unwrap_or_else(|| from.clone());
@@ -219,8 +217,8 @@ impl SessionStore {
         import.finish(new)
     }
 
-    /// Appends entries that follow the newest entry. If somebody else appends first, `make` is
-    /// called again with the new tail, so that no branch is created by accident.
+    /// Appends entries after the newest entry. If another process appends first, `make` is called again with the new
+    /// tail, so that no branch is created by accident.
     pub fn append_to_tail(
         &self,
         id: &SessionId,
@@ -230,7 +228,7 @@ impl SessionStore {
             let tail = self.backend.status(id)?.tail;
             let append = Append { expected_tail: tail.clone(), ..make(tail.as_ref()) };
             match self.append(id, append) {
-                // An empty session has no tail to expect, and its first entry has no parent.
+                // An empty session has no tail, and its first entry has no parent.
                 Err(StoreError::SessionConcurrentWrite { .. }) => {}
                 appended => return appended,
             }
@@ -274,8 +272,8 @@ impl SessionStore {
         })
     }
 
-    /// Returns the start of the first readable message. A damaged entry costs only the title: the
-    /// session must still be listed.
+    /// Returns the start of the first readable message. If an entry is damaged, there is no title, so that the
+    /// session can still be listed.
     fn first_words(&self, id: &SessionId) -> Result<Option<String>> {
         let first = self.backend.rows(id, 0, TITLE_ENTRIES)?;
         let messages = first.into_iter().filter(|row| &*row.record.type_name == "message");
@@ -314,13 +312,13 @@ impl SessionStore {
         }
     }
 
-    /// Deletes a session permanently, also from the files of the database. Returns what may still
-    /// hold its bytes. After an interruption, calling it again finishes the deletion, although the
-    /// session is no longer visible.
+    /// Deletes a session permanently, also from the files of the database. Returns the reasons why bytes of it may
+    /// remain. After an interruption, calling it again finishes the deletion, although the session is no longer
+    /// visible.
     pub fn delete(&self, id: &SessionId) -> Result<Vec<Remains>> {
         let is_half_deleted = self.is_half_deleted(id)?;
         match self.backend.delete(id) {
-            // Another process, or the idle thread of this one, was faster.
+            // Another process, or the idle thread of this one, has already deleted it.
             Err(StoreError::SessionNotFound(_)) if is_half_deleted => {}
             deleted => deleted?,
         }

@@ -34,7 +34,7 @@ impl FromStr for StoreUrl {
             return Ok(Self::Postgres(text.to_owned()));
         }
         match text.strip_prefix("sqlite:") {
-            // Other programs give these forms another meaning than a file of that name.
+            // For other programs these forms do not mean a file with that name.
             Some(path)
                 if path.contains("://")
                     || [":", "file:", "//"].iter().any(|one| path.starts_with(one)) =>
@@ -47,13 +47,13 @@ impl FromStr for StoreUrl {
     }
 }
 
-/// Returns the part of an invalid address that surely contains no password: in a mistyped server
-/// address it may be anywhere.
+/// Returns the part of an invalid address that certainly contains no password. In a mistyped server address a
+/// password may be anywhere.
 fn without_secrets(text: &str) -> String {
     let is_path = text.starts_with("sqlite:") && !text.contains(['@', '=']);
     let end = if is_path { None } else { text.find([':', '=', '@', ' ', '?']) };
     match end.and_then(|end| text.split_at_checked(end)) {
-        // The text before an `@` may be a password, too.
+        // The text before an `@` may be a password too.
         Some((_, rest)) if rest.starts_with('@') => "…".to_owned(),
         Some((begin, _)) => format!("{}…", begin.chars().take(80).collect::<String>()),
         None => text.chars().take(80).collect(),
@@ -68,9 +68,9 @@ pub(crate) fn without_password(url: &str) -> String {
         None => (None, rest),
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    // Parameters after the question mark may contain a password, too.
+    // Parameters after the question mark may contain a password too.
     let path = path.split('?').next().unwrap_or_default();
-    // A password with these characters: its end is ambiguous.
+    // A password may contain these characters, so its end is ambiguous.
     if user.is_some_and(|user| user.contains(['/', '?'])) || path.contains('@') {
         return format!("{scheme}://…");
     }
@@ -97,7 +97,7 @@ impl fmt::Display for StoreUrl {
     }
 }
 
-/// Implemented by hand, so that no log line shows a password.
+/// Implemented by hand, so that a log line never contains a password.
 impl fmt::Debug for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "StoreUrl({self})")

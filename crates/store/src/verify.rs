@@ -49,7 +49,7 @@ impl SessionStore {
         let mut check = Check { store, session, anchor, last: None, names_parents, found };
         let damage = match check.run(last) {
             Ok(()) => None,
-            // An unreadable page of the database is a finding, not a failure of the check.
+            // An unreadable page of the database is reported as damage instead of letting the check fail.
             Err(StoreError::SessionReadFailed {
                 problem: Problem::Damaged { seq, entry, reason },
                 ..

@@ -1,5 +1,5 @@
-//! Parses the address of a server into connection settings. Used once, when a store is opened;
-//! knows nothing about sessions.
+//! Parses the address of a server into connection settings. Used once, when a store is opened; it does not depend on
+//! sessions.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -15,19 +15,20 @@ use crate::url::without_password;
 use crate::{Problem, StoreError};
 
 const CONNECT: Duration = Duration::from_secs(10);
-/// A server that acknowledges nothing for this long is considered gone.
+/// A server that acknowledges nothing for this long counts as lost.
 const SILENCE: Duration = Duration::from_secs(30);
 
 pub(super) struct Address {
     pub(super) config: Config,
-    /// `None`: plain text, for this machine or because the address says so.
+    /// The settings of an encrypted connection; `None` for plain text, because the server is on this machine or the
+    /// address requires it.
     pub(super) tls: Option<MakeRustlsConnect>,
     pub(super) location: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TlsPreference {
-    /// Not specified, or left to the client.
+    /// Not in the address, or left to the client.
     Unspecified,
     Disabled,
     Required,
@@ -36,7 +37,7 @@ enum TlsPreference {
 impl Address {
     pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
         let location = without_password(url);
-        // The parser's message may contain parts of a password, so it is not shown.
+        // The parser's message is not shown, because it may contain parts of a password.
         let reason = "the address cannot be read; write postgres://USER@HOST:PORT/DATABASE, and special \
                               characters in the password as % codes";
         let (address, preference) = split_sslmode(url).ok_or_else(|| refused(&location, reason))?;
@@ -44,7 +45,7 @@ impl Address {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(refused(&location, "the address names no host"));
         }
-        // The address is visible in process lists; this variable is not.
+        // This variable is safer than the address, which is visible in process lists.
         if config.get_password().is_none()
             && let Some(password) = std::env::var_os("PGPASSWORD")
         {
@@ -56,8 +57,7 @@ impl Address {
             TlsPreference::Unspecified => !is_local(&config),
         };
         config.ssl_mode(if wants_tls { SslMode::Require } else { SslMode::Disable });
-        // A replica cannot accept appends and may be behind: of several hosts, the primary is
-        // chosen.
+        // A replica cannot accept appends and may be behind. If there are several hosts, the primary is chosen.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT);
@@ -111,7 +111,7 @@ fn is_local(config: &Config) -> bool {
             name == "localhost" || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
         }
     };
-    // If both are given, the client connects to the address.
+    // If both a host and an address are given, the client connects to the address.
     match config.get_hostaddrs() {
         [] => config.get_hosts().iter().all(is_local_host),
         addresses => addresses.iter().all(IpAddr::is_loopback),
@@ -134,7 +134,7 @@ fn tls(location: &str) -> Result<MakeRustlsConnect, StoreError> {
     Ok(MakeRustlsConnect::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
-/// Returns the folder of a local socket; shown if nobody listens there.
+/// Returns the folder of a local socket, which is shown if no server uses it.
 pub(super) fn socket_folder(config: &Config) -> Option<&Path> {
     config.get_hosts().iter().find_map(|host| match host {
         Host::Unix(folder) => Some(folder.as_path()),

@@ -1,6 +1,6 @@
-//! Appends in two round trips: lock the row of the session and look up entries, then write and
-//! commit. If the connection is lost, the lock is requested on another one, which waits until the
-//! server has finished with the first; then the entries are either stored or not.
+//! Appends in two round trips: the first locks the row of the session and looks up entries, the second writes and
+//! commits. If the connection is lost, the lock is requested on another one. The server grants it only when it has
+//! finished with the first connection, so by then the entries are either stored or not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ pub(super) async fn append(
     id: &SessionId,
     batch: &Batch,
 ) -> Result<Appended, StoreError> {
-    // Set while a commit is in flight and its result is unknown.
+    // The result of an append whose commit was sent but not yet confirmed.
     let mut in_doubt = None;
     let done =
         pool.work(async |connection| attempt(connection, id, batch, &mut in_doubt).await).await;
@@ -84,7 +84,7 @@ async fn attempt(
     };
     if plan.new.is_empty() {
         connection.run("ROLLBACK").await?;
-        // Everything is stored: the commit whose answer was lost succeeded, or this is a
+        // Everything is stored: either the commit whose confirmation was lost succeeded, or this append is a
         // repetition.
         return Ok(in_doubt.take().unwrap_or(plan.appended));
     }
@@ -101,8 +101,7 @@ async fn attempt(
 /// The key and tail of a locked session, and the stored entries of a batch.
 type Locked = (i64, Tail, BTreeMap<EntryId, Known>);
 
-/// The first round trip. Stored entries are looked up after the lock is granted, in the same round
-/// trip.
+/// Runs the first round trip. Stored entries are looked up in the same round trip, after the lock is granted.
 async fn lock(
     connection: &mut PgConnection,
     id: &SessionId,
@@ -112,7 +111,7 @@ async fn lock(
     let id = id.as_str();
     let ids = ids_to_look_up(batch);
     let client = &connection.client;
-    // All are sent before the first is answered.
+    // All requests are sent before the first answer arrives.
     let (begun, locked, rows) = timed(join3(
         client.batch_execute("BEGIN"),
         client.query_opt(&lock, &[&id]),
@@ -174,8 +173,8 @@ impl Writing {
         })
     }
 
-    /// Writes the entries and the new tail of the session and commits, while the session is locked
-    /// or new. Sets `in_doubt` when the commit is in flight.
+    /// Writes the entries and the new tail of a session that is locked or new, and commits. Sets `in_doubt` before
+    /// the commit is sent.
     pub(super) async fn write(
         &self,
         connection: &mut PgConnection,
@@ -219,14 +218,14 @@ impl Writing {
         marked?;
         committed?;
         if let Err(error) = notified {
-            // Followers check again after a moment.
+            // Followers check again after a short time.
             tracing::debug!(%error, "followers were not notified of an append");
         }
         Ok(())
     }
 }
 
-/// Entries that are sent in one statement.
+/// The entries of one statement.
 type Chunk<'b> = Vec<(&'b PlannedEntry, &'b Record)>;
 
 /// Splits the new entries of a batch into chunks, so that each statement stays small.
@@ -304,7 +303,7 @@ async fn purge(connection: &mut PgConnection, key: i64) -> Result<()> {
             log.push(row(one)?);
         }
     }
-    // Decoding a long log takes time; other work continues meanwhile.
+    // Decoding a long log takes time. It runs on another thread, so that other work can continue.
     let Ok(left) = tokio::task::spawn_blocking(move || purged_records(log)).await else {
         connection.run("ROLLBACK").await?;
         let problem = Problem::Database("the log could not be read for a purge".to_owned());

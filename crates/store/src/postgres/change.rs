@@ -1,6 +1,6 @@
-//! Changes other than appends: creates, publishes and deletes sessions, stores token counts, and
-//! removes what interrupted imports and deletions left. Each can be retried after a lost
-//! connection: it recognises what the first attempt did.
+//! Changes other than appends: creates, publishes and deletes sessions, stores token counts, and removes what
+//! interrupted imports and deletions left. Each can be retried after a lost connection, because it recognises the
+//! changes of the first attempt.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ const UNSEEN: &str =
     "SELECT key, id, state, updated_at FROM tertulia.session WHERE state <> 0 ORDER BY key";
 const SIZE: &str = "SELECT count(*), coalesce(sum(octet_length(record)), 0)::bigint \
     FROM tertulia.entry WHERE session = $1";
-/// Unless it was published meanwhile.
+/// Has no effect if the session was published meanwhile.
 const HIDE_LEFTOVER: &str = "UPDATE tertulia.session SET state = 2 WHERE key = $1 AND state <> 0";
 
 /// Creates a session with its first entries. `made_by` is a random number that distinguishes our
@@ -66,7 +66,7 @@ pub(super) async fn create(
     let values: Values<'_> = &[&id.as_str(), &made_by, &state_code(*state), created_at, &project];
     let Some(row) = connection.query_opt(CREATE, values).await? else {
         connection.run("ROLLBACK").await?;
-        // An earlier attempt of ours may have created it.
+        // A previous attempt of this process may have created it.
         return match connection.value::<i64>(MADE_BY, &[&id.as_str()]).await? {
             Some(found) if found == made_by => Ok(()),
             _ => Err(StoreError::SessionExists(id.clone()).into()),
@@ -123,7 +123,7 @@ pub(super) async fn publish(
     }
 }
 
-/// Hides a session that is to be deleted; its name is free at once.
+/// Hides a session before it is deleted; its name can be used again at once.
 pub(super) async fn hide(connection: &mut PgConnection, key: i64, id: &SessionId) -> Result<()> {
     connection
         .transaction(async |connection| {

@@ -1,6 +1,5 @@
-//! One connection to the server with its prepared statements. Every request is limited in time: the
-//! server cancels waits for locks and slow statements, and a missing answer counts as a lost
-//! connection.
+//! One connection to the server with its prepared statements. Every request has a time limit: the server cancels
+//! waits for locks and slow statements, and a missing answer counts as a lost connection.
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
@@ -19,13 +18,12 @@ use crate::signal::Signal;
 
 /// Time that the server waits for a lock.
 pub(super) const LOCK_SECONDS: u64 = 10;
-/// Time limit for an answer. The server cancels after 60 seconds; a longer wait means that it is
-/// gone.
+/// The time limit for an answer. The server cancels a statement after 60 seconds; if no answer comes even later, the
+/// connection is lost.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(75);
 
-/// Our SQL qualifies all names, so that objects in other schemas are never found by accident. A
-/// transaction whose client has vanished must not keep its locks. Stronger commit modes than ours
-/// are kept.
+/// Our SQL qualifies all names, so that it never finds objects in other schemas by accident. A transaction whose
+/// client has vanished must not keep its locks. If the server's commit mode is stronger than ours, it is kept.
 const SETTINGS: &str = "SET search_path = pg_catalog; SET lock_timeout = '10s'; \
     SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '30s'; \
     SET default_transaction_isolation = 'read committed'; \
@@ -41,8 +39,8 @@ pub(super) struct PgConnection {
 }
 
 impl PgConnection {
-    /// Connects. Notifications on this connection raise the signal. `alive` is kept as long as the
-    /// connection is open.
+    /// Connects. Notifications on this connection raise the signal. `alive` is kept as long as the connection is
+    /// open.
     pub(super) async fn open(
         address: &Address,
         signal: Option<Arc<Signal>>,
@@ -163,7 +161,7 @@ async fn drive<T: TlsStream + Unpin>(
     }
 }
 
-/// Waits for an answer with a time limit.
+/// Waits for an answer, up to the time limit.
 pub(super) async fn timed<T>(answer: impl Future<Output = T>) -> Result<T> {
     let waited = tokio::time::timeout(ANSWER_TIMEOUT, answer).await;
     waited.map_err(|_| {

@@ -94,7 +94,7 @@ fn problem_of(error: &tokio_postgres::Error, location: &str) -> Problem {
     }
 }
 
-/// Returns whether the connection is unusable, including when the server says that it closes it.
+/// Returns whether the connection is unusable, for example because the server announces that it closes it.
 fn is_lost(error: &tokio_postgres::Error) -> bool {
     let ended = [
         &SqlState::ADMIN_SHUTDOWN,

@@ -1,6 +1,6 @@
-//! Maintains the tables. In the background, fills the search index after the appends. After
-//! redactions and deletions, removes old rows from the server's files while the caller waits, and
-//! reports what could not be removed. On demand, checks the tables.
+//! Maintains the tables. In the background, it fills the search index after appends. After redactions and deletions,
+//! while the caller waits, it removes old rows from the server's files and reports what could not be removed. On
+//! request, it checks the tables.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,25 +19,25 @@ const IDLE: Duration = Duration::from_millis(500);
 /// Number of entries that are indexed before it checks for new appends.
 const CHUNK: usize = 128;
 
-/// Number of attempts to remove old rows that another transaction may still see, and the pause
-/// between them.
+/// How often removing old rows is tried while another transaction may still see them, and the pause between
+/// attempts.
 const CLEAN_TIMES: u32 = 20;
 const CLEAN_PAUSE: Duration = Duration::from_millis(250);
 
-/// VACUUM only warns if it is not permitted.
+/// The permission must be queried first, because VACUUM only warns if it is missing.
 const MAY_CLEAN: &str = "SELECT coalesce(bool_and(pg_has_role(c.relowner, 'USAGE') \
     OR pg_has_role(d.datdba, 'USAGE')), false) FROM pg_class c, pg_database d \
     WHERE d.datname = current_database() \
     AND c.oid IN ('tertulia.entry'::regclass, 'tertulia.words'::regclass)";
 /// Removes rows that nobody can see from the tables and their indexes.
 const CLEAN: &str = "VACUUM tertulia.entry, tertulia.words";
-/// The content of a row stays in the free space of its page until it is overwritten. If the tables
-/// are not too large they are rewritten, which blocks others meanwhile.
+/// After VACUUM, the content of a row stays in the free space of its page until it is overwritten. So tables that
+/// are not too large are rewritten, which blocks others meanwhile.
 const REWRITE: &str = "VACUUM FULL tertulia.entry, tertulia.words";
 const REWRITE_BYTES_MAX: i64 = 256 << 20;
 const SIZE: &str =
     "SELECT pg_total_relation_size('tertulia.entry') + pg_total_relation_size('tertulia.words')";
-/// A GIN index keeps every term that it ever had until it is rebuilt.
+/// A GIN index keeps every term that was ever in it until it is rebuilt.
 const RENEW_INDEX: &str = "REINDEX TABLE tertulia.words";
 const OLD_ROWS: &str = "SELECT pg_stat_get_dead_tuples('tertulia.entry'::regclass) \
     + pg_stat_get_dead_tuples('tertulia.words'::regclass)";
@@ -80,7 +80,7 @@ async fn fill(pool: &Pool) -> Result<()> {
     }
 }
 
-/// Removes purged and deleted rows from the server's files. Returns what may still hold them.
+/// Removes purged and deleted rows from the server's files. Returns the reasons why some may remain.
 pub(super) async fn clean(pool: &Pool) -> Result<Vec<Remains>> {
     pool.once(async |connection| {
         if connection.value(MAY_CLEAN, &[]).await? != Some(true) {
@@ -89,7 +89,7 @@ pub(super) async fn clean(pool: &Pool) -> Result<Vec<Remains>> {
         connection.run("SET statement_timeout = 0").await?;
         let mut remains = Vec::new();
         match clean_rows(connection).await? {
-            // Only if nobody holds the tables.
+            // Only if no other transaction uses the tables.
             true if connection.value(SIZE, &[]).await? <= Some(REWRITE_BYTES_MAX)
                 && done(connection.client.batch_execute(REWRITE).await)? => {}
             is_clean => {
@@ -111,8 +111,8 @@ pub(super) async fn clean(pool: &Pool) -> Result<Vec<Remains>> {
     .await
 }
 
-/// Returns whether the server succeeded. A temporary failure is not an error of the redaction,
-/// which is stored: somebody locked the table, or the disk has no space for another copy.
+/// Returns whether the server succeeded. A temporary failure, such as a locked table or a full disk, is not an error
+/// of the redaction, which is already stored.
 fn done(result: Result<(), tokio_postgres::Error>) -> Result<bool> {
     const NOT_NOW: [SqlState; 3] =
         [SqlState::LOCK_NOT_AVAILABLE, SqlState::DISK_FULL, SqlState::T_R_DEADLOCK_DETECTED];
@@ -122,10 +122,10 @@ fn done(result: Result<(), tokio_postgres::Error>) -> Result<bool> {
     }
 }
 
-/// Returns whether no old row is left. An older transaction may still see some for a moment.
+/// Returns whether no old row is left. An older transaction may keep some for a moment.
 async fn clean_rows(connection: &mut PgConnection) -> Result<bool> {
     for _ in 0..CLEAN_TIMES {
-        // Without the usual time limit: a large table takes time.
+        // Runs without the usual time limit, because a large table takes time.
         if !done(connection.client.batch_execute(CLEAN).await)? {
             return Ok(false);
         }

@@ -1,6 +1,6 @@
-//! The thread that talks to the server, and its connections. Callers submit work and wait for the
-//! result on a plain channel, so that a store can be used inside any async runtime. A lost
-//! connection is replaced and the work is retried: all work is written so that this is harmless.
+//! The thread that communicates with the server, and its connections. Callers submit work and wait for the result on
+//! a plain channel, so that a store can be used inside any async runtime. If a connection is lost, it is replaced
+//! and the work is retried, which must be harmless for all work.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -98,7 +98,7 @@ fn gone(reason: &str) -> StoreError {
 pub(super) struct Pool {
     address: Address,
     signal: Arc<Signal>,
-    /// Notified after an append: the search index is behind.
+    /// Notified after an append, because the search index must then be updated.
     pub(super) appended: Notify,
     listener: RefCell<Option<task::JoinHandle<()>>>,
     idle: RefCell<Vec<PgConnection>>,
@@ -158,7 +158,7 @@ impl Pool {
             None => self.new_connection().await?,
         };
         let done = work(&mut connection).await;
-        // After a server error a transaction may be open: the connection is not reused.
+        // After a server error a transaction may be open, so the connection is not reused.
         if matches!(done, Ok(_) | Err(PgError::Store(_))) && connection.is_open() {
             self.idle.borrow_mut().push(connection);
         }

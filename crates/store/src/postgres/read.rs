@@ -1,4 +1,4 @@
-//! Read queries. A row is returned as it is, however damaged; decoding detects damage.
+//! Read queries. A row is returned even if it is damaged; decoding detects the damage.
 
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 use tokio_postgres::Row as Answer;
@@ -40,7 +40,7 @@ const ROWS_BACK: &str = concat!(
     " FROM tertulia.entry e WHERE e.session = (SELECT key FROM tertulia.session \
       WHERE id = $1 AND state <> 2) AND e.seq <= $2 ORDER BY e.seq DESC LIMIT $3"
 );
-/// The condition must be that of the index.
+/// The condition must be the same as that of the index.
 const BRANCH_POINTS: &str = "SELECT e.seq, e.parent, e.type FROM tertulia.entry e \
     WHERE e.session = (SELECT key FROM tertulia.session WHERE id = $1 AND state <> 2) \
     AND (e.type = '\\x7465616d5f7461736b'::bytea OR e.parent IS DISTINCT FROM e.seq - 1) \
@@ -69,7 +69,7 @@ pub(super) async fn statuses(
     connection: &mut PgConnection,
     filter: &ListFilter,
 ) -> Result<Vec<SessionStatus>> {
-    // The server's texts cannot contain NUL; neither can an id.
+    // Texts on the server cannot contain NUL, and ids cannot either.
     if filter.id_prefix.as_ref().is_some_and(|prefix| prefix.contains('\0')) {
         return Ok(Vec::new());
     }
@@ -116,7 +116,7 @@ pub(super) async fn rows(
     let found =
         connection.query(sql, &[&id.as_str(), &signed(from), &signed(limit as u64)]).await?;
     if found.is_empty() {
-        // Distinguishes an empty page from a missing session.
+        // An empty page may also mean that the session does not exist, which must be an error.
         status(connection, id).await?;
     }
     found.iter().map(row).collect()
@@ -171,7 +171,7 @@ pub(super) fn row(from: &Answer) -> Result<Row> {
         speaker,
         bytes: from.try_get::<_, i64>(7)?.unsigned_abs(),
         count,
-        // For an unknown code the hash will not match.
+        // An unknown code is damage, which the comparison of hashes then detects.
         encoding: Encoding::from_code(i64::from(encoding)).unwrap_or(Encoding::Plain),
         body: from.try_get(12)?,
         hash: RecordHash::from_bytes(fixed(from.try_get(13)?)),
@@ -185,7 +185,7 @@ pub(super) fn row(from: &Answer) -> Result<Row> {
     })
 }
 
-/// Reads a text, with replacement characters for invalid bytes: it will not match the record.
+/// Reads a text. Invalid bytes become replacement characters, so that the text does not match the record.
 fn text(row: &Answer, column: usize) -> Result<String> {
     Ok(optional_text(row, column)?.unwrap_or_default())
 }
@@ -201,7 +201,7 @@ pub(super) fn chain_link(row: &Answer, column: usize) -> Result<ChainLink> {
     Ok(link.map_or(ChainLink::START, |connection| ChainLink::from_bytes(fixed(connection))))
 }
 
-/// Converts to 32 bytes; zeros if the length is wrong: no hash is all zeros.
+/// Converts to 32 bytes. If the length is wrong, returns zeros, which no hash consists of.
 pub(super) fn fixed(bytes: &[u8]) -> [u8; 32] {
     bytes.try_into().unwrap_or([0; 32])
 }

@@ -1,5 +1,5 @@
-//! The search index on the server: the terms of each entry. It is filled after the appends, by one
-//! process at a time, and brought up to date before a search.
+//! The search index on the server, which contains the terms of each entry. It is filled after appends, by one
+//! process at a time, and updated before a search.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::search::{AnyOf, COUNTED_MAX, Form, Frequencies, IndexQuery, terms_of}
 
 const SESSIONS: usize = 64;
 
-/// `Tert` and `word` in ASCII.
+/// The key of the lock: `Tert` and `word` in ASCII.
 const WAIT_FOR_LOCK: &str = "SELECT pg_advisory_xact_lock(6081392716379288164)";
 const TRY_LOCK: &str = "SELECT pg_try_advisory_xact_lock(6081392716379288164)";
 const IS_BEHIND: &str = "SELECT EXISTS (SELECT FROM tertulia.unindexed)";
@@ -29,7 +29,7 @@ const ROWS: &str = concat!(
       ORDER BY n.seq LIMIT $3) AS e ORDER BY e.session, e.seq LIMIT $3"
 );
 const LOCK: &str = "SELECT key FROM tertulia.session WHERE key = ANY($1) ORDER BY key FOR UPDATE";
-/// Leaves out what was purged or deleted since it was read.
+/// Leaves out entries that were purged or deleted since they were read.
 const INSERT: &str = "INSERT INTO tertulia.words (session, seq, terms) \
     SELECT e.session, e.seq, array_to_tsvector(string_to_array(n.terms, ' ')) \
     FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS n(session, seq, terms) \
@@ -38,7 +38,7 @@ const INSERT: &str = "INSERT INTO tertulia.words (session, seq, terms) \
 const INDEXED: &str = "UPDATE tertulia.session s SET indexed = n.indexed \
     FROM unnest($1::bigint[], $2::bigint[]) AS n(key, indexed) \
     WHERE s.key = n.key AND s.indexed < n.indexed";
-/// Only if nothing was appended since it was read.
+/// Has an effect only if nothing was appended since the entries were read.
 const UNMARK: &str = "DELETE FROM tertulia.unindexed u \
     USING unnest($1::bigint[], $2::bigint[]) AS n(key, tail), tertulia.session s \
     WHERE u.session = n.key AND s.key = n.key AND s.tail_seq = n.tail";
@@ -56,15 +56,15 @@ const CANDIDATES: &str = concat!(
 const ENTRIES: &str =
     "SELECT coalesce(sum(indexed), 0)::bigint FROM tertulia.session WHERE state = 0";
 
-/// The behaviour while another process fills the index.
+/// What to do while another process fills the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WhenBusy {
     Wait,
     Skip,
 }
 
-/// Adds at most `limit` entries to the index. Everything appended before the call is included,
-/// unless the result says that the index is behind.
+/// Adds at most `limit` entries to the index. Afterwards the index contains every entry that was appended before the
+/// call, unless the result says that it is behind.
 pub(super) async fn index_some(
     connection: &mut PgConnection,
     limit: usize,
@@ -109,8 +109,8 @@ async fn fill(connection: &mut PgConnection, limit: usize) -> Result<Indexed> {
     let cut = rows.last().filter(|_| taken >= limit).map(|(key, _)| *key);
     let reached: BTreeMap<i64, i64> =
         rows.iter().map(|(key, row)| (*key, signed(row.seq))).collect();
-    // Computing terms takes time; other work continues meanwhile, and no session is locked yet. If
-    // it fails, these entries are not found: better than a search that never ends.
+    // Computing terms takes time. Other work continues meanwhile, and no session is locked yet. If it fails,
+    // searches do not find these entries, but at least they end.
     let terms = tokio::task::spawn_blocking(move || {
         let found = rows.into_iter();
         let found = found.filter_map(|(key, row)| Some((key, signed(row.seq), terms_of(row)?)));
@@ -142,7 +142,7 @@ pub(super) async fn frequencies(
     let texts: Vec<String> = terms.iter().map(|forms| any_text(forms)).collect();
     let values: Vec<_> =
         texts.iter().map(|text| (text as &(dyn ToSql + Sync), Type::TEXT)).collect();
-    // Planned each time, like the candidates.
+    // The statement is planned each time, like that for the candidates.
     let sql = format!("SELECT ARRAY[{}]", counts.join(", "));
     let found = timed(connection.client.query_typed(&sql, &values)).await??;
     let counts: Vec<i64> = found.first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();

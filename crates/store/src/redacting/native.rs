@@ -1,5 +1,5 @@
-//! Entries that were imported from an agent's own session: the text of their record, which is kept in
-//! their `meta`, and the other entries of the same record.
+//! Entries that were imported from an agent's own session: the text of their record, which is stored in their
+//! `meta`, and the other entries of the same record.
 
 use std::collections::HashSet;
 
@@ -10,9 +10,9 @@ use super::{EntryLocation, has_number};
 use crate::search::{is_record_field, is_word, strings};
 use crate::{Result, SessionStore, StoreError};
 
-/// Field of an entry's `meta` that says where it was imported from.
+/// The field of an entry's `meta` with the place that the entry was imported from.
 const NATIVE: &str = "native";
-/// How many strings that are JSON may be nested in each other, such as the arguments of a call.
+/// How many JSON texts may be nested in strings of each other, such as the arguments of a call.
 const DEPTH_MAX: usize = 3;
 
 /// Removes the record from the `meta` of an imported entry, and returns its text.
@@ -59,7 +59,7 @@ fn holds_nested(record: &str, text: &str, depth: usize) -> bool {
     has_number(record, text)
 }
 
-/// Reads bytes in hex as text, as far as they are UTF-8.
+/// Decodes bytes in hex as text, as far as they are UTF-8.
 fn from_hex(text: &str) -> Option<String> {
     let pairs = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
     let bytes =
@@ -67,7 +67,7 @@ fn from_hex(text: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns whether an entry has the text of an imported record.
+/// Returns whether an entry contains the text of an imported record.
 fn has_record(entry: &Entry) -> bool {
     take_record(&mut entry.meta.clone()).is_some()
 }
@@ -80,8 +80,8 @@ fn first_of(id: &EntryId) -> Option<EntryId> {
 }
 
 impl SessionStore {
-    /// Returns the other entries of the imported records that these entries came from: the first
-    /// one has the text of the record, and the others may have parts of it.
+    /// Returns the other entries of the imported records that these entries came from. The first entry of a record
+    /// contains its whole text, and the others may contain parts of it.
     pub(super) fn of_the_same_records<'t>(
         &self,
         targets: impl Iterator<Item = &'t EntryLocation>,
@@ -102,7 +102,7 @@ impl SessionStore {
         Ok(others)
     }
 
-    /// Adds all entries of a record, of which this is the first one.
+    /// Adds all entries of a record, given its first one.
     fn add_record(
         &self,
         first: &EntryLocation,
@@ -125,7 +125,7 @@ impl SessionStore {
         Ok(())
     }
 
-    /// Returns whether this is the first entry of an imported record. A damaged entry may be one.
+    /// Returns whether this is the first entry of an imported record. A damaged entry counts as one.
     fn is_first(&self, location: &EntryLocation) -> Result<bool> {
         match self.entry(&location.session, &location.entry) {
             Ok(stored) => Ok(has_record(&stored.entry)),

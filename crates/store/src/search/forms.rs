@@ -1,5 +1,5 @@
-//! Maps a word of a query to terms of the index: its stem, the word as an identifier, the words
-//! with a prefix. Used while a query is parsed; knows nothing about texts.
+//! Maps a word of a query to terms of the index: its stem, the word as an identifier, the words with a prefix. Used
+//! while a query is parsed; it does not depend on texts.
 
 use std::fmt;
 
@@ -44,8 +44,8 @@ impl fmt::Display for Form {
     }
 }
 
-/// Returns the groups of terms that a text containing these words literally has in the index: one
-/// term of every group.
+/// Returns the groups of index terms that a text has if it contains these words literally. It has at least one term
+/// of every group.
 pub(super) fn groups(written: &str, is_prefix: bool) -> Vec<AnyOf> {
     let mut groups: Vec<AnyOf> = Vec::new();
     let mut runs = Runs::new(written);
@@ -82,8 +82,8 @@ fn dense_groups(run: &str, is_end: bool, groups: &mut Vec<AnyOf>) {
     }
 }
 
-/// Adds the terms of one word. It may be a separate word in a text, or part of an identifier with
-/// underscores, which has its parts as terms.
+/// Adds the terms of one word. In a text, it may be a separate word or a part of an identifier with underscores,
+/// whose parts are terms.
 fn word_groups(word: &str, is_prefix: bool, groups: &mut Vec<AnyOf>) {
     let mut terms = Vec::new();
     each_term(word, &mut |term| terms.push(term));

@@ -1,6 +1,5 @@
-//! Counts the terms of a query in a text. Makes one pass over the terms of the text, and searches
-//! for literal phrases only if the query has any. Called for every candidate; knows nothing about
-//! weights.
+//! Counts the terms of a query in a text. Makes one pass over the terms of the text, and searches for literal
+//! phrases only if the query has any. Called for every candidate; it does not depend on weights.
 
 use std::ops::Range;
 
@@ -17,7 +16,7 @@ const POSITIONS_MAX: usize = 64;
 #[derive(Debug)]
 pub(super) struct Matcher<'q> {
     parsed: &'q ParsedQuery,
-    /// Meaning of a term by its key, sorted.
+    /// The meaning of each key of a term, sorted by key.
     keys: Vec<(u64, Slot)>,
     /// A Bloom filter with one bit per key, by its lowest bits: most terms of a text are not in the
     /// query.
@@ -28,8 +27,7 @@ pub(super) struct Matcher<'q> {
     groups: usize,
 }
 
-/// First letters and lengths of terms, as bit sets. A term of a text that matches none of them need
-/// not be hashed.
+/// First letters and lengths of terms, as bit sets. A term of a text that matches none of them is not hashed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shapes {
     first: u128,
@@ -42,8 +40,8 @@ impl Shapes {
         self.lengths |= length_bit(text);
     }
 
-    /// Returns whether a term may be in the set. Non-ASCII text may change its length in lower
-    /// case.
+    /// Returns whether a term may be in the set. The length of non-ASCII text may change in lower case, so it always
+    /// may.
     fn may_have(self, text: &str) -> bool {
         let fits = self.first & first_bit(text) != 0 && self.lengths & length_bit(text) != 0;
         fits || !text.is_ascii()
@@ -121,7 +119,7 @@ impl<'q> Matcher<'q> {
         let mut has_groups = has_group.into_iter();
         let mut lower = Lower { text, folded: None };
         for item in &self.parsed.items {
-            // Consumes all of them, whatever their values: the next ones belong to the next item.
+            // This takes all values of the item, so that the next values belong to the next item.
             let missing = has_groups.by_ref().take(item.groups.len()).filter(|has| !has).count();
             let mut is_there = || {
                 item.needle

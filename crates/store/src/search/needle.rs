@@ -6,19 +6,19 @@ use tertulia_session::writing_system::{fold, is_unspaced, is_word};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Needle {
-    /// In lower case, on one line.
+    /// The phrase in lower case, on one line.
     text: String,
     /// Whether a word may continue after it.
     is_prefix: bool,
 }
 
 impl Needle {
-    /// Strips punctuation at the ends, which is not part of the search text.
+    /// Returns a text without punctuation at its ends, which is not searched for.
     pub(super) fn trimmed(text: &str) -> &str {
         text.trim_matches(|one| !is_word(one) && !is_unspaced(one))
     }
 
-    /// Returns `None` if there is nothing to search for.
+    /// Creates a phrase; `None` if there is nothing to search for.
     pub(super) fn new(written: &str, is_prefix: bool) -> Option<Self> {
         let text: String = written.chars().map(fold).collect();
         (!text.is_empty()).then_some(Self { text, is_prefix })

@@ -1,6 +1,6 @@
-//! Parses a query into the terms for an index and the conditions on a text. `two words` must both
-//! occur, in any form; `"a phrase"` and `src/main.rs` literally, `pre*` as a prefix. Knows nothing
-//! about weights or stores.
+//! Parses a query into the terms for an index and the conditions on a text. `two words` must both occur, in any
+//! form; `"a phrase"` and `src/main.rs` must occur literally, `pre*` as a prefix. It does not depend on weights or
+//! stores.
 
 use tertulia_session::search::terms::{TermKind, TermUse, each_term};
 
@@ -16,14 +16,14 @@ const RANKED_MAX: usize = 64;
 pub(crate) struct ParsedQuery {
     pub(super) items: Vec<Item>,
     pub(super) ranked: Vec<Ranked>,
-    /// Common words next to others: they neither select nor rank entries.
+    /// Common words that occur together with other words: they neither select nor rank entries.
     pub(super) ignored: Vec<Box<str>>,
 }
 
 /// A required word or phrase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// A text has a term of each of these groups.
+    /// The groups of terms: a matching text has a term of each group.
     pub(super) groups: Vec<AnyOf>,
     /// Literal text that must occur as well; `None` for a plain word, which matches in any form.
     pub(super) needle: Option<Needle>,
@@ -36,12 +36,12 @@ pub(super) struct Item {
 /// A term that is counted for the score of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ranked {
-    /// As written in the query.
+    /// The term as written in the query.
     pub(super) asked: Box<str>,
     pub(super) kind: TermKind,
     /// Its terms in the index.
     pub(super) forms: AnyOf,
-    /// Counted instead of the forms, if no index term has the number of occurrences.
+    /// The literal text that is counted in place of the forms, if no index term has the number of occurrences.
     pub(super) needle: Option<Needle>,
 }
 
@@ -109,7 +109,7 @@ impl ParsedQuery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Required {
     All,
-    /// The quoted ones, and some of the rest.
+    /// The quoted items, and some of the others.
     Quoted,
 }
 
@@ -153,7 +153,7 @@ impl Item {
         each_term(written, &mut |term| {
             terms += 1;
             is_common &= term.usage == TermUse::Common;
-            // A single character of such a script is found inside pairs, where it is not a term.
+            // In a script without spaces, a single character occurs only in pairs, so it is not a term.
             let tells = term.usage == TermUse::Ranked && !is_one_dense(term.text);
             if tells && !is_prefix {
                 let forms = forms_of(&term);
@@ -164,7 +164,7 @@ impl Item {
         is_common &= terms > 0;
         let is_word = terms == 1 && ranked.len() == 1 && !is_quoted;
         if is_word && let (Some(ranked), [group]) = (ranked.first_mut(), groups.as_slice()) {
-            // Also matches where it is written as one identifier.
+            // The words also match if they are written as one identifier.
             ranked.forms.clone_from(group);
         }
         if ranked.is_empty()

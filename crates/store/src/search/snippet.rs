@@ -1,5 +1,5 @@
-//! The excerpt of a text that is shown for a hit: the part where most of the query occurs close
-//! together. Knows nothing about scores.
+//! The excerpt of a text that is shown for a hit: the part with the most valuable terms of the query close together.
+//! It does not depend on scores.
 
 use std::ops::Range;
 

@@ -1,17 +1,17 @@
-//! The index terms of an entry: the terms of recall in lower case, with common words marked. Used
-//! for texts and for queries, so that both are folded alike. Entries are removed from the index by
-//! the same terms, so a change to the terms requires a migration that empties the index.
+//! The index terms of an entry: the terms of recall in lower case, with common words marked. The same code makes the
+//! terms of texts and of queries, so that they match. Entries are removed from the index by the same terms, so a
+//! change to the terms requires a migration that empties the index.
 
 use std::collections::HashSet;
 
 use tertulia_session::search::terms::{Term, TermUse, each_term, hash_of};
 use tertulia_session::writing_system::fold;
 
-/// Maximum size of an entry's terms in bytes. The rest of a very long text is not found.
+/// The maximum size of an entry's terms in bytes. A search does not find the rest of a very long text.
 const TERM_BYTES_MAX: usize = 512 << 10;
 
-/// Prefix of a common word: `·other` is not the stem of `others`. No index treats it as a
-/// separator.
+/// The prefix of a common word in the index, so that `other` (`·other`) is not the stem of `others`. No index treats
+/// it as a separator.
 const COMMON_MARK: char = '·';
 
 /// Returns the distinct terms of a text in order of occurrence. None contains a space.
@@ -59,13 +59,13 @@ pub(super) fn without_mark(text: &str) -> &str {
     text.strip_prefix(COMMON_MARK).unwrap_or(text)
 }
 
-/// Returns the text in lower case, with every run of whitespace as one space and none at the ends.
+/// Returns the text in lower case. Every run of whitespace becomes one space, and there is none at the ends.
 pub(super) fn folded(text: &str) -> String {
     flat_characters(text).map(fold).collect()
 }
 
-/// Returns the text on one line, characters unchanged; it has as many characters as [`folded`]
-/// returns.
+/// Returns the text on one line with its characters unchanged. It has as many characters as the result of
+/// [`folded`].
 pub(super) fn flat(text: &str) -> String {
     flat_characters(text).collect()
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Letters of several scripts, punctuation, whitespace, and characters that change their length in
+/// Returns texts of letters of several scripts, punctuation, whitespace, and characters whose length changes in
 /// lower case.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![

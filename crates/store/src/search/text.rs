@@ -1,6 +1,6 @@
-//! The searchable text of an entry: messages, tool calls and results, tasks and summaries. Recalled
-//! text is not searchable, because it is found where it was said. Used for indexing and for
-//! matching, and must return the same text for both.
+//! The searchable text of an entry: messages, tool calls and results, tasks and summaries. Recalled text is not
+//! included, because the entry in which it was said is found. Indexing and matching both use this code, so that they
+//! see the same text.
 
 use tertulia_session::json::{self, Json};
 use tertulia_session::{Entry, EntryKind, Message, PartKind};
@@ -41,14 +41,14 @@ fn message_text(message: &Message) -> String {
     text
 }
 
-/// Appends all strings of a JSON value, one per line; numbers and literals are not searchable.
-/// Base64 image data is one string without spaces and costs one term.
+/// Appends all strings of a JSON value, one per line; numbers and literals are not searchable. The base64 of a
+/// picture is one string without spaces, so it is only one term.
 fn json_texts(value: &Json, text: &mut String) {
     strings(value.as_str()).for_each(|(said, _)| push_line(&said, text));
 }
 
-/// Appends the strings of a JSON text that a user wrote, one per line: neither field names nor the
-/// record's own type names.
+/// Appends the strings of a JSON text that a user wrote, one per line. Field names and the type names of the record
+/// are left out.
 pub(crate) fn json_values(source: &str, text: &mut String) {
     let mut field = String::new();
     for (said, is_name) in strings(source) {
@@ -65,7 +65,7 @@ pub(crate) fn json_values(source: &str, text: &mut String) {
     }
 }
 
-/// Returns whether the values of a field are words of a record's format, and no text.
+/// Returns whether the values of a field are words of a record's format instead of text.
 pub(crate) fn is_record_field(name: &str) -> bool {
     ["type", "kind", "role", "state"].contains(&name)
 }

@@ -1,5 +1,5 @@
-//! Scores texts with the same BM25 as recall, and the same weights for each kind of term. The
-//! statistics are the same in every kind of store. Knows nothing about how a store counts.
+//! Scores texts with the same BM25 as recall, and the same weights for each kind of term. The statistics are the
+//! same in every store, however it counts.
 
 use tertulia_session::search::rank::{REPEATS_MAX, Saturation, UNIT, kind_weight, rarity};
 
@@ -8,15 +8,15 @@ use super::matcher::Counts;
 use super::query::ParsedQuery;
 use crate::model::TermMatch;
 
-/// Entries with a term are counted up to this number. Beyond it the count says little.
+/// The maximum to which entries with a term are counted. A larger count hardly changes the score.
 pub(crate) const COUNTED_MAX: u64 = 2_000;
 /// Maximum assumed number of entries, so that a very common term weighs little in a large store
 /// too.
 const ENTRIES_MAX: u64 = 8 * COUNTED_MAX;
 /// Number of terms in a text of average length.
 const LENGTH: u64 = 200;
-/// A prefix weighs like a word that one in this many entries has: counting all words with the
-/// prefix would take as long as the search.
+/// The assumed frequency of a prefix: one in this many entries. Counting all words with the prefix would take as
+/// long as the search.
 const PREFIX_SHARE: u64 = 8;
 
 /// Number of entries in a store, and for each group of terms the number of entries that have one of

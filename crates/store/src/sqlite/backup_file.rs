@@ -1,5 +1,5 @@
-//! The file format of backups: a store with a manifest that lists the sessions and the chain hash
-//! of each. A file that lost sessions, or was written to since, does not match its manifest.
+//! The file format of backups: a store with a manifest that lists the sessions and the chain hash of each. If
+//! sessions were lost from a file, or something was written to it later, the file does not match its manifest.
 //! Reading a backup changes nothing, neither in the file nor next to it.
 
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -25,12 +25,11 @@ const VERSION: i64 = 1;
 pub(crate) struct Backup {
     pub(crate) store: SqliteStore,
     pub(crate) manifest: Vec<ManifestEntry>,
-    /// Folder with the upgrade copy of a backup of an earlier version. It must outlive the store.
+    /// The folder with the migrated copy of a backup of an earlier version. It must outlive the store.
     pub(crate) copy: Option<TemporaryFolder>,
 }
 
-/// Turns a copy that nobody else sees yet into a backup: deletes hidden sessions and writes the
-/// manifest.
+/// Turns a hidden copy into a backup: deletes hidden sessions and writes the manifest.
 pub(crate) fn finish(path: &Path) -> Result<()> {
     write_manifest(path).map_err(|error| cannot_open(path, &error))
 }
@@ -38,7 +37,7 @@ pub(crate) fn finish(path: &Path) -> Result<()> {
 fn write_manifest(path: &Path) -> rusqlite::Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE;
     let connection = Connection::open_with_flags(path, flags)?;
-    // Uses a single file without a journal. A crash leaves only a file with a temporary name.
+    // The journal is switched off, so that there is a single file. A crash leaves only a file with a temporary name.
     connection::run_pragma(&connection, "PRAGMA journal_mode = DELETE")?;
     connection::run_pragma(&connection, "PRAGMA journal_mode = MEMORY")?;
     connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE;")?;

@@ -1,5 +1,5 @@
-//! Checks a file: runs SQLite's own check, and finds what that cannot know: entries without a
-//! session, sessions that are shorter than recorded, and errors in the id index. Changes nothing.
+//! Checks a file. Runs SQLite's own check, and finds damage that it cannot detect: entries without a session,
+//! sessions that are shorter than recorded, and errors in the id index. Changes nothing.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<Vec<String>,
     Ok(lines)
 }
 
-/// An unreadable file is a finding, not a failure of the check.
+/// Reports an unreadable file as damage instead of letting the check fail.
 fn damage(path: &Path, error: &rusqlite::Error) -> Result<String, StoreError> {
     match connection::problem(path, error) {
         Problem::NotAStore { reason, .. } => Ok(reason),
@@ -40,7 +40,7 @@ fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(lines.into_iter().filter(|line| line != "ok").collect())
 }
 
-/// Looks at one entry per session key, so the cost grows with the number of sessions.
+/// Finds entries without a session. Reads one entry per session key, so the cost grows with the number of sessions.
 fn lost_entries(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let next = "SELECT place FROM entry WHERE place > ?1 ORDER BY place LIMIT 1";
     let mut next = connection.prepare(next)?;
@@ -54,7 +54,7 @@ fn lost_entries(connection: &Connection) -> rusqlite::Result<Vec<String>> {
                 read::seq_of(found)
             ));
         }
-        // A damaged B-tree returns rows in any order; the loop must end nevertheless.
+        // A damaged B-tree may return rows in any order, so this value must always increase for the loop to end.
         after = row_id(key, u64::from(u32::MAX)).max(found);
     }
     Ok(lines)

@@ -1,4 +1,4 @@
-//! Opens connections to the file, all with the same settings, and translates SQLite's errors.
+//! Opens connections to the file, all with the same settings, and converts SQLite's errors.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -11,7 +11,8 @@ use rusqlite::{Connection, ErrorCode, FileControl, MAIN_DB, OpenFlags};
 use crate::new_file::with_suffix;
 use crate::{Outcome, Problem, SessionId, StoreError};
 
-/// The first version without a bug that damages files in WAL mode when a checkpoint meets a writer.
+/// The first version of SQLite without a bug that damages files in WAL mode if a checkpoint runs while another
+/// process writes.
 const SQLITE_MIN: i32 = 3_051_003;
 /// Time that a writer waits for another process.
 pub(super) const BUSY_SECONDS: u64 = 10;
@@ -38,7 +39,7 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
     let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     if purpose == Purpose::Writing && connection.is_readonly("main").map_err(failed)? {
-        // SQLite silently falls back to read-only mode.
+        // Without this check, SQLite silently falls back to read-only mode.
         let problem = Problem::ReadOnly(path.display().to_string());
         let outcome = Outcome::NotStored;
         return Err(StoreError::SessionWriteFailed { session: None, outcome, problem });
@@ -50,7 +51,7 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(failed)?;
     // Query plans do not depend on the values, so no statement is prepared again for them.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
-    // Creating and removing the journal is most of the cost of a short command. It is kept, and the
+    // Creating and removing the journal would be the main cost of a short command. So the journal is kept, and the
     // last process to close the file empties it.
     connection.file_control(Some(MAIN_DB), FileControl::PersistWal(&mut 1)).map_err(failed)?;
     let settings = match purpose {
@@ -58,7 +59,7 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
             "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON; \
              PRAGMA journal_size_limit = 16777216;"
         }
-        // FULL syncs every commit. Checkpoints are explicit, so that their errors are seen.
+        // FULL syncs every commit. Checkpoints are run explicitly, so that their errors are not lost.
         Purpose::Writing => {
             "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA synchronous = FULL; \
              PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON; \
@@ -69,8 +70,8 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
     Ok(connection)
 }
 
-/// Runs a pragma with side effects to its end: an error may come after its row. Returns the first
-/// value of that row as text.
+/// Runs a pragma with side effects to its end, because an error may come after its row. Returns the first value of
+/// that row as text.
 pub(super) fn run_pragma(connection: &Connection, sql: &str) -> rusqlite::Result<String> {
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
@@ -85,15 +86,15 @@ pub(super) fn run_pragma(connection: &Connection, sql: &str) -> rusqlite::Result
     Ok(answer)
 }
 
-/// Returns whether nobody can write next to the file, so that SQLite cannot create the files that
-/// readers share. An existing journal is enough for reading.
+/// Returns whether no process can write next to the file, so that SQLite cannot create the files that readers share.
+/// An existing journal is enough for reading.
 fn is_folder_read_only(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(Path::new("."));
     let closed = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err();
     closed && !journal_of(path).exists()
 }
 
-/// Returns whether the journal contains nothing that is not in the file.
+/// Returns whether the journal contains nothing that is missing in the file.
 pub(super) fn is_journal_empty(path: &Path) -> bool {
     match std::fs::metadata(journal_of(path)) {
         Ok(journal) => journal.len() == 0,
@@ -143,15 +144,15 @@ pub(super) fn wait_when_busy(connection: &mut Connection) -> rusqlite::Result<()
     connection.busy_handler(Some(wait_for_others))
 }
 
-/// Called while another process writes. Sleeps briefly, so that writers alternate quickly. Returns
-/// whether to keep waiting.
+/// Called while another process writes. Sleeps briefly, so that writers alternate quickly. Returns whether to
+/// continue waiting.
 fn wait_for_others(times: i32) -> bool {
     const NAP: Duration = Duration::from_millis(1);
     thread::sleep(NAP);
     u64::try_from(times).is_ok_and(|times| times < BUSY_SECONDS * 900)
 }
 
-/// The file cannot be opened, or is not a store.
+/// Creates the error of a file that cannot be opened or is not a store.
 pub(super) fn cannot_open(path: &Path, error: &rusqlite::Error) -> StoreError {
     StoreError::SessionReadFailed { session: None, problem: problem(path, error) }
 }
@@ -161,7 +162,7 @@ pub(super) fn not_a_store(path: &Path, reason: String) -> StoreError {
     StoreError::SessionReadFailed { session: None, problem }
 }
 
-/// Translates an SQLite error into a problem with a fix.
+/// Converts an SQLite error into a problem with a fix.
 pub(super) fn problem(path: &Path, error: &rusqlite::Error) -> Problem {
     let location = || path.display().to_string();
     if is_busy(error) {
@@ -195,7 +196,7 @@ pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// Data of a session cannot be read.
+/// Creates the error of data of a session that cannot be read.
 pub(super) fn unreadable(path: &Path, session: &SessionId, error: &rusqlite::Error) -> StoreError {
     StoreError::unreadable(session, problem(path, error))
 }

@@ -1,5 +1,5 @@
-//! Hidden sessions: deletes them in small steps, and finds those that interrupted imports and
-//! deletions left. Used by deletions and by the idle thread.
+//! Deletes hidden sessions in small steps, and finds those that interrupted imports and deletions left. Used by
+//! deletions and by the idle thread.
 
 use std::path::{Path, PathBuf};
 
@@ -21,8 +21,7 @@ pub(super) struct StepSize {
 
 impl StepSize {
     pub(super) const USUAL: Self = Self { rows: 1000, bytes: 4 << 20 };
-    /// A step that fits into the reserve on a full disk, including the pages of the search index
-    /// that it changes.
+    /// A step that fits into the reserve on a full disk, including the pages of the search index that it changes.
     pub(super) const SMALL: Self = Self { rows: 16, bytes: 32 << 10 };
 }
 
@@ -33,8 +32,8 @@ pub(super) fn lock_path(store: &Path, number: u64) -> PathBuf {
     with_suffix(store, &format!("-import-{number}"))
 }
 
-/// Hides a session that is to be deleted and frees its name. Also finds sessions that were hidden
-/// under this id before: the name of a hidden session contains its former id.
+/// Hides a session before it is deleted, which frees its name. Also finds sessions that were hidden under this id
+/// before, because the name of a hidden session contains its former id.
 pub(super) fn hide(connection: &Connection, id: &SessionId) -> Result<Vec<i64>> {
     let sql = "UPDATE session SET state = ?2, id = key || ':deleted:' || ?1 \
                WHERE id = ?1 OR (state = ?2 AND id = key || ':deleted:' || ?1) RETURNING key";
@@ -127,7 +126,7 @@ fn last_of_step(connection: &Connection, key: i64, size: StepSize) -> Result<Opt
 }
 
 pub(super) fn hidden_keys(connection: &Connection) -> Result<Vec<i64>> {
-    // Any other state, caused by damage, counts as open everywhere.
+    // Any other state is damage, and counts as open everywhere.
     let sql = "SELECT key FROM session WHERE state IN (?1, ?2)";
     let mut statement = connection.prepare_cached(sql)?;
     let hidden = [State::Importing, State::Deleting].map(state_code);

@@ -1,6 +1,5 @@
-//! The background thread of a writer. When the store is first written to, it deletes what
-//! interrupted imports left. After a pause in the appends it closes the read snapshot, and later
-//! fills the search index.
+//! The background thread of a writer. When the store is first written to, it deletes what interrupted imports left.
+//! After a pause in the appends it closes the read snapshot, and later fills the search index.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
@@ -52,7 +51,7 @@ impl Idle {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Reports an append. The thread is not woken unless it sleeps: it checks by itself.
+    /// Reports an append. The thread is woken only if it sleeps; otherwise it checks by itself.
     pub(super) fn wake(&self) {
         let mut state = lock(&self.shared.state);
         state.appends += 1;
@@ -75,9 +74,8 @@ impl Drop for Idle {
 }
 
 impl Shared {
-    /// Deletes what interrupted imports and deletions left, step by step; others can write in
-    /// between. Closing the store waits for it: the next process might get no further than this
-    /// one.
+    /// Deletes what interrupted imports and deletions left, step by step, so that others can write in between.
+    /// Closing the store waits until everything is deleted. Otherwise short-lived processes might never finish it.
     fn delete_leftovers(&self) {
         let keys = {
             let writer = lock(&self.writer);
@@ -124,7 +122,7 @@ impl Shared {
                     .transaction(|writer| search_index::index_some(writer.connection(), CHUNK));
                 writer.forget();
                 writer.tidy_journal();
-                // A search reports this error; here nobody would see it.
+                // A search reports this error; nobody would see it here.
                 fills_index = taken.is_ok();
                 continue;
             }
@@ -164,7 +162,7 @@ impl Shared {
                 return Some(seen);
             }
             if pauses == 1 {
-                // An appender takes the two locks one after the other.
+                // The lock is released first, because an appender takes the two locks one after the other.
                 drop(state);
                 lock(&self.writer).close_snapshot();
                 state = lock(&self.state);

@@ -1,6 +1,6 @@
-//! Finds entries by id. Ids are random, so each id added to an index changes another page of it.
-//! The newest entries of a session are therefore not in the index: the writer remembers them, and
-//! others scan them. They are added to the index together, in the transaction of an append.
+//! Finds entries by id. Ids are random, so each id that is added to an index changes another page of it. Therefore
+//! the newest entries of a session are not in the index: the writer remembers them, and other connections scan them.
+//! They are added to the index together, in the transaction of an append.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use crate::plan::Known;
 
 type Result<T> = rusqlite::Result<T>;
 
-/// Returns the number of entries of a session that may be missing in the index. The append that
-/// reaches the limit adds them all. They change nearly every page that the session has in the
-/// index, so a longer session adds more of them at a time.
+/// Returns the maximum number of entries of a session that may be missing in the index. The append that reaches it
+/// adds all of them. They change nearly every page that the session has in the index, so a longer session adds more
+/// of them at a time.
 fn recent_max(indexed: Seq) -> usize {
     usize::try_from(indexed / 16).unwrap_or(usize::MAX).clamp(256, 2048)
 }
@@ -31,8 +31,7 @@ pub(super) fn id_hash(key: i64, id: &EntryId) -> i64 {
     (key << SEQ_BITS) | i64::from(hash)
 }
 
-/// Finds the entry with this id. The row of the session may be out of date; then more entries than
-/// necessary are scanned.
+/// Finds the entry with this id. If the row of the session is out of date, more entries than necessary are scanned.
 pub(super) fn find(
     connection: &Connection,
     session: &SessionRow,
@@ -89,8 +88,7 @@ impl Recent {
         self.entries.range((hash, 0)..=(hash, Seq::MAX)).map(|(_, seq)| *seq)
     }
 
-    /// Returns whether there is room for one more entry, and no recent entry can have the id with
-    /// this hash.
+    /// Returns whether there is room for one more entry, and no recent entry can have the id with this hash.
     pub(super) fn has_room_for(&self, hash: i64) -> bool {
         self.entries.len() + 1 < self.max && self.with_hash(hash).next().is_none()
     }
@@ -121,7 +119,8 @@ impl Recent {
         if self.entries.len() < self.max {
             return Ok(());
         }
-        // In index order. If a damaged row understates the index, some are already there.
+        // The ids are inserted in index order. If damage in the row makes the index look shorter than it is, some
+        // are already there.
         let sql = "INSERT OR IGNORE INTO entry_id (hash, seq) VALUES (?1, ?2)";
         let mut statement = connection.prepare_cached(sql)?;
         for (hash, seq) in std::mem::take(&mut self.entries) {

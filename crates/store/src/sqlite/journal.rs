@@ -1,6 +1,5 @@
-//! Operations on the journal (`-wal`) as a file of bytes that SQLite does not offer: making sure
-//! that it is on disk, and allocating its length in advance. Called with the write lock held; knows
-//! nothing about the content.
+//! Operations on the journal (`-wal`) that SQLite does not offer: making sure that it is on disk, and allocating its
+//! full length. The caller must hold the write lock. The content does not matter here.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -9,11 +8,10 @@ use std::path::Path;
 
 const PIECE: usize = 64 << 10;
 
-/// Overwrites every byte with itself and syncs the file. The content does not change, so readers
-/// notice nothing.
+/// Overwrites every byte with itself and syncs the file. The content does not change, so readers are not affected.
 pub(super) fn renew(path: &Path) -> io::Result<()> {
     let file = match OpenOptions::new().read(true).write(true).open(path) {
-        // Another process was the last to close the file, and removed the journal.
+        // There is no journal if another process was the last to close the file, and removed it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };

@@ -13,7 +13,7 @@ use crate::{NewFile, NewFileError, Readers, StoreError};
 
 const COPIES_MAX: usize = 1000;
 
-/// Copies the file next to itself, unless there is such a copy.
+/// Copies the file into its folder, unless there is already such a copy.
 pub(super) fn make(connection: &Connection, path: &Path, version: usize) -> Result<(), StoreError> {
     let failed = |copy: &Path, reason: String| {
         migration_failed(path, &format!("the copy {} cannot be made: {reason}", copy.display()))
@@ -21,7 +21,7 @@ pub(super) fn make(connection: &Connection, path: &Path, version: usize) -> Resu
     for number in 1..=COPIES_MAX {
         let copy = copy_path(path, version, number);
         let new = match NewFile::begin(&copy, Readers::Owner) {
-            // Made by an interrupted migration, or by another process.
+            // The copy was made by an interrupted migration, or by another process.
             Err(NewFileError::Exists(_)) if is_same(connection, &copy, version) => return Ok(()),
             Err(NewFileError::Exists(_)) => continue,
             begun => begun.map_err(|error| failed(&copy, error.to_string()))?,
@@ -47,8 +47,7 @@ fn copy_path(path: &Path, version: usize, number: usize) -> PathBuf {
     }
 }
 
-/// Returns whether a file is a complete copy of what the connection sees. An error means that it is
-/// not.
+/// Returns whether a file is a complete copy of the database of this connection. An error counts as no.
 fn is_same(connection: &Connection, copy: &Path, version: usize) -> bool {
     let same = || -> Option<bool> {
         if !connection::is_settled(copy) || copy.symlink_metadata().ok()?.is_symlink() {

@@ -1,5 +1,5 @@
-//! Read queries. A row is returned as it is, however damaged; decoding detects damage. Used with a
-//! reader's connection, or with the writer's inside its transaction.
+//! Read queries. A row is returned even if it is damaged; decoding detects the damage. Called with a reader's
+//! connection, or with the writer's inside its transaction.
 
 use std::cmp::Ordering;
 
@@ -59,7 +59,7 @@ pub(super) fn state_code(state: State) -> i64 {
     }
 }
 
-/// Reads the state of a session. An unknown code is damage, and the session is treated as open.
+/// Reads the state of a session. An unknown code is damage, and the session counts as open.
 pub(super) fn state_at(row: &rusqlite::Row<'_>, column: usize) -> State {
     let code = row.get::<_, i64>(column).ok();
     let is_meant = |state: &State| code == Some(state_code(*state));
@@ -132,8 +132,8 @@ pub(super) fn newest(connection: &Connection, key: i64) -> Result<Option<Newest>
     statement.query_row(bounds(key), read).optional()
 }
 
-/// Returns the last recorded entry of a session and its link. It is recorded whenever the session's
-/// row is written anyway.
+/// Returns the last recorded entry of a session and its link. They are recorded whenever the session's row is
+/// written for another reason.
 pub(super) fn anchor(connection: &Connection, key: i64) -> Result<Option<(Seq, ChainLink)>> {
     let sql = "SELECT anchor_seq, anchor_link FROM session WHERE key = ?1 AND anchor_seq > 0";
     let mut statement = connection.prepare_cached(sql)?;
@@ -183,7 +183,7 @@ pub(super) fn outline_rows(
     statement.query_map((row_id(key, after), last_row_id(key), signed(limit)), read)?.collect()
 }
 
-/// The condition must be literally that of the index; otherwise the whole session would be read.
+/// The condition must be exactly that of the index; otherwise the whole session would be read.
 const BRANCH_POINTS: &str = "SELECT place, parent, type FROM entry \
     WHERE (type = 'team_task' OR parent IS NOT (place & 4294967295) - 1) \
     AND place > ?1 AND place <= ?2 ORDER BY place DESC LIMIT ?3";
@@ -205,8 +205,8 @@ pub(super) fn branch_points(
     statement.query_map((row_id(key, 0), row_id(key, from), signed(limit)), read)?.collect()
 }
 
-/// Rows up to the first one that the database could not return, and its error. There may be fewer
-/// than requested although there are more.
+/// The rows before the first one that the database could not return, and its error. There may be fewer rows than
+/// requested even if more exist.
 pub(super) struct Page {
     pub(super) rows: Vec<Row>,
     pub(super) error: Option<rusqlite::Error>,
@@ -228,7 +228,7 @@ pub(super) fn page(
     Page { rows, error }
 }
 
-/// Reads the entries between two row ids. `order` is how each row compares with the next.
+/// Reads the entries between two row ids. `order` is the expected order of each row and the next.
 fn collect(
     connection: &Connection,
     (low, high): (i64, i64),
@@ -246,7 +246,7 @@ fn collect(
     let (mut before, mut bytes) = (None, 0);
     while let Some(one) = found.next()? {
         let row_id: i64 = one.get(0)?;
-        // A damaged B-tree returns rows in any order, and reading page by page would never end.
+        // A damaged B-tree may return rows in any order, and reading page by page would then never end.
         let is_inside = low < row_id && row_id <= high;
         if !is_inside || before.is_some_and(|before: i64| before.cmp(&row_id) != order) {
             let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
@@ -255,7 +255,7 @@ fn collect(
         }
         before = Some(row_id);
         let row = row(one)?;
-        // Pages are also limited by size, stored and decompressed: a file may have large entries.
+        // Pages are also limited by their stored and decompressed sizes, because a file may have large entries.
         let expanded = usize::try_from(row.record.bytes).unwrap_or(usize::MAX);
         bytes = row.record.body.len().max(expanded).saturating_add(bytes);
         into.push(row);
@@ -288,7 +288,7 @@ fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
         speaker,
         bytes: row.get::<_, i64>(7)?.unsigned_abs(),
         count,
-        // For an unknown code the hash will not match.
+        // An unknown code is damage, which the comparison of hashes then detects.
         encoding: Encoding::from_code(row.get(11)?).unwrap_or(Encoding::Plain),
         body: row.get(12)?,
         hash: RecordHash::from_bytes(bytes(row, 13)?),
@@ -302,7 +302,7 @@ fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
     })
 }
 
-/// Reads a text, with replacement characters for invalid bytes: it will not match the record.
+/// Reads a text. Invalid bytes become replacement characters, so that the text does not match the record.
 fn text(row: &rusqlite::Row<'_>, column: usize) -> Result<String> {
     Ok(optional_text(row, column)?.unwrap_or_default())
 }
@@ -316,7 +316,7 @@ pub(super) fn optional_text(row: &rusqlite::Row<'_>, column: usize) -> Result<Op
     })
 }
 
-/// Reads 32 bytes; zeros if they are invalid: no hash is all zeros.
+/// Reads 32 bytes. If they are invalid, returns zeros, which no hash consists of.
 pub(super) fn bytes(row: &rusqlite::Row<'_>, column: usize) -> Result<[u8; 32]> {
     Ok(match row.get_ref(column)? {
         ValueRef::Blob(bytes) => bytes.try_into().unwrap_or([0; 32]),

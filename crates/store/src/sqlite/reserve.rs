@@ -1,6 +1,5 @@
-//! Reserves disk space for a full disk: a file without content next to the store. Redactions and
-//! deletions release it when no other space is left, so that people can still remove text and free
-//! space. It is created again when there is space.
+//! Reserves disk space in a file without content next to the store. If the disk is full, redactions and deletions
+//! release it, so that people can still remove text and free space. The file is created again when there is space.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -10,12 +9,12 @@ use std::path::Path;
 use crate::new_file::with_suffix;
 
 const ENDING: &str = "-reserve";
-/// Size of the reserve: the journal's content that is not in the file yet, and some working space.
+/// The size of the reserve: the content of the journal that is not in the file yet, and some working space.
 const BYTES: usize = 6 << 20;
 /// Minimum free space: on a smaller disk no space is reserved.
 const FREE_MIN: u64 = 16 << 20;
 
-/// Creates the file if it does not exist and the disk has space. The store works without it.
+/// Creates the file if it does not exist and the disk has space. The store works without it too.
 pub(super) fn create(store: &Path) {
     let path = with_suffix(store, ENDING);
     if path.symlink_metadata().is_ok_and(|about| about.len() >= BYTES as u64) {

@@ -51,7 +51,7 @@ pub(super) const STEPS: [&str; 8] = [
         link BLOB NOT NULL
      ) STRICT;
      CREATE INDEX entry_by_id ON entry (id_hash);",
-    // The search index holds our own terms: letters and digits, separated by spaces.
+    // The search index contains our own terms: letters and digits, separated by spaces.
     "ALTER TABLE session ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;
      CREATE TABLE unindexed (session INTEGER PRIMARY KEY) STRICT;
      INSERT INTO unindexed SELECT key FROM session;
@@ -69,7 +69,7 @@ pub(super) const STEPS: [&str; 8] = [
     // The last recorded entry of a session, to detect missing entries at the end.
     "ALTER TABLE session ADD COLUMN anchor_seq INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE session ADD COLUMN anchor_link BLOB;",
-    // The id index lacks the newest entries of a session, so that most appends do not touch it.
+    // The newest entries of a session are not in the id index, so that most appends do not change it.
     "CREATE TABLE entry_id (
         hash INTEGER NOT NULL,
         seq INTEGER NOT NULL,
@@ -91,7 +91,7 @@ pub(super) const STEPS: [&str; 8] = [
      INSERT OR IGNORE INTO unindexed SELECT key FROM session WHERE state NOT IN (53, 90);",
 ];
 
-/// The tables that only a backup has.
+/// The additional tables of a backup.
 pub(super) const MANIFEST_TABLES: [&str; 2] = [
     "CREATE TABLE backup (version INTEGER NOT NULL, sessions INTEGER NOT NULL, \
      entries INTEGER NOT NULL, digest BLOB NOT NULL) STRICT",
@@ -105,7 +105,7 @@ pub(super) const VERSION: usize = STEPS.len();
 const DIGEST: &str = "847b3ae5d46d47316415c3cfa64c09a03df5ebc75665dc3d797f18ea09aee6ff";
 
 pub(super) enum Found {
-    /// Nothing was ever written to it.
+    /// Nothing was ever written to the file.
     Empty,
     Current,
     Earlier(usize),
@@ -136,8 +136,8 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<()> {
     }
 }
 
-/// Returns whether the header of the file identifies a store of this version in WAL mode, and no
-/// journal can contradict it. Otherwise the database is queried, which would be most of the cost of
+/// Returns whether the header of the file identifies a store of this version in WAL mode, and no journal can
+/// contradict it. If not, the database must be queried, which would be the main cost of a short command.
 /// a short command.
 pub(super) fn is_stamped(path: &Path) -> std::io::Result<bool> {
     if !connection::is_journal_empty(path) {
@@ -235,8 +235,8 @@ pub(super) fn copy_into(connection: &Connection, copy: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the file has exactly the tables and indexes of this version. A view or trigger in
-/// place of a table could run foreign SQL.
+/// Checks that the file has exactly the tables and indexes of this version. A view or trigger in place of a table
+/// could run SQL of somebody else.
 pub(super) fn check(connection: &Connection, path: &Path, version: usize) -> Result<()> {
     let found = schema_of(connection).map_err(|error| cannot_open(path, &error))?;
     if version == VERSION && digest(&found) == DIGEST {
@@ -249,8 +249,7 @@ pub(super) fn check(connection: &Connection, path: &Path, version: usize) -> Res
     Ok(())
 }
 
-/// Returns the schema that the steps up to a version create. Running them takes longer than a short
-/// command.
+/// Returns the schema that the steps up to a version create. Running the steps takes longer than a short command.
 fn schema_made(version: usize) -> rusqlite::Result<Schema> {
     let new = Connection::open_in_memory()?;
     STEPS.iter().take(version).try_for_each(|step| new.execute_batch(step))?;
@@ -268,8 +267,7 @@ fn digest(schema: &Schema) -> String {
 
 type Schema = BTreeSet<String>;
 
-/// Returns the schema of a file without the manifest. Reads at most more entries than a store ever
-/// has.
+/// Returns the schema of a file without the manifest. The limit on its size is more than any store needs.
 fn schema_of(connection: &Connection) -> rusqlite::Result<Schema> {
     let sql =
         "SELECT coalesce(substr(sql, 1, 4096), type || ' ' || name) FROM sqlite_schema LIMIT 64";

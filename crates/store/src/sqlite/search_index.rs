@@ -1,5 +1,5 @@
-//! The search index in the file. It is filled after the appends and brought up to date before a
-//! search. Removals are complete, so that no term of a purged text stays on disk.
+//! The search index in the file. It is filled after appends and updated before a search. Removals are complete, so
+//! that no term of a purged text stays on disk.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use tertulia_session::{Entry, Timestamp};
@@ -66,7 +66,7 @@ fn index_session(connection: &Connection, key: i64, limit: usize) -> Result<(usi
     let Some(until) = until.optional()? else { return Ok((0, true)) };
     let page = read::rows(connection, key, until.unsigned_abs(), limit);
     let Some((last, link)) = page.rows.last().map(|row| (row.seq, row.link)) else {
-        // An unreadable page keeps only the rest of its session out of the index.
+        // If a page is unreadable, only the rest of its session is missing in the index.
         return Ok((0, true));
     };
     let taken = page.rows.len();
@@ -77,8 +77,8 @@ fn index_session(connection: &Connection, key: i64, limit: usize) -> Result<(usi
             connection.prepare_cached(sql)?.execute(params![row_id, terms])?;
         }
     }
-    // The row is written anyway, so recording the anchor costs nothing. A rebuilt index starts
-    // before the anchor.
+    // The row is written anyway, so recording the anchor costs nothing. A rebuilt index starts before the anchor,
+    // which must not move back.
     let sql = "UPDATE session SET indexed = ?2, anchor_seq = max(anchor_seq, ?2), \
                anchor_link = iif(?2 >= anchor_seq, ?3, anchor_link) WHERE key = ?1";
     connection.prepare_cached(sql)?.execute(params![key, last.cast_signed(), link.as_bytes()])?;
@@ -86,7 +86,7 @@ fn index_session(connection: &Connection, key: i64, limit: usize) -> Result<(usi
     Ok((taken, last >= newest))
 }
 
-/// Removes an entry from the index, which requires the terms that were added.
+/// Removes an entry from the index. This requires the same terms that were added.
 pub(super) fn remove(connection: &Connection, row_id: i64, entry: &Entry) -> Result<()> {
     if let Some(terms) = terms_text(entry) {
         let sql = "INSERT INTO words (words, rowid, terms) VALUES ('delete', ?1, ?2)";

@@ -1,10 +1,8 @@
-//! A read snapshot that stays open between two appends: an unfinished statement in the connection's
-//! statement cache.
+//! A read snapshot that stays open between two appends: an unfinished statement in the connection's statement cache.
 
 use rusqlite::Connection;
 
-/// Differs from the text that queries the version inside transactions, so that both have their own
-/// statement.
+/// This text differs from the one that queries the version inside transactions, so that each has its own statement.
 const SQL: &str = "PRAGMA main.data_version";
 
 /// Opens a snapshot. Returns the data version of the file, which changes whenever another process
@@ -52,7 +50,7 @@ mod tests {
         assert!(own.is_autocommit());
         write(&own).unwrap();
         write(&own).unwrap();
-        // The rows are visible to others, who cannot empty the journal.
+        // Other connections see the rows, but cannot empty the journal.
         let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
         assert_eq!(other.query_row("SELECT count(*) FROM t", [], count).unwrap(), 2);
         assert!(!journal_is_emptied(&other));

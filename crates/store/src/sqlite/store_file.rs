@@ -1,6 +1,6 @@
-//! Creates and checks the file of a store and its folder before SQLite opens them: private to their
-//! owner, and refused if others could read or replace them, or if the file system is unsuitable.
-//! Also counts the stores that this process has open.
+//! Creates and checks the file of a store and its folder before SQLite opens them. Both are private to their owner.
+//! A store is refused if others could read or replace it, or if the file system is unsuitable. This code also counts
+//! the stores that this process has open.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
@@ -23,12 +23,12 @@ pub(super) enum Role {
 
 static OPEN: Mutex<usize> = Mutex::new(0);
 
-/// Registration of a store that is open, or about to be.
+/// The registration of a store that is open or is about to be opened.
 pub(super) struct Registration;
 
 impl Registration {
-    /// Registers a store and reads the header of its file, unless the process has another store
-    /// open: closing a file drops all locks that the process has on it, including SQLite's.
+    /// Registers a store. Reads the header of its file, unless the process has another store open: closing a file
+    /// drops all locks that the process has on it, including SQLite's.
     pub(super) fn new(path: &Path) -> (Self, bool) {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let is_stamped = *open == 0 && schema::is_stamped(path).unwrap_or(false);
@@ -43,8 +43,8 @@ impl Drop for Registration {
     }
 }
 
-/// Creates the file and its folder if they do not exist, and checks them. Returns the path that was
-/// checked: absolute, with a folder without symbolic links.
+/// Creates the file and its folder if they do not exist, and checks them. Returns the checked path: absolute, and
+/// with a folder without symbolic links.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| StoreError::unusable_path(path, "names no file"))?;
     let folder = folder_of(path);
@@ -75,7 +75,7 @@ fn make_folder(folder: &Path) -> Result<()> {
 }
 
 fn make_file(path: &Path) -> Result<()> {
-    // A dangling symbolic link must not be followed either, so `exists` is not enough.
+    // A broken symbolic link must not be followed either, and `exists` would not detect it.
     match path.symlink_metadata() {
         Ok(_) => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -83,14 +83,14 @@ fn make_file(path: &Path) -> Result<()> {
     }
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     match made.and_then(|_| sync_folder(path)) {
-        // Another process was faster.
+        // Another process created it first.
         Err(_) if path.symlink_metadata().is_ok() => Ok(()),
         made => made.map_err(|error| failed(path, &error)),
     }
 }
 
-/// Anybody who can write to the folder can replace the file, or put a journal next to it; anybody
-/// who can write to a parent folder can replace the folder, unless the parent is sticky.
+/// Checks who can write to a folder. Anybody who can write to it can replace the file, or put a journal next to it.
+/// Anybody who can write to a parent folder can replace the folder, unless the parent is sticky.
 fn check_folder(folder: &Path) -> Result<()> {
     for (level, one) in folder.ancestors().enumerate() {
         let about = fs::metadata(one).map_err(|error| failed(one, &error))?;
@@ -117,8 +117,8 @@ fn check_folder(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks the journal and the shared memory file, if they exist. If a reader created them while the
-/// file was read-only, they may be read-only too, and would keep the store read-only.
+/// Checks the journal and the shared memory file, if they exist. If a reader created them while the file was
+/// read-only, they may be read-only too, and would make the store read-only.
 fn check_beside(path: &Path) -> Result<()> {
     let is_writable = |mode: u32| mode & 0o600 == 0o600;
     let about = path.symlink_metadata().map_err(|error| failed(path, &error))?;
@@ -175,7 +175,7 @@ fn network_file_system(number: i64) -> Option<&'static str> {
         (0x0116_1970, "GFS2"),
         (0x7461_636F, "OCFS2"),
     ];
-    // Some systems return the number with a sign.
+    // Some systems return the number as a signed value.
     let number = number & 0xFFFF_FFFF;
     systems.into_iter().find(|(known, _)| *known == number).map(|(_, name)| name)
 }
@@ -192,7 +192,7 @@ mod tests {
     fn network_file_systems_are_known_by_their_numbers() {
         assert_eq!(network_file_system(0x6969), Some("NFS"));
         assert_eq!(network_file_system(0xFF53_4D42_u32 as i32 as i64), Some("CIFS"));
-        // ext4, XFS, Btrfs, tmpfs, overlay.
+        // The numbers of ext4, XFS, Btrfs, tmpfs and overlay.
         for local in [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630] {
             assert_eq!(network_file_system(local), None, "{local:x}");
         }

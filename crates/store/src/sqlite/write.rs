@@ -47,8 +47,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Inserts the only entry of a plan in its own transaction, unless the id may already be in the
-/// index or another process has written. Returns whether it did.
+/// Inserts the only entry of a plan in its own transaction. Does nothing if the id may already be in the index or
+/// another process has written. Returns whether the entry was inserted.
 pub(super) fn write_alone(
     connection: &Connection,
     open: &mut Open,
@@ -70,16 +70,15 @@ pub(super) fn write_alone(
     }
 }
 
-/// The values are those of [`insert`], in column order. A short SQL text is found faster in the
-/// statement cache.
+/// The values are those of [`insert`], in column order. The SQL text is short, because the statement cache finds a
+/// short one faster.
 macro_rules! insert_entry {
     ($link:literal) => {
         concat!("INSERT INTO entry VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,", $link, ")")
     };
 }
 const INSERT: &str = insert_entry!("?");
-/// Inserts NULL as the link, which violates a constraint, if the index has an id with the same
-/// hash.
+/// If the index has an id with the same hash, this inserts NULL as the link, which violates a constraint.
 const INSERT_NEW: &str =
     insert_entry!("CASE WHEN EXISTS (SELECT 1 FROM entry_id WHERE hash = ?3) THEN NULL ELSE ? END");
 

@@ -22,10 +22,10 @@ use crate::model::Appended;
 use crate::plan::{Batch, Tail, plan};
 use crate::{Outcome, Problem, Result, SessionId, StoreError};
 
-/// The journal is copied into the file when it has this many pages, and again after as many more if
-/// a reader prevented it. Its content must fit into the reserve for a full disk.
+/// When the journal has this many pages, it is copied into the file. If a reader prevented this, it is tried again
+/// after as many more pages. The content of the journal must fit into the reserve for a full disk.
 const JOURNAL_PAGES: u32 = 1024;
-/// A journal with this many pages will keep growing: it gets its full length at once.
+/// A journal with this many pages will probably grow further, so it gets its full length at once.
 const JOURNAL_GROWS: u32 = 64;
 /// Full length of the journal.
 const JOURNAL_BYTES: u64 = 4400 << 10;
@@ -37,7 +37,7 @@ const KNOWN_MAX: usize = 4096;
 pub(super) struct WriteConnection {
     connection: Connection,
     path: PathBuf,
-    /// Usually one session; a tree map avoids hashing.
+    /// There is usually one session; a tree map avoids hashing its id.
     known: BTreeMap<SessionId, Open>,
     /// SQLite's data version, which changes when another process writes.
     version: i64,
@@ -65,7 +65,7 @@ pub(super) struct Open {
     pub(super) is_marked: bool,
 }
 
-/// A queued append.
+/// An append in the queue.
 pub(super) struct Request {
     pub(super) session: SessionId,
     pub(super) batch: Batch,
@@ -94,21 +94,21 @@ impl WriteConnection {
             stopped: None,
             holds_purged: false,
         };
-        // What a killed process left in the journal is copied into the file and synced, so that
-        // nothing depends on a sync that may have failed.
+        // The journal of a killed process is copied into the file and synced, so that nothing depends on a sync that
+        // may have failed.
         if writer.journal_bytes() > 0 {
             writer.renew_journal()?;
             writer.checkpoint("PASSIVE");
-            // The journal may contain what another process purged or deleted while somebody was
-            // reading.
+            // Another process may have purged or deleted something while a reader was active, so the journal may
+            // still contain it.
             writer.checkpoint_at_once("TRUNCATE");
         }
         Ok(writer)
     }
 
-    /// Rewrites the journal with its own bytes and syncs it. After a failed sync, Linux marks pages
-    /// as written that are not, and later syncs succeed; a checkpoint from such a journal could be
-    /// lost halfway in a power failure. Nobody appends to the journal meanwhile.
+    /// Rewrites the journal with its own bytes and syncs it. After a failed sync, Linux treats unwritten pages as
+    /// written, and later syncs succeed. In a power failure, a checkpoint from such a journal could be lost halfway.
+    /// No process appends to the journal meanwhile.
     fn renew_journal(&mut self) -> Result<()> {
         let renewed = self.transaction(|writer| Ok(journal::renew(&writer.journal())));
         let failed = |reason: String| {
@@ -180,8 +180,7 @@ impl WriteConnection {
         };
         self.holds_purged |= purged;
         if self.holds_purged {
-            // The journal still contains the bytes. If a reader prevents the checkpoint, it is
-            // retried later.
+            // The journal still contains the bytes. If a reader prevents the checkpoint, it is retried later.
             self.holds_purged = !self.checkpoint("TRUNCATE");
         } else {
             self.tidy_journal();
@@ -189,9 +188,8 @@ impl WriteConnection {
         answers
     }
 
-    /// Appends one entry with a single statement, which saves a lone writer much of the work
-    /// besides the sync. Returns `None` without any change if another process has written since, or
-    /// if one statement is not enough.
+    /// Appends one entry with a single statement. For a lone writer, this saves much of the work besides the sync.
+    /// Returns `None` without any change if another process has written since, or if one statement is not enough.
     pub(super) fn append_alone(&mut self, id: &SessionId, batch: &Batch) -> Option<Answer> {
         let [prepared] = batch.records.as_slice() else { return None };
         let is_usual = self.stopped.is_none() && !self.holds_purged && !self.known.is_empty();
@@ -227,9 +225,9 @@ impl WriteConnection {
         }
     }
 
-    /// Keeps a read snapshot open between appends. This saves two thirds of the locks of an append,
-    /// and SQLite refuses the write if another process has written since the snapshot was opened.
-    /// Returns whether the cached sessions are valid in this snapshot.
+    /// Keeps a read snapshot open between appends. This saves two thirds of the locks of an append, and SQLite
+    /// refuses the write if another process has written since the snapshot was opened. Returns whether the cached
+    /// sessions are valid in this snapshot.
     fn keep_snapshot(&mut self) -> bool {
         if !self.has_snapshot {
             self.has_snapshot = true;
@@ -240,8 +238,8 @@ impl WriteConnection {
         self.has_snapshot
     }
 
-    /// Lets others empty the journal. Called before every operation except a lone append, and when
-    /// the store is idle.
+    /// Closes the snapshot, so that others can empty the journal. Called before every operation except a lone
+    /// append, and when the store is idle.
     pub(super) fn close_snapshot(&mut self) {
         if std::mem::take(&mut self.has_snapshot)
             && let Err(error) = snapshot::close(&self.connection)
@@ -250,8 +248,7 @@ impl WriteConnection {
         }
     }
 
-    /// Runs one append of a group. A refusal is a normal answer; a database error ends the whole
-    /// group.
+    /// Runs one append of a group. A refusal is a normal result; a database error ends the whole group.
     fn append_one(&mut self, request: &Request, purged: &mut bool) -> rusqlite::Result<Answer> {
         let Request { session: id, batch } = request;
         if !self.known.contains_key(id) {
@@ -290,8 +287,7 @@ impl WriteConnection {
         Ok(Ok(plan.appended))
     }
 
-    /// Runs work that must also succeed on a full disk: the reserve is released for it if
-    /// necessary.
+    /// Runs work that must also succeed on a full disk. If necessary, the reserve is released for it.
     pub(super) fn with_reserve<T>(
         &mut self,
         mut work: impl FnMut(&mut Self) -> Result<T, Failure>,
@@ -300,7 +296,7 @@ impl WriteConnection {
             Err(failure)
                 if failure.problem == Problem::DiskFull && reserve::release(&self.path) =>
             {
-                // The journal is emptied first: its space can then be reused.
+                // The journal is emptied first, so that its space can be reused.
                 self.checkpoint("TRUNCATE");
                 let done = work(self);
                 self.checkpoint("TRUNCATE");
@@ -409,8 +405,8 @@ impl WriteConnection {
         !self.holds_purged
     }
 
-    /// Copies a long journal into the file. SQLite then overwrites it from the start; its length
-    /// stays the same, so the length is not used to decide.
+    /// Copies a long journal into the file. SQLite then overwrites the journal from the start. Its length stays the
+    /// same, so the decision does not depend on the length.
     pub(super) fn tidy_journal(&mut self) {
         let pages = self.journal_pages.load(Ordering::Relaxed);
         if pages < JOURNAL_PAGES {
@@ -424,14 +420,14 @@ impl WriteConnection {
         }
     }
 
-    /// Gives the journal its full length at once: syncing a file that has grown takes half as long
-    /// again. Nobody appends to the journal meanwhile.
+    /// Gives the journal its full length at once, because syncing a file that has grown takes half as long again. No
+    /// process appends to the journal meanwhile.
     fn make_room(&mut self) {
         self.has_room = true;
         let made =
             self.transaction(|writer| Ok(journal::lengthen(&writer.journal(), JOURNAL_BYTES)));
         if let Ok(Err(error)) = made {
-            // The journal then grows page by page.
+            // If this fails, the journal grows page by page.
             tracing::debug!(%error, "the journal was not lengthened");
         }
     }
@@ -462,7 +458,7 @@ impl WriteConnection {
         self.close_snapshot();
         let sql = format!("PRAGMA wal_checkpoint({mode})");
         match connection::run_pragma(&self.connection, &sql) {
-            // The first number is 1 if another process prevented it.
+            // The first number is 1 if another process prevented the checkpoint.
             Ok(busy) => busy == "0",
             Err(error) => {
                 if is_disk_error(&error) {

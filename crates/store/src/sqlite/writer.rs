@@ -1,7 +1,6 @@
-//! Groups appends of many threads. The first thread writes for all that are waiting by then, in one
-//! transaction with one sync; then the next one does. So a lone writer needs no other thread, and
-//! sixteen threads share their syncs. A separate thread only fills the search index when the store
-//! is idle.
+//! Groups appends of many threads. The first thread writes all appends that are waiting, in one transaction with one
+//! sync; then the next waiting thread does the same. So a lone writer needs no other thread, and many threads share
+//! their syncs. A separate thread only fills the search index when the store is idle.
 
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,7 +18,7 @@ use crate::{Outcome, Problem, Result, SessionId, StoreError};
 const GROUP_MAX: usize = 512;
 /// Approximate maximum size of a group in bytes.
 const GROUP_BYTES: usize = 8 << 20;
-/// Time to wait for the threads that appended together the last time.
+/// How long to wait for the threads that appended together last time.
 const GATHER: Duration = Duration::from_micros(150);
 
 type Answer = Result<Appended>;
@@ -50,7 +49,7 @@ struct PendingAppend {
 /// State of a queued append.
 enum AppendState {
     Waiting,
-    /// Its thread writes for all.
+    /// This thread writes for all.
     Leading,
     Done(Answer),
 }
@@ -81,8 +80,7 @@ impl Writer {
         group.finish(&append, answers)
     }
 
-    /// Appends directly if nobody else does, or did the last time. Returns `None` if that is not
-    /// possible.
+    /// Appends directly if no other thread appends now or did last time. Returns `None` if that is not possible.
     fn append_alone(&self, session: &SessionId, batch: &Batch) -> Option<Answer> {
         {
             let mut queue = lock(&self.queue);
@@ -111,15 +109,15 @@ impl Writer {
         job(&mut lock(&self.connection))
     }
 
-    /// Joins the queue. Returns whether the caller is to write for all.
+    /// Joins the queue. Returns whether the caller must write for all.
     fn join(&self, append: &Arc<PendingAppend>) -> bool {
         let mut queue = lock(&self.queue);
         queue.waiting.push(Arc::clone(append));
         !std::mem::replace(&mut queue.has_leader, true)
     }
 
-    /// Takes the waiting appends. Threads that were answered together come back together, a moment
-    /// later.
+    /// Takes the waiting appends. Waits a moment first, because threads whose appends were stored together often
+    /// append together again.
     fn gather(&self) -> Vec<Arc<PendingAppend>> {
         let mut until = None;
         loop {
@@ -163,7 +161,7 @@ impl Queue {
 }
 
 impl PendingAppend {
-    /// Waits for the answer; `None` if this thread is to write for all.
+    /// Waits for the result; `None` if this thread must write for all.
     fn wait(&self) -> Option<Answer> {
         let state = lock(&self.state);
         let waits = |state: &mut AppendState| matches!(state, AppendState::Waiting);
@@ -181,7 +179,7 @@ impl PendingAppend {
     }
 }
 
-/// A lone writer. When it ends, for whatever reason, the queue continues.
+/// A lone writer. When it is dropped, for whatever reason, the queue continues.
 struct LoneWriter<'w>(&'w Writer);
 
 impl Drop for LoneWriter<'_> {
@@ -190,15 +188,15 @@ impl Drop for LoneWriter<'_> {
     }
 }
 
-/// A group being stored. When it ends, for whatever reason, the queue continues and everybody gets
-/// an answer.
+/// A group that is being stored. When it is dropped, for whatever reason, the queue continues and every thread gets
+/// a result.
 struct Group<'w> {
     writer: &'w Writer,
     appends: Vec<Arc<PendingAppend>>,
 }
 
 impl Group<'_> {
-    /// Hands over first: the next group starts while the threads of this one get their answers.
+    /// Finishes the group. The next group starts first, while the threads of this one get their results.
     fn finish(mut self, mine: &Arc<PendingAppend>, answers: Vec<Answer>) -> Answer {
         let appends = std::mem::take(&mut self.appends);
         self.writer.hand_over(appends.len());
@@ -217,7 +215,7 @@ impl Group<'_> {
 
 impl Drop for Group<'_> {
     fn drop(&mut self) {
-        // Empty if it was finished.
+        // The list is empty if the group was finished.
         if self.appends.is_empty() {
             return;
         }
@@ -234,7 +232,7 @@ fn interrupted() -> StoreError {
     StoreError::SessionWriteFailed { session: None, outcome: Outcome::Unknown, problem }
 }
 
-/// Locks a mutex. A panic leaves no state behind that others could not continue with.
+/// Locks a mutex. A panic of another thread leaves no invalid state behind, so it is ignored.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Tests the guarantees of a store on every implementation, and the additional ones of each.
+//! Tests the guarantees of a store on every implementation, and the additional guarantees of each.
 
 #![expect(
     clippy::disallowed_methods,

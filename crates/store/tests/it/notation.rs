@@ -55,7 +55,7 @@ pub(crate) fn summary(id: &str, parent: &str, covered: [&str; 2], kept: &str, te
     entry(id, Some(parent), EntryKind::CompactionSummary(Box::new(summary)))
 }
 
-/// A text that was recalled from entries.
+/// Returns a text that was recalled from entries.
 pub(crate) fn recall(id: &str, parent: &str, sources: &[&str], text: &str) -> Entry {
     let recall = Recall {
         text: text.into(),
@@ -67,12 +67,12 @@ pub(crate) fn recall(id: &str, parent: &str, sources: &[&str], text: &str) -> En
     entry(id, Some(parent), EntryKind::Recall(Box::new(recall)))
 }
 
-/// `e1` to `eN`, each after the one before.
+/// Returns the entries `e1` to `eN`, each the child of the one before.
 pub(crate) fn chain(count: usize) -> Vec<Entry> {
     (1..=count).map(|number| link(number, &format!("text {number}"))).collect()
 }
 
-/// `eN` after the one before.
+/// Returns the entry `eN`, the child of the one before.
 pub(crate) fn link(number: usize, text: &str) -> Entry {
     let parent = (number > 1).then(|| format!("e{}", number - 1));
     said(&format!("e{number}"), parent.as_deref(), text)

@@ -1,5 +1,5 @@
-//! Connections lost in the middle of appends: an append that returned is stored once, a failed one reports
-//! its outcome, and a retry is harmless.
+//! Connections are lost in the middle of appends. An append that returned is stored once, a failed one reports its
+//! outcome, and a retry is harmless.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::postgres_server::{Database, Server};
 const KILL: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
     WHERE datname = current_database() AND pid <> pg_backend_pid()";
 
-/// So many appends are acknowledged before the server crashes again.
+/// The number of appends that must succeed before the server crashes again.
 const BETWEEN_CRASHES: usize = 12;
 
 fn is_lost(error: &StoreError) -> bool {

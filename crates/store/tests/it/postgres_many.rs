@@ -1,5 +1,5 @@
-//! Several stores on one server, as on several machines: they are notified of each other's appends,
-//! and races have one winner.
+//! Several stores on one server, as on several machines. They are notified of each other's appends, and of two
+//! conflicting changes only one succeeds.
 
 use std::thread;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn followers_are_notified_of_appends_by_another_store() {
         });
         assert_eq!(ids(entries.iter().map(|stored| &stored.entry)), format!("e{number}"));
     }
-    // The server notifies it; polling is only for lost notifications.
+    // The server sends notifications; polling is only for lost ones.
     let listening = database.query(
         "SELECT count(*) FROM pg_stat_activity \
          WHERE datname = current_database() AND query = 'LISTEN tertulia'",
@@ -100,7 +100,7 @@ fn only_one_of_several_stores_gets_the_same_id() {
         };
         assert_eq!(refused.code(), "SessionExists");
     }
-    // Nothing remains of the imports that lost.
+    // Nothing remains of the imports that failed.
     assert_eq!(database.query("SELECT id FROM tertulia.session WHERE state <> 0").len(), 0);
 }
 

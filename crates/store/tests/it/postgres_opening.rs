@@ -128,7 +128,7 @@ fn a_check_finds_inconsistencies() {
         "{found:?}"
     );
     assert_eq!(store.verify(&session).unwrap().damage.unwrap().seq, 3);
-    // A search still ends.
+    // A search must still end.
     store.catch_up(|_| {}).unwrap();
     database.query("UPDATE tertulia.entry SET record = '{}' WHERE seq = 2");
     assert_eq!(store.verify(&session).unwrap().damage.unwrap().seq, 2);

@@ -41,7 +41,7 @@ impl Proxy {
         let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
         let state = Arc::<State>::default();
         let shared = Arc::clone(&state);
-        // Ends with the process.
+        // The thread ends with the process.
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 if shared.refuses.load(Ordering::Relaxed) {
@@ -110,7 +110,7 @@ fn to_client(mut server: UnixStream, mut client: UnixStream) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(count @ 1..) = server.read(&mut buffer) {
         if client.write_all(&buffer[..count]).is_err() {
-            // The server continues: the test is about what it does.
+            // The server continues, because the test is about what it does then.
             continue;
         }
     }

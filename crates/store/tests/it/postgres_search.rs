@@ -35,7 +35,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(word, 0..6).prop_map(|words| words.join(" "))
 }
 
-/// Texts of some sessions, with speakers and times.
+/// The texts of some sessions, with speakers and times.
 type Logs = Vec<Vec<(String, bool, Option<i64>)>>;
 
 fn logs() -> impl Strategy<Value = Logs> {

@@ -152,7 +152,7 @@ fn a_backup_of_an_earlier_version_is_restored_and_stays_unchanged() {
     put(&file, V1);
     let (_other, _store, made) = backed_up();
     let connection = rusqlite::Connection::open(&file).unwrap();
-    // The manifest of this session, as a backup of that version would have had it.
+    // The manifest that a backup of that version would have.
     let statements = rusqlite::Connection::open(&made).unwrap();
     let mut tables = statements
         .prepare("SELECT sql FROM sqlite_schema WHERE name IN ('backup', 'backup_session')")
@@ -206,7 +206,7 @@ fn a_complete_migration_copy_is_reused_but_not_one_of_another_store() {
     }
     assert!(folder.path().join("sessions.db.v1.bak").exists());
     assert!(!folder.path().join("sessions.db.v1.2.bak").exists());
-    // The same version with other content.
+    // This file has the same version but other content.
     put(&file, V1);
     let connection = rusqlite::Connection::open(&file).unwrap();
     connection.execute("UPDATE session SET id = 'other'", []).unwrap();

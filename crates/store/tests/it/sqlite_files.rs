@@ -1,5 +1,5 @@
-//! The file of a SQLite store: private to its owner, refused where it is not safe, migrated to this
-//! version, and read carefully when it is damaged.
+//! The file of a SQLite store: it is private to its owner, refused in unsafe places, migrated to this version, and
+//! read carefully when it is damaged.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -62,7 +62,7 @@ fn a_folder_that_others_can_write_to_is_refused() {
     fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
     assert!(refusal(&file).contains("can be written to by others; run `chmod go-w` on it"));
     assert!(!file.exists());
-    // As in /tmp: nobody can remove the files of others, but anybody can create a journal first.
+    // This is like /tmp: nobody can remove the files of others, but anybody can create a journal first.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
     // It is shared on purpose, so the message must not suggest changing its mode.
     assert!(refusal(&file).ends_with("can be written to by others; choose another folder"));
@@ -105,7 +105,7 @@ fn journal_and_shared_memory_files_are_checked_too() {
     let shared = file.with_file_name("sessions.db-shm");
     fs::set_permissions(&shared, Permissions::from_mode(0o644)).unwrap();
     assert!(refusal(&file).contains("sessions.db-shm can be read by others"));
-    // Left by a process that could only read.
+    // Such a file is left by a process that could only read.
     fs::set_permissions(&shared, Permissions::from_mode(0o400)).unwrap();
     open(&file).unwrap();
     assert_eq!(mode(&shared), 0o600);
@@ -274,7 +274,7 @@ fn a_changed_bit_neither_hides_nor_deletes_a_session() {
     let query = SearchQuery { text: "needle".to_owned(), ..SearchQuery::default() };
     for bit in [0, 1, 2, 4, 5, 7, 31, 62] {
         let connection = rusqlite::Connection::open(&file).unwrap();
-        // Long ago, so that a new import treats it as abandoned.
+        // The time is long ago, so that a new import treats it as abandoned.
         let change = "UPDATE session SET state = ?1, created_at = 0";
         connection.execute(change, [1_i64 << bit]).unwrap();
         connection.execute("UPDATE entry SET stored_at = 0", []).unwrap();
@@ -404,7 +404,7 @@ fn the_journal_gets_its_full_length_once() {
     }
     assert!(lengths[0] > 4 << 20, "it grows at once: {lengths:?}");
     assert!(lengths.iter().all(|length| *length == lengths[0]), "and not again: {lengths:?}");
-    // The zeros after its end are no entries, for another process either.
+    // The zeros after the end are not read as entries, by another process either.
     let other = open(&file).unwrap();
     assert_eq!(other.load(&session, &Range::All).unwrap().len(), 2401);
 }

@@ -61,7 +61,7 @@ fn pages_are_limited_by_size_and_nothing_is_skipped() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("sessions.db");
     let store = open(&file).unwrap();
-    // Incompressible text: ten megabytes in twenty entries.
+    // Ten megabytes of incompressible text in twenty entries.
     let mut number = 1_u64;
     let mut noise = || {
         let words = (0..30_000).map(|_| {

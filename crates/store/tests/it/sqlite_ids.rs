@@ -1,5 +1,5 @@
-//! The id index of a SQLite file lacks the newest entries of a session. Nobody may notice, whoever
-//! appends: a lone writer, several stores in turns, or one that comes later.
+//! The newest entries of a session are not in the id index of a SQLite file. This must not affect anybody who
+//! appends: a lone writer, several stores in turn, or a later one.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -139,7 +139,7 @@ fn the_index_of_a_long_session_gets_a_sixteenth_of_it_at_a_time() {
         })
         .collect();
     assert_eq!((first, size()), (8000, 8000));
-    // Entries that are missing in the index are found nevertheless.
+    // Entries that are missing in the index must still be found.
     store.store_token_counts(&session, &counts).unwrap();
     let stored = store.load(&session, &Range::All).unwrap();
     assert!(stored[8000..].iter().all(|entry| entry.count.is_some()));
@@ -156,7 +156,7 @@ fn a_lone_writer_continues_after_appends_of_another_store() {
     append(&one, &session, vec![link(2, "two")]);
     append(&one, &session, vec![link(3, "three")]);
     append(&other, &session, vec![link(4, "four")]);
-    // It still considers the third entry the newest one.
+    // This store still considers the third entry the newest one.
     append(&one, &session, vec![said("branch", Some("e3"), "not four")]);
     let branch = one.entry(&session, &"branch".into()).unwrap();
     assert_eq!((branch.seq, branch.parent), (5, Some(3)));

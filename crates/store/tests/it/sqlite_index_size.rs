@@ -6,7 +6,7 @@ use tertulia_store::{SessionStore, StoreUrl};
 
 use crate::notation::{filled, link};
 
-/// Texts of words from rare to common, distributed as in languages, and some names.
+/// Returns a text of common and rare words, with frequencies as in natural languages, and some names.
 fn text(number: u64) -> String {
     let mut state = number * 2_654_435_761 + 1;
     let mut word = || {

@@ -1,4 +1,4 @@
-//! What a killed process leaves in a SQLite store, and what accidents remove from it.
+//! Data that a killed process leaves in a SQLite store, and data that accidents remove from it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -125,7 +125,7 @@ fn a_missing_tail_is_detected() {
         assert!(damage.reason.contains("missing"), "{damage:?}");
         let lines = store.check().unwrap();
         assert!(lines.iter().any(|line| line.contains("session talk had 9 entries")), "{lines:?}");
-        // Also if somebody appended after the cut.
+        // This must also be detected if somebody appended after the cut.
         let next = store.info(&session).unwrap().entries as usize + 1;
         (next..=12).for_each(|number| append(&store, &session, vec![link(number, "other")]));
         let damage = store.verify(&session).unwrap().damage.unwrap();
@@ -138,7 +138,7 @@ fn an_interrupted_deletion_is_finished_by_the_same_call() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("sessions.db");
     filled(&open(&file), "talk", vec![link(1, "zebra4711"), link(2, "more")]);
-    // The state after a process was killed after its first step.
+    // This is the state after a process was killed after its first step.
     let connection = rusqlite::Connection::open(&file).unwrap();
     connection.execute("UPDATE session SET state = 90, id = key || ':deleted:' || id", []).unwrap();
     drop(connection);

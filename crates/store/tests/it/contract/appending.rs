@@ -1,4 +1,4 @@
-//! Appends: atomic, stored once, in order, and refused for a reason.
+//! Appends are atomic, stored once, in order, and refused only for a reason.
 
 use std::thread;
 

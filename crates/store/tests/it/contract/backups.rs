@@ -1,4 +1,4 @@
-//! Backups and restored backups: the same chain, checked, and never partial.
+//! Backups and restored backups have the same chain, are checked, and are never partial.
 
 use std::fs;
 use std::thread;
@@ -155,7 +155,7 @@ fn a_restore_is_all_or_nothing(fixture: &TestStore) {
     }
     fixture.store.backup(&file).unwrap();
     ["a", "b", "c"].iter().for_each(|name| drop(fixture.store.delete(&id(name)).unwrap()));
-    // Two restores at once: one must not show half of what the other shows.
+    // Two restores at once must not show half of each other's sessions.
     let restored: Vec<_> = thread::scope(|scope| {
         let restore = || fixture.reopen().restore(&file);
         let threads: Vec<_> = (0..2).map(|_| scope.spawn(restore)).collect();

@@ -1,4 +1,4 @@
-//! Branches: continuing from any entry, in the same session or in a new one.
+//! Branches continue from any entry, in the same session or in a new one.
 
 use tertulia_session::{Entry, EntryIndex, EntryKind};
 use tertulia_store::{NewSession, Range, SessionStore, StoreError};
@@ -88,7 +88,7 @@ fn the_task_of_a_branch_is_the_newest_one_on_it(fixture: &TestStore) {
         vec![said("a", Some("t1"), "on"), task("t2", Some("a"), "two")],
     );
     assert_eq!(task_of(fixture).as_deref(), Some("t2"));
-    // On another branch the second task was never set, and before the first there was none.
+    // On the other branch there is no second task, and before the first task there is none.
     append(
         &fixture.store,
         &session,

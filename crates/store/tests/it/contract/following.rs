@@ -1,4 +1,4 @@
-//! Following: every entry once, in order, whoever appends it.
+//! A follower gets every entry once, in order, whoever appends it.
 
 use std::thread;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Loading: everything, the tail, from an entry, one branch.
+//! Loads everything, the tail, from an entry, or one branch.
 
 use tertulia_store::{Append, Outline, OutlineEntry, Range, SessionStore, StoreError, StoredEntry};
 

@@ -1,4 +1,4 @@
-//! Redactions of entries that were imported from an agent's own session: no copy of the text stays.
+//! Redactions of entries that were imported from an agent's own session. No copy of the text stays.
 
 use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryKind, Fields, NativeRecord};
@@ -14,7 +14,7 @@ super::contract_tests! {
     a_text_that_is_only_in_the_kept_record_is_found
 }
 
-/// Returns an entry that keeps this record.
+/// Returns an entry that contains this record.
 fn imported(mut entry: Entry, record: &str) -> Entry {
     let record = Json::text(record);
     let meta =
@@ -29,7 +29,7 @@ fn bookkeeping(name: &str, record: &str) -> Entry {
     imported(entry(name, Some("u#2"), EntryKind::NativeRecord(kind)), record)
 }
 
-/// A record with three entries, another one with a similar id, and one that is no message.
+/// Returns a record with three entries, another one with a similar id, and one that is not a message.
 fn log() -> Vec<Entry> {
     vec![
         imported(said("u", None, "the secret"), r#"{"text":"the secret","more":"kept \"word\""}"#),

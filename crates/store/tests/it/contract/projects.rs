@@ -1,4 +1,4 @@
-//! The project of a session: stored outside the log, and a filter for lists and searches.
+//! The project of a session is stored outside the log, and is a filter for lists and searches.
 
 use tertulia_store::{Import, ListFilter, NewSession, ProjectScope, SearchQuery, SessionStore};
 

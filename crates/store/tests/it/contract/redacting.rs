@@ -1,4 +1,4 @@
-//! Redactions: hidden from every reader, erased from disk, and the chain stays intact.
+//! Redacted text is hidden from every reader and erased from disk, and the chain stays intact.
 
 use tertulia_session::{Entry, EntryId, EntryIndex, EntryKind, NewEntry, RecordHash, Salt};
 use tertulia_store::{
@@ -143,7 +143,7 @@ fn appending_a_purged_entry_again_does_not_restore_it(fixture: &TestStore) {
     let again = fixture.reopen().append(&session, Append::new([link(2, "text 2")])).unwrap();
     assert_eq!(again.appended_count, 0);
     assert!(is_purged(&log(&fixture.reopen())[1]));
-    // Nobody learns whether the text is the original one: that would be a way to guess it.
+    // The store must not reveal whether the text is the original one, because that would be a way to guess it.
     let guess = || Entry { salt: None, ..link(2, "another text") };
     let other = fixture.reopen().append(&session, Append::new([guess()])).unwrap();
     assert_eq!(other.appended_count, 0);
@@ -166,7 +166,7 @@ fn an_entry_without_a_salt_gets_one(fixture: &TestStore) {
     let stored = log(&fixture.reopen());
     assert!(stored.iter().all(|entry| entry.salt.is_some()));
     assert!(stored.iter().zip(&entries).all(|(stored, sent)| stored.repeats(sent)));
-    // Sent again, without a salt or with another one, it is the same entry.
+    // If it is sent again, without a salt or with another one, it is the same entry.
     let other = Entry { salt: Some(Salt::from_bytes([9; 16])), ..entries[1].clone() };
     for again in [entries[1].clone(), other] {
         let appended = fixture.reopen().append(&session, Append::new([again])).unwrap();
@@ -201,7 +201,7 @@ fn a_purged_entry_confirms_no_guess_of_its_text(fixture: &TestStore) {
 
 fn an_unsalted_entry_is_reported_as_guessable(fixture: &TestStore) {
     let session = filled(&fixture.store, "talk", vec![link(1, "hello")]);
-    // Copied unchanged, as older programs stored entries.
+    // The entries are copied unchanged, as older programs stored them.
     let mut old = tertulia_store::Import::begin(&fixture.store).unwrap();
     for entry in [unsalted(link(1, "hello")), unsalted(link(2, "the secret"))] {
         old.push_new(&entry.into()).unwrap();

@@ -1,4 +1,4 @@
-//! Search: over all sessions, in every script, with filters, and always up to date.
+//! Searches cover all sessions, work in every script and with filters, and are always up to date.
 
 use tertulia_session::{Entry, Timestamp};
 use tertulia_store::{Append, Hit, Matching, SearchQuery, SessionStore};
@@ -30,7 +30,7 @@ fn query(text: &str) -> SearchQuery {
     SearchQuery { text: text.to_owned(), ..SearchQuery::default() }
 }
 
-/// Session and entry of every hit.
+/// Returns the session and the entry of every hit.
 fn hits(store: &SessionStore, query: &SearchQuery) -> Vec<String> {
     let shown = |hit: Hit| format!("{}/{}", hit.session, hit.entry_id);
     store.search(query).unwrap().hits.into_iter().map(shown).collect()

@@ -1,4 +1,4 @@
-//! Titles: set by a person, part of the log, found without reading it.
+//! Titles are set by a person, are part of the log, and are found without reading the whole log.
 
 use tertulia_store::{NewSession, StoreError};
 

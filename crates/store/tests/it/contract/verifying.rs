@@ -1,4 +1,4 @@
-//! Checks: the chain is the same in every store, and an intact session passes.
+//! The chain is the same in every store, and an intact session passes the check.
 
 use tertulia_session::{ChainLink, EntryDigest};
 use tertulia_store::Range;
