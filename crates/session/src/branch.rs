@@ -1,5 +1,5 @@
-//! The log along one branch: from an entry back to its root, with redactions applied. All code that
-//! shows, counts, searches or sends entries uses this view, which cannot reach hidden text.
+//! The view of a log along one branch: from an entry back to its root, with redactions applied. All code that shows,
+//! counts, searches or sends entries uses this view, in which hidden text cannot be reached.
 
 mod ancestry;
 mod hidden;
@@ -52,13 +52,13 @@ impl<'a> ViewEntry<'a> {
         self.entry().map(|entry| &entry.kind)
     }
 
-    /// Returns the redaction that hides the entry, or something that the entry summarizes.
+    /// Returns the redaction that hides this entry, or hides something that this entry summarizes.
     pub fn hidden_by(&self) -> Option<&'a EntryId> {
         self.hidden_by
     }
 }
 
-/// Written by hand, so that no log line shows hidden content.
+/// Implemented by hand, so that a log line never contains hidden content.
 impl fmt::Debug for ViewEntry<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("ViewEntry");
@@ -70,8 +70,8 @@ impl fmt::Debug for ViewEntry<'_> {
     }
 }
 
-/// A log that cannot be followed: one sentence with the entry, the field and a fix. Quotes only
-/// ids, never text.
+/// The error of a log that cannot be followed: one sentence with the entry, the field and a fix. It quotes only ids,
+/// never text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryError {

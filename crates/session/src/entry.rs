@@ -1,5 +1,5 @@
-//! An entry: one record of a session's log. The log is never rewritten; changes to its view (a
-//! summary, a cut, a redaction, a branch) are entries too. See [`crate::EntryIndex`].
+//! An entry: one record of a session's log. The log is never rewritten. A change of its view (a summary, a cut, a
+//! redaction, a branch) is an entry too. See [`crate::EntryIndex`].
 
 mod kind;
 mod payload;
@@ -20,7 +20,7 @@ pub use turn::{Cause, Intent, QueueRule, RouteSource, Turn, TurnActivity, TurnEv
 /// One record of a session's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Unique in its log.
+    /// The id, which is unique in the log.
     pub id: EntryId,
     /// The entry that this one follows; [`crate::EntryIndex`] defines what a missing parent means.
     pub parent_id: Option<EntryId>,
@@ -60,9 +60,9 @@ impl Entry {
     /// id on every machine, so that appending it twice is harmless. The salt is part of the
     /// content.
     ///
-    /// `e-` and 32 hex digits: the first 128 bits of the BLAKE3 hash of the entry's JSON record, as
-    /// [`EntryRecord`] writes it, without its `id`. The record holds `parentId`, so ids form a chain:
-    /// each stands for all that came before it on its branch.
+    /// The id is `e-` and 32 hex digits: the first 128 bits of the BLAKE3 hash of the entry's JSON record, as
+    /// [`EntryRecord`] writes it, without its `id`. The record contains `parentId`, so ids form a chain: each
+    /// depends on all entries before it on its branch.
     pub fn content_id(&self) -> EntryId {
         EntryId::from_content(EntryRecord::without_id(self).to_json().as_bytes())
     }
@@ -83,7 +83,7 @@ impl Entry {
         }
     }
 
-    /// Returns the turn that it belongs to: of a turn's entry or of an event during one.
+    /// Returns the id of the turn that it belongs to, for an entry of a turn or an event during one.
     pub fn turn_id(&self) -> Option<&EntryId> {
         match &self.kind {
             EntryKind::Turn(turn) => Some(turn.turn_id.as_ref().unwrap_or(&self.id)),
@@ -97,8 +97,8 @@ impl Entry {
         matches!(self.kind, EntryKind::Purged(_))
     }
 
-    /// Returns whether it has the same id and content as another entry, whatever their salts: then
-    /// it is that entry, sent again.
+    /// Returns whether it has the same id and content as another entry, whatever their salts. If so, it is that
+    /// entry, sent again.
     pub fn repeats(&self, other: &Self) -> bool {
         let Self { id, parent_id, kind, timestamp, run_id, meta, salt: _, unknown } = self;
         (id, parent_id, kind, timestamp)
@@ -161,9 +161,9 @@ impl NewEntry {
     }
 }
 
-/// A hash of entries in their order: the same entries give the same text.
+/// A hash of entries in their order: the same entries have the same hash.
 ///
-/// `b3-` and 32 hex digits of the BLAKE3 hash of the entries' JSON records, each behind a line break.
+/// The hash is `b3-` and 32 hex digits of the BLAKE3 hash of the entries' JSON records, each after a line break.
 #[derive(Clone, Debug, Default)]
 pub struct EntriesHash {
     hasher: blake3::Hasher,

@@ -5,7 +5,7 @@ use crate::json::Json;
 
 /// Unknown JSON fields in their original order, with their exact JSON values.
 ///
-/// Takes eight bytes if there are none, which is the usual case.
+/// An empty value, which is the usual case, needs only eight bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::box_collection, reason = "one word in every message that has none")]
 pub struct Fields(Option<Box<Vec<Field>>>);
@@ -16,7 +16,7 @@ impl Fields {
     /// No fields.
     pub const NONE: Self = Self(None);
 
-    /// Appends a field; a repeated name is kept twice, as it was read.
+    /// Appends a field. A repeated name is kept twice, as it was read.
     pub fn push(&mut self, name: impl Into<Box<str>>, value: Json) {
         self.0.get_or_insert_default().push((name.into(), value));
     }

@@ -60,16 +60,16 @@ impl fmt::Display for EntryId {
 /// imported snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MessageId {
-    /// `msg-N`, written without leading zeros. Needs no allocation.
+    /// `msg-N`, written without leading zeros. It needs no allocation.
     Numbered(u64),
     Named(Box<str>),
 }
 
 impl MessageId {
-    /// Returns the number that this id uses up: `N` of `msg-N`, leading zeros allowed.
+    /// Returns the number in this id: `N` of `msg-N`, leading zeros allowed.
     ///
-    /// `None` for any other text, for a number beyond 64 bits, and for the largest number, because
-    /// none could follow it.
+    /// Returns `None` for any other text, for a number beyond 64 bits, and for the largest number, because no number
+    /// could follow it.
     pub fn number(&self) -> Option<u64> {
         match self {
             Self::Numbered(number) => Some(*number).filter(has_successor),
@@ -81,7 +81,7 @@ impl MessageId {
 impl From<&str> for MessageId {
     fn from(text: &str) -> Self {
         match parse_number(text) {
-            // A number with leading zeros would be written without them.
+            // A number with leading zeros is kept as text, because it would be written without them.
             Some(number) if text == "msg-0" || !text.starts_with("msg-0") => Self::Numbered(number),
             _ => Self::Named(text.into()),
         }

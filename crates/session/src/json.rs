@@ -31,13 +31,12 @@ pub enum Kind {
 /// A field that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FieldError {
-    /// Path such as `messages[3].speaker.roleId`; empty for the value itself.
+    /// The path, such as `messages[3].speaker.roleId`; empty for the value itself.
     pub path: String,
     pub problem: Problem,
 }
 
-/// A problem with a field, and the expected value. Follows the name of the field in a
-/// sentence.
+/// A problem with a field, and the expected value. In a sentence, it follows the name of the field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     #[error("is missing; give {expected}")]
@@ -68,16 +67,16 @@ pub enum Problem {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON at line {line}, column {column}: {reason}")]
 pub struct SyntaxError {
-    /// From 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// In bytes, from 1.
+    /// The position in the line in bytes, from 1.
     pub column: usize,
     pub reason: String,
 }
 
 impl From<&RawValue> for Json {
     fn from(raw: &RawValue) -> Self {
-        // A string is one token.
+        // A string is a single token, so it contains no whitespace between tokens.
         if raw.get().starts_with('"') {
             return Self(raw.to_owned());
         }
@@ -166,7 +165,7 @@ impl fmt::Display for Kind {
 }
 
 impl FieldError {
-    /// Creates an error of the value itself; callers add the path from the inside out.
+    /// Creates an error about the value itself. Callers then add the path from the innermost field outwards.
     pub fn new(problem: Problem) -> Self {
         Self { path: String::new(), problem }
     }
@@ -202,7 +201,7 @@ impl FieldError {
 impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subject = match self.path.as_str() {
-            // The sentence continues after the path.
+            // This sentence already contains the path.
             "" if self.problem == Problem::LoneSurrogateInName => return self.problem.fmt(f),
             "" => "the value",
             path => path,
@@ -230,8 +229,7 @@ pub fn text(raw: &RawValue) -> Result<String, FieldError> {
     if Kind::from(raw) != Kind::String {
         return Err(FieldError::wrong_kind("a string", raw));
     }
-    // The syntax was checked when the value was read; only an escape that is not a character can
-    // fail.
+    // The syntax was checked when the value was read. Only an escape that is not a character can fail here.
     serde_json::from_str(raw.get()).map_err(|_| FieldError::new(Problem::LoneSurrogate))
 }
 
@@ -244,8 +242,8 @@ pub fn boolean(raw: &RawValue) -> Result<bool, FieldError> {
     }
 }
 
-/// Returns a whole number of 0 or more; `5.0` is one too. Numbers beyond 64 bits become the
-/// largest.
+/// Returns a whole number of 0 or more, also for a number such as `5.0`. Numbers beyond 64 bits become the largest
+/// one.
 pub fn whole_number(raw: &RawValue) -> Result<u64, FieldError> {
     if Kind::from(raw) != Kind::Number {
         return Err(FieldError::wrong_kind("a whole number of 0 or more", raw));

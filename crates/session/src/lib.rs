@@ -1,13 +1,12 @@
-//! The data model of a session: the entries of its log, messages and their parts, speakers and
-//! addressees, and the view of the log along one branch. Depends on no other crate of the
-//! workspace, and on no file, clock, network or environment.
+//! The data model of a session: the entries of its log, messages and their parts, speakers and addressees, and the
+//! view of the log along one branch. Depends on no other crate of the workspace, and on no file, clock, network or
+//! environment.
 //!
 //! - [`Entry`] is one record of a log, [`EntryKind`] its content; [`NewEntry`] creates one.
 //! - [`Message`] is what somebody said, in [`Part`]s.
-//! - [`EntryIndex`] walks the entries of one branch, without what was redacted.
+//! - [`EntryIndex`] walks the entries of one branch, without redacted text.
 //! - [`ChainLink`] and [`RecordHash`] prove that a log was not changed.
-//! - [`record`] is the JSON format of all of them; reading keeps fields that it does not know.
-//!   [`json`] is the reader.
+//! - [`record`] is the JSON format of all of them; a reader keeps unknown fields. [`json`] is the reader.
 //! - [`search`] splits texts into search terms.
 //!
 //!
@@ -68,6 +67,6 @@ pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool_content::ResultPiece;
 pub use word_enum::UnknownWord;
 
-/// The longest text in bytes that Linux passes as one argument of a command or one variable,
-/// without the terminating zero.
+/// The maximum length in bytes of one argument of a command or one environment variable on Linux, without the
+/// terminating zero.
 pub const ARGUMENT_BYTES_MAX: usize = 131_071;

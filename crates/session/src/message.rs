@@ -39,7 +39,7 @@ pub struct ConversationMessage {
 /// The addressees of a message, and the message it answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routing {
-    /// The members that the message was resolved to; `None` if the source did not say.
+    /// The members that the message was sent to; `None` if the source did not name them.
     pub resolved_addressees: Option<Vec<Addressee>>,
     pub parent_message_id: Option<Box<str>>,
     /// The intent, such as `P2_REPLY`.
@@ -118,7 +118,7 @@ impl Message {
         self.speaker.as_deref().is_some_and(Speaker::is_human)
     }
 
-    /// Returns the role, or the one that the kind of speaker suggests.
+    /// Returns the role, or the one that follows from the kind of speaker.
     pub fn effective_role(&self) -> Role {
         let by_speaker = || match self.speaker.as_deref().and_then(|who| who.kind.as_ref()) {
             Some(SpeakerType::Ai) => Role::Assistant,

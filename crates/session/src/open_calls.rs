@@ -1,6 +1,6 @@
-//! Pairs tool results with calls. One policy for all code that pairs them: a result answers the
-//! newest call of its id, however late it comes. Calls of one answer with the same id take the
-//! results in order; a call whose id a later answer reuses gets none any more.
+//! Pairs tool results with calls. All code that pairs them uses the same rules: a result belongs to the newest call
+//! with its id, however late it comes. Calls of one answer with the same id get the results in order. If a later
+//! answer reuses an id, earlier calls with this id get no more results.
 
 use std::borrow::Borrow;
 use std::collections::VecDeque;
@@ -32,7 +32,7 @@ impl<K, T> Default for OpenCalls<K, T> {
 }
 
 impl<K: Borrow<str> + Eq + Hash, T> OpenCalls<K, T> {
-    /// Begins an answer: its calls are newer than all before.
+    /// Begins an answer. Its calls are newer than all previous ones.
     pub fn begin_answer(&mut self) {
         self.answer += 1;
     }
@@ -50,7 +50,7 @@ impl<K: Borrow<str> + Eq + Hash, T> OpenCalls<K, T> {
         }
     }
 
-    /// Takes the call that a result of this id answers; `None` if there is none.
+    /// Removes and returns the call that a result with this id belongs to; `None` if there is none.
     pub fn answer(&mut self, id: &str) -> Option<T> {
         let waiting = self.open.get_mut(id)?;
         match waiting.others.pop_front() {
@@ -75,7 +75,7 @@ impl ToolResult {
 mod tests {
     use super::*;
 
-    /// `+a` calls, `=a` answers, `|` begins an answer. Returns the number of the call for each
+    /// Pairs a script: `+a` is a call, `=a` a result, `|` begins an answer. Returns the number of the call for each
     /// result.
     fn paired(script: &str) -> Vec<Option<usize>> {
         let (mut calls, mut number, mut found) = (OpenCalls::default(), 0, Vec::new());

@@ -68,9 +68,9 @@ pub struct Image {
 /// The source of a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageSource {
-    /// Base64 in the message.
+    /// Data in base64 in the message.
     Data(Box<str>),
-    /// At an address.
+    /// An address.
     Url(Box<str>),
 }
 
@@ -92,7 +92,7 @@ impl Part {
         Self { kind, unknown: None }
     }
 
-    /// Adds unknown fields: beside `kind`, and inside `payload`.
+    /// Adds unknown fields: next to `kind`, and inside `payload`.
     #[must_use]
     pub fn with_unknown(mut self, part: Fields, payload: Fields) -> Self {
         if !(part.is_empty() && payload.is_empty()) {
@@ -101,7 +101,7 @@ impl Part {
         self
     }
 
-    /// Returns the unknown fields beside `kind`.
+    /// Returns the unknown fields next to `kind`.
     pub fn unknown(&self) -> &Fields {
         self.unknown.as_deref().map_or(&Fields::NONE, |unknown| &unknown.part)
     }

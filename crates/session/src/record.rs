@@ -7,8 +7,8 @@
 //!  "routing":{"resolvedAddressees":["max"]}}
 //! ```
 //!
-//! A message that is more than one text also carries `parts`; `content` then holds its words, so that
-//! a reader who knows only `content` misses no word.
+//! A message that is more than one text also has `parts`. Its `content` then contains the text of the parts, for
+//! readers that only support `content`.
 
 mod entry;
 pub(crate) mod field;
@@ -28,7 +28,7 @@ pub use write::{ConversationMessageRecord, MessageRecord};
 
 /// The reason why a value is not a message.
 ///
-/// The first four texts are fixed: callers compare them.
+/// The first four texts never change, because callers compare them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {

@@ -1,6 +1,6 @@
-//! The salt of an entry: random bytes in its record, so that neither the record's hash nor an id
-//! derived from the record can confirm a guess of the text. A redaction removes it together with
-//! the text. Nothing is random here: the caller that stores the entry provides the bytes.
+//! The salt of an entry: random bytes in its record, so that neither the record's hash nor an id derived from the
+//! record can confirm a guess of the text. A redaction removes the salt together with the text. This code creates no
+//! random bytes: the caller that stores the entry provides them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use std::str::FromStr;
 pub struct Salt([u8; 16]);
 
 impl Salt {
-    /// Creates a salt from these bytes, which nobody else may be able to guess.
+    /// Creates a salt from these bytes, which nobody else must be able to guess.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
@@ -20,9 +20,8 @@ impl Salt {
         &self.0
     }
 
-    /// Derives the salt of the entry with this id from a random key: the same for the same key and
-    /// id, so that an entry that arrives twice gets one salt. It is random once the key is
-    /// discarded.
+    /// Derives the salt of the entry with this id from a random key. The same key and id give the same salt, so an
+    /// entry that arrives twice has only one salt. Once the key is discarded, the salt is as good as random.
     pub fn derive(key: &[u8; 32], id: &str) -> Self {
         let hash = blake3::keyed_hash(key, id.as_bytes());
         let mut bytes = [0; 16];

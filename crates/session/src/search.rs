@@ -1,5 +1,5 @@
-//! Full-text search shared by recall and the stores: splitting a text into terms, and weighting
-//! them. Both find the same texts in the same order. Pure: no index, no store.
+//! Full-text search for recall and the stores: splits a text into terms and weights them. Because both use this
+//! code, they find the same texts in the same order. Pure: no index, no store.
 
 pub mod rank;
 mod stem;

@@ -1,5 +1,4 @@
-//! The speaker of a message. Shared by all messages of one speaker; independent of teams and
-//! agents.
+//! The speaker of a message. Shared by all messages of one speaker; it does not depend on teams or agents.
 
 use crate::Fields;
 
@@ -11,7 +10,7 @@ pub struct Speaker {
     /// The name shown in prompts; the id if the source gave none.
     pub role_name: Box<str>,
     pub role_title: Option<Box<str>>,
-    /// Human, AI or system; `None` if the source did not say, which counts as "not an AI".
+    /// Human, AI or system; `None` if the source has no kind, which counts as "not an AI".
     pub kind: Option<SpeakerType>,
     pub unknown: Fields,
 }

@@ -1,5 +1,5 @@
-//! A point in time as a source wrote it: milliseconds since 1970 or a date text. Times are data,
-//! never the order of entries, and this crate reads no clock.
+//! A point in time as a source wrote it: milliseconds since 1970 or a date text. Times are only data: they never
+//! determine the order of entries, and this crate reads no clock.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,6 +1,5 @@
-//! The content of a tool result, split into pieces. It is stored as JSON: a string, a list of
-//! blocks as one of the vendors or MCP writes them, or anything else. Used by all code that counts,
-//! searches, summarizes or renders results.
+//! The content of a tool result, split into pieces. It is stored as JSON: a string, a list of blocks in the format
+//! of a vendor or MCP, or anything else. Used by all code that counts, searches, summarizes or renders results.
 
 use std::borrow::Cow;
 
@@ -13,8 +12,7 @@ use crate::{Image, ImageSource, ToolResult};
 pub enum ResultPiece<'a> {
     /// A text: the JSON of a string, or of the `text` of a block.
     Text(&'a RawValue),
-    /// A picture. Data without a type has [`Image::ANY_TYPE`]; a picture of which nothing is known
-    /// has no data.
+    /// A picture. Data without a type has [`Image::ANY_TYPE`]; an unknown picture has no data.
     Image(Image),
     /// A block or a value of an unknown kind.
     Other(&'a RawValue),
@@ -53,7 +51,7 @@ impl<'a> ResultPiece<'a> {
         self.json().map(json::words)
     }
 
-    /// Reads a block as Anthropic, OpenAI and MCP write them.
+    /// Reads a block in the format of Anthropic, OpenAI or MCP.
     fn from_block(raw: &'a RawValue) -> Self {
         let Ok(mut block) = Object::try_from(raw) else { return Self::Other(raw) };
         let kind = block.take("type").map(json::words).unwrap_or_default();
@@ -69,7 +67,7 @@ impl Image {
     /// The type of a picture of which only the URL or the data is known.
     pub const ANY_TYPE: &'static str = "image/*";
 
-    /// Reads a picture as OpenAI writes it: a URL, or a `data:` URL.
+    /// Reads a picture in OpenAI's format: a URL, or a `data:` URL.
     pub fn from_address(address: &str) -> Self {
         match Self::split_data_address(address) {
             Some((mime_type, data)) => Self::from_data(mime_type, data),
@@ -77,7 +75,7 @@ impl Image {
         }
     }
 
-    /// Reads a picture as Anthropic writes its `source`: data with its type, or a URL.
+    /// Reads a picture from a `source` in Anthropic's format: data with its type, or a URL.
     pub fn from_source(raw: &RawValue) -> Option<Self> {
         let mut source = Object::try_from(raw).ok()?;
         let mime_type = source.take("media_type").map(json::words);
@@ -95,12 +93,12 @@ impl Image {
         address.strip_prefix("data:")?.split_once(";base64,")
     }
 
-    /// Returns whether it has everything that a request needs: a URL, or data with its type.
+    /// Returns whether it contains everything that a request needs: a URL, or data with its type.
     pub fn is_complete(&self) -> bool {
         matches!(self.source, ImageSource::Url(_)) || &*self.mime_type != Self::ANY_TYPE
     }
 
-    /// `{source}`, `{data, mimeType}`, `{image_url: {url}}` or `{image_url}`.
+    /// Reads a picture from `{source}`, `{data, mimeType}`, `{image_url: {url}}` or `{image_url}`.
     fn from_block(mut block: Object<'_>) -> Self {
         let address = |raw| match Object::try_from(raw) {
             Ok(mut inner) => inner.take("url"),

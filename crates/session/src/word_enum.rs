@@ -1,6 +1,6 @@
 //! Enums whose variants are words, such as the role of a message.
 
-/// Limit on the characters of a wrong word that are shown.
+/// The maximum number of characters of a wrong word that are shown.
 const SHOWN: usize = 40;
 
 /// A word that is not one of the allowed ones.
@@ -19,8 +19,8 @@ impl UnknownWord {
     }
 }
 
-/// Defines an enum whose variants have a word each: `ALL`, `as_str` and `FromStr`. The text after
-/// its name lists the words for people.
+/// Defines an enum in which each variant has a word, with `ALL`, `as_str` and `FromStr`. The text after the name of
+/// the enum lists the words for people.
 #[macro_export]
 macro_rules! word_enum {
     (
@@ -58,7 +58,7 @@ macro_rules! word_enum {
     };
 }
 
-/// Defines such an enum whose words are fields of records.
+/// Defines such an enum, whose words can be fields of records.
 macro_rules! words {
     ($(#[$attribute:meta])* pub enum $name:ident: $($table:tt)+) => {
         $crate::word_enum! { $(#[$attribute])* pub enum $name: $($table)+ }

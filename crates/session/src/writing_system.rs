@@ -4,10 +4,10 @@
 /// A section of a text that contains terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Run<'t> {
-    /// Begins with a word that whitespace or punctuation ends, and extends to the end of the text.
-    /// The caller reports the length of the run with [`Runs::skip`].
+    /// The rest of the text. It begins with a word that ends at whitespace or punctuation. The caller reports the
+    /// length of the word with [`Runs::skip`].
     Spaced(&'t str),
-    /// Characters of a script without spaces: found by their [`pairs`].
+    /// Characters of a script without spaces, which are found by their [`pairs`].
     Unspaced(&'t str),
 }
 
@@ -50,8 +50,8 @@ pub fn pairs(run: &str) -> impl Iterator<Item = (char, Option<char>)> {
     run.chars().zip(run.chars().skip(1).map(Some).chain([None]))
 }
 
-/// Returns whether a script writes words without spaces between them, or joins them so freely that
-/// pairs of characters find more: Thai to Khmer, Kana, Han, Hangul.
+/// Returns whether a script writes words without spaces between them, or joins them so freely that pairs of
+/// characters find more: Thai to Khmer, Kana, Han, Hangul.
 pub fn is_unspaced(one: char) -> bool {
     matches!(u32::from(one),
         0xE00..=0xEFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF
@@ -59,7 +59,7 @@ pub fn is_unspaced(one: char) -> bool {
         | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF66..=0xFFDC | 0x20000..=0x3FFFF)
 }
 
-/// Returns whether a character is part of a word that whitespace or punctuation ends.
+/// Returns whether a character is part of a word that ends at whitespace or punctuation.
 pub fn is_word(one: char) -> bool {
     one.is_alphanumeric() && !is_unspaced(one)
 }
@@ -70,7 +70,7 @@ pub fn fold(one: char) -> char {
         return one.to_ascii_lowercase();
     }
     match one.to_lowercase().next().unwrap_or(one) {
-        // At the end of a word Greek uses another letter for the same sound.
+        // At the end of a word, Greek uses another form of the same letter.
         'ς' => 'σ',
         lower => lower,
     }

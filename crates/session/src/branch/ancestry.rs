@@ -1,8 +1,8 @@
-//! Queries about the ancestors of an entry, each in logarithmic time, so that no log can make them
-//! slow. Knows positions only.
+//! Queries about the ancestors of an entry. Each takes logarithmic time, so that no log can make them slow. They use
+//! only positions.
 //!
-//! Every entry stores its parent and one jump to an ancestor further up, as in skew-binary lists
-//! (E. Myers, "An applicative random-access stack", 1983), and the latest redaction in between.
+//! Every entry stores its parent, one jump to a more distant ancestor, as in skew-binary lists (E. Myers, "An
+//! applicative random-access stack", 1983), and the latest redaction in between.
 
 /// The ancestors of the added entries.
 #[derive(Debug)]
@@ -12,17 +12,17 @@ pub(super) struct Ancestry {
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// The entry itself for a root.
+    /// The position of the parent; for a root, its own position.
     parent: usize,
-    /// The entry itself for a root.
+    /// The position that the jump leads to; for a root, its own position.
     jump: usize,
     depth: usize,
     own: Since,
-    /// The latest among this entry and those up to `jump`, which is excluded.
+    /// The latest redaction for this entry and those up to `jump`, which is excluded.
     span: Since,
 }
 
-/// The redaction since which something is hidden; `None` is before all of them.
+/// The redaction from which on something is hidden; `None` is before all redactions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Since {
     /// For any entry.
@@ -71,7 +71,7 @@ impl Ancestry {
         }
     }
 
-    /// Returns whether the first is an ancestor of the second, or equal to it.
+    /// Returns whether the first entry is an ancestor of the second one, or the same entry.
     pub(super) fn is_ancestor(&self, ancestor: usize, of: usize) -> bool {
         let Some(depth) = self.node(ancestor).map(|node| node.depth) else {
             return false;
@@ -116,7 +116,7 @@ impl Since {
 mod tests {
     use super::*;
 
-    /// A comb: every third entry is a leaf, the others form one long chain; some are hidden.
+    /// Returns a comb: every third entry is a leaf, the others form one long chain; some are hidden.
     fn comb() -> (Ancestry, Vec<Option<usize>>, Vec<Option<usize>>) {
         let mut ancestry = Ancestry::new(600);
         let (mut parents, mut hidden, mut last) = (Vec::new(), Vec::new(), None);

@@ -1,10 +1,10 @@
-//! The entries that redactions hide: their targets, and the summaries and recalled texts that may contain text
-//! of them.
+//! The entries that redactions hide: their targets, and the summaries and recalled texts that may contain text of
+//! the targets.
 //!
-//! A redaction applies from its position in the log on, to every branch. A summary is void if it
-//! was written before the redaction and covers its target, or covers or continues something that
-//! became void by it. A later summary never had access to the text, so it stays valid; otherwise a
-//! range with a redacted entry could never be summarized again.
+//! A redaction applies from its position in the log on, to every branch. A summary becomes void if it was written
+//! before the redaction and covers its target, or if it covers or continues another summary that became void. A
+//! later summary never had access to the text, so it stays valid; otherwise a range with a redacted entry could
+//! never be summarized again.
 
 use std::collections::HashMap;
 
@@ -18,15 +18,15 @@ use crate::{BranchSummary, CompactionSummary, Entry, EntryId, EntryKind};
 pub(super) struct Hidden {
     /// The first redaction of each target.
     redacted: HashMap<EntryId, usize>,
-    /// Redactions before their targets, if these exist at all.
+    /// Redactions that come before their targets, or whose targets do not exist.
     early: Vec<usize>,
     /// The latest redaction.
     newest: Option<usize>,
-    /// A redaction that makes this summary void.
+    /// For each void summary, a redaction that makes it void.
     void: HashMap<usize, usize>,
 }
 
-/// A summary to be judged: its position, its parent, and everything before it.
+/// A summary to check: its position, its parent, and everything before it.
 struct Case<'a> {
     index: &'a EntryIndex,
     log: &'a [Entry],
@@ -71,7 +71,7 @@ impl Hidden {
         Ok(())
     }
 
-    /// Finds the summaries that are void now; visits every entry once, parents first.
+    /// Finds the summaries that are void now. Visits every entry once, parents first.
     pub(super) fn judge(&mut self, index: &EntryIndex, log: &[Entry]) {
         self.void.clear();
         let mut ancestry = Ancestry::new(index.len());
@@ -79,7 +79,7 @@ impl Hidden {
         let mut waits = vec![false; index.len()];
         for position in 0..index.len() {
             let mut next = Some(position);
-            // More than one waits only if a parent comes later in the log than its child.
+            // Several entries wait only if a parent comes later in the log than its child.
             while let Some(position) = next.filter(|position| !waits[*position]) {
                 waits[position] = true;
                 waiting.push(position);
@@ -114,8 +114,8 @@ impl Hidden {
         Since { entry: since, summary: since.filter(|_| is_compaction) }
     }
 
-    /// Returns a later redaction of one of the sources. An earlier one had already removed its
-    /// text.
+    /// Returns a redaction of one of the sources that is later than the recalled text. An earlier one had already
+    /// removed its text.
     fn judge_recall(&self, position: usize, sources: &[EntryId]) -> Option<usize> {
         let redactions = sources.iter().filter_map(|source| self.redacted_at(source));
         redactions.filter(|redaction| *redaction > position).min()
@@ -127,16 +127,15 @@ impl Case<'_> {
     /// continues.
     fn judge_compaction(&self, summary: &CompactionSummary) -> Option<usize> {
         let covered = self.covered(summary);
-        // Every earlier summary that was visible at the time is continued, directly or through
-        // others.
+        // The summary continues every earlier summary that was visible at the time, directly or through others.
         let carried =
             self.parent.and_then(|parent| self.hidden_later(parent, |since| since.summary));
         covered.into_iter().chain(carried).min()
     }
 
-    /// If a summary does not say what it covers, or names unknown entries, it is assumed to cover
-    /// everything before the first kept entry, or everything before itself: too much is safer than
-    /// too little.
+    /// Returns a redaction that hides something that the summary covers. If the summary does not name its range, or
+    /// names unknown entries, it is assumed to cover everything before the first kept entry, or else everything
+    /// before itself: hiding too much is safer than hiding too little.
     fn covered(&self, summary: &CompactionSummary) -> Option<usize> {
         let known =
             |id: &EntryId| self.index.position(id).filter(|position| self.ancestry.has(*position));
@@ -156,12 +155,12 @@ impl Case<'_> {
         is_covered.then(|| self.ancestry.since(hidden))?
     }
 
-    /// Everything from the source back to its root is covered; nothing if the source is in another
-    /// log.
+    /// Returns a redaction that hides something from the source back to its root. If the source is in another log,
+    /// nothing is covered.
     fn judge_branch(&self, summary: &BranchSummary, newest: Option<usize>) -> Option<usize> {
         let source = self.index.position(&summary.source_entry_id)?;
         if !self.ancestry.has(source) {
-            // The source comes later in the log: what hides it is not known yet.
+            // The source comes later in the log, so it is not known yet whether it is hidden.
             return newest.filter(|newest| *newest > self.position);
         }
         self.hidden_later(source, |since| since.entry)

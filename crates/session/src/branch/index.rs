@@ -10,14 +10,14 @@ use crate::{Entry, EntryId, EntryKind};
 
 /// An index over a log in append order.
 ///
-/// What it takes for the parent of an entry:
+/// The parent of an entry is:
 /// - the entry that `parentId` names, wherever in the log it is;
-/// - without `parentId`, the entry before it, as long as no entry of the log has named a parent: logs
-///   that know no branches are one chain;
+/// - without `parentId`, the entry before it, as long as no entry of the log has named a parent: a log without
+///   branches is one chain;
 /// - without `parentId`, none, once an entry has named a parent: the entry starts a branch.
 ///
-/// So what follows never changes the parent of what was there. An entry that repeats an earlier one,
-/// same id and same content, is skipped.
+/// So later entries never change the parents of earlier ones. An entry that repeats an earlier one, with the same id
+/// and content, is skipped.
 #[derive(Clone, Debug, Default)]
 pub struct EntryIndex {
     positions: HashMap<EntryId, usize>,
@@ -44,15 +44,15 @@ impl EntryIndex {
         Ok(index)
     }
 
-    /// Adds the entries that were appended to the log since. Costs as much as the new entries; with
-    /// redactions among them, one visit of every entry.
+    /// Adds the entries that were appended to the log since the last call. Costs as much as the new entries; if
+    /// redactions are among them, it visits every entry once.
     ///
     /// After an error, the entries before the invalid one are indexed, and the next call returns
     /// the error again.
     pub fn catch_up(&mut self, log: &[Entry]) -> Result<(), EntryError> {
         let mut hides_more = false;
         let result = self.append_all(log, &mut hides_more);
-        // Also after an error: everything in the index must be hidden that has to be.
+        // This must happen also after an error, so that everything in the index is hidden that must be.
         if hides_more {
             let mut hidden = mem::take(&mut self.hidden);
             hidden.judge(self, log);
@@ -111,7 +111,8 @@ impl EntryIndex {
         let by = |position: usize| log.get(position).map(|redaction| &redaction.id);
         let redacted = self.hidden.redacted_at(&entry.id).and_then(by);
         let void = || self.hidden.void_at(position).and_then(by);
-        // If the redaction itself is missing, or a summary became void with it, only this is left.
+        // A purged entry names its redaction. This is the only source if the redaction is not in the log, or if the
+        // entry was a void summary.
         let purged = || match &entry.kind {
             EntryKind::Purged(purged) => Some(&purged.by),
             _ => None,
@@ -127,7 +128,7 @@ impl EntryIndex {
         Ok(())
     }
 
-    /// Adds the next entry. Returns whether more is hidden now.
+    /// Adds the next entry. Returns whether it hides other entries.
     fn append(&mut self, log: &[Entry], entry: &Entry) -> Result<bool, EntryError> {
         let position = self.links.len();
         if let Some(first) = self.position(&entry.id) {
@@ -167,7 +168,7 @@ pub struct Walk<'a, 'i> {
     log: &'a [Entry],
     start: Option<usize>,
     last: Option<usize>,
-    /// Visited positions. Needed only after a step forward in the log: while every step goes back,
+    /// The visited positions. They are needed only after a step forward in the log: as long as every step goes back,
     /// there can be no cycle.
     been: Option<HashSet<usize>>,
 }

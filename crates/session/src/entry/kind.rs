@@ -30,7 +30,7 @@ macro_rules! entry_kinds {
             /// Returns the word in `type`.
             pub fn type_name(&self) -> &str {
                 match self {
-                    // Version 1 had no types for these.
+                    // Version 1 had no types for these entries.
                     Self::TurnEvent(TurnEvent { source: Some(_), .. })
                     | Self::SessionSetting(SessionSetting { source: Some(_), .. })
                     | Self::Custom(_) => "custom",
@@ -88,7 +88,7 @@ entry_kinds! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherEntry {
     pub type_name: Box<str>,
-    /// The payload, byte for byte except for whitespace between tokens; `None` if there was none.
+    /// The payload, unchanged except for whitespace between tokens; `None` if there was none.
     pub payload: Option<Json>,
 }
 

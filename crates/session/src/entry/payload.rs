@@ -1,5 +1,5 @@
-//! The payloads of the entry types, field by field as docs/session-record.md lists them, with their
-//! names in JSON. Other fields of the source are in `unknown`.
+//! The payloads of the entry types, with their fields and the names of the fields in JSON, as listed in
+//! docs/session-record.md. Other fields of the source are in `unknown`.
 
 use std::fmt;
 
@@ -52,12 +52,12 @@ payloads! {
         pub kept_ids: Option<Vec<EntryId>> = "keptIds",
         /// The reason why another author's text was not used.
         pub refused: Option<Box<str>> = "refused",
-        /// Factor between counted tokens and reported usage, in thousandths.
+        /// The factor between counted tokens and reported usage, in thousandths.
         pub scale_permille: Option<u64> = "scalePermille",
         later {
             /// The reason why it was created, if not the budget.
             pub reason: Option<Box<str>> = "reason",
-            /// Number of messages before the range that are in no summary. Absent for none.
+            /// The number of messages before the range that are in no summary. Absent if there are none.
             pub older_count: Option<u64> = "olderCount",
             /// The member whose context it applies to; absent for all.
             pub member: Option<Box<str>> = "member",
@@ -131,8 +131,8 @@ payloads! {
         ..unknown
     }
 
-    /// Connects the log to the session of an agent: how far one was imported or written. Its parent
-    /// is the entry at which both have the same content.
+    /// Connects the log to the session of an agent, and records how far that session was imported or written. The
+    /// parent of this entry is the entry at which both have the same content.
     pub struct NativeSession {
         pub agent: Box<str> = "agent",
         /// The id of the session in the agent's format.
@@ -140,11 +140,11 @@ payloads! {
         pub direction: NativeDirection = "direction",
         /// The file or folder of the session.
         pub path: Option<Box<str>> = "path",
-        /// Number of records that were read or written.
+        /// The number of records that were read or written.
         pub records: u64 = "records",
-        /// Number of bytes that were read or written.
+        /// The number of bytes that were read or written.
         pub bytes: u64 = "bytes",
-        /// BLAKE3 hash of these bytes in hex.
+        /// The BLAKE3 hash of these bytes in hex.
         pub hash: Box<str> = "hash",
         /// The agent's id of the last record of the current branch.
         pub last_record_id: Option<Box<str>> = "lastRecordId",
@@ -153,7 +153,7 @@ payloads! {
         ..unknown
     }
 
-    /// Usage and cost of an answer.
+    /// The usage and cost of an answer.
     pub struct Usage {
         pub member: Box<str> = "member",
         pub model: Option<Box<str>> = "model",
@@ -230,7 +230,7 @@ words! {
     }
 }
 
-/// An amount of dollars of 0 or more, with its original digits.
+/// An amount of dollars that is not negative, with its original digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usd(Json);
 
@@ -238,8 +238,7 @@ pub struct Usd(Json);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSetting {
     pub setting: Setting,
-    /// The payload of the version 1 `custom` entry that it was read from. Written instead of the
-    /// fields.
+    /// The payload of the version 1 `custom` entry that it was read from. It is written in place of the fields.
     pub source: Option<Json>,
     pub unknown: Fields,
 }
@@ -247,10 +246,10 @@ pub struct SessionSetting {
 kinds! {
     /// A setting of a session.
     pub enum Setting {
-        /// The person continued the session; the count, from 1, distinguishes the entries.
+        /// The person continued the session. The count starts at 1 and distinguishes the entries.
         Continued = "continued" { count: u64 = "count" },
-        /// The session was opened again while turns waited that could have started; the count, from
-        /// 1, distinguishes the entries.
+        /// The session was opened again while turns that could have started were waiting. The count starts at 1 and
+        /// distinguishes the entries.
         Reopened = "reopened" { count: u64 = "count" },
         /// The session belongs to this project folder.
         Folder = "folder" { path: Box<str> = "path" },
@@ -272,7 +271,7 @@ impl Serialize for Usd {
 }
 
 impl SessionHeader {
-    /// The version of the record format that is written; earlier ones can be read.
+    /// The version of the record format that is written. Earlier versions can be read.
     pub const VERSION: u64 = 2;
 }
 
@@ -322,7 +321,7 @@ impl From<Setting> for SessionSetting {
     }
 }
 
-/// For people.
+/// Shows the setting as text for people.
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

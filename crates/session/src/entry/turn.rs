@@ -14,8 +14,8 @@ pub struct Turn {
     /// The turn: the id of its `queued` entry. `None` in that entry itself.
     pub turn_id: Option<EntryId>,
     pub cause: Cause,
-    /// The cause as it was read, if it is written differently now: a text of version 1, or an
-    /// object with unknown fields. Written instead of `cause`.
+    /// The cause as it was read, if it would be written differently now: a text of version 1, or an object with
+    /// unknown fields. It is written in place of `cause`.
     pub cause_source: Option<Json>,
     pub error_class: Option<Box<str>>,
     pub prompt_hash: Option<Box<str>>,
@@ -32,7 +32,7 @@ words! {
         Started = "started",
         Done = "done",
         Failed = "failed",
-        /// Stopped before it began or while it ran.
+        /// The turn was stopped before it began or while it ran.
         Cancelled = "cancelled",
         /// The program stopped while it ran.
         Interrupted = "interrupted",
@@ -45,14 +45,13 @@ pub struct TurnEvent {
     pub turn_id: EntryId,
     pub member: Box<str>,
     pub activity: TurnActivity,
-    /// The payload of the version 1 `custom` entry that it was read from. Written instead of the
-    /// fields.
+    /// The payload of the version 1 `custom` entry that it was read from. It is written in place of the fields.
     pub source: Option<Json>,
     pub unknown: Fields,
 }
 
 kinds! {
-    /// The activity of an agent during a turn. The ids of calls and the texts are the agent's.
+    /// The activity of an agent during a turn. The ids of calls and the texts are those of the agent.
     pub enum TurnActivity {
         /// The agent began its own session, which contains its own record of the turn.
         Began = "began" { session: Box<str> = "nativeSessionId", model: Option<Box<str>> = "model" },
@@ -75,11 +74,11 @@ kinds! {
         Thought = "thought" { text: Box<str> = "text" },
         /// Something went wrong and the agent continued.
         Warned = "warned" { class: Option<Box<str>> = "errorClass", message: Box<str> = "message" },
-        /// The turn failed; `cure` holds the advice.
+        /// The turn failed; `cure` contains the advice.
         Failed = "failed" { class: Box<str> = "errorClass", message: Box<str> = "message", cure: Box<str> = "cure" },
         /// The prompt was too large, and the turn is retried with this smaller budget.
         Retried = "retried" { budget: u64 = "budget" },
-        /// The smaller prompt was sent. The recipe refers to no other one.
+        /// The smaller prompt was sent. Its recipe refers to no other recipe.
         Resent = "resent" { prompt_hash: Box<str> = "promptHash", prompt_recipe: Json = "promptRecipe" },
         .. {
             /// An activity that this version does not know; its fields are the event's unknown
@@ -111,7 +110,7 @@ kinds! {
             entry: EntryId = "entryId", by: Option<Box<str>> = "by", turn: EntryId = "turnId",
             intent: Intent = "intent",
         },
-        /// Started: this one is next in the queue.
+        /// Started: this turn is next in the queue.
         Chosen = "chosen" { rule: QueueRule = "rule" },
         /// Done: the member wrote this message.
         Answered = "answered" { entry: EntryId = "entryId" },
@@ -119,13 +118,13 @@ kinds! {
         Failed = "failed" { class: Box<str> = "errorClass" },
         /// Cancelled by the person, alone or with all turns.
         Cancelled = "cancelled" { all: bool = "all" },
-        /// Cancelled: a message says `[DROP: …]`.
+        /// Cancelled: a message contains `[DROP: …]`.
         Dropped = "dropped" { entry: EntryId = "entryId", by: Option<Box<str>> = "by" },
         /// Cancelled: the person answered no when asked whether to continue.
         Declined = "declined" { entry: EntryId = "entryId", by: Option<Box<str>> = "by" },
         /// Cancelled: the person continued while the session waited for this answer.
         PassedOver = "passed_over",
-        /// Interrupted: the answer was cut off; the entry holds the part that arrived.
+        /// Interrupted: the answer was cut off; the entry contains the part that arrived.
         CutOff = "cut_off" { entry: EntryId = "entryId" },
         /// Interrupted: the program ended while the turn ran.
         ProgramStopped = "program_stopped",
@@ -143,11 +142,11 @@ words! {
         Next = "next",
         /// `@name`.
         Mention = "mention",
-        /// Nobody was addressed: the default member.
+        /// Nobody was addressed, so the default member answers.
         Default = "default",
-        /// Nobody was addressed, and there is no default member: the first agent.
+        /// Nobody was addressed, and there is no default member, so the first agent answers.
         FirstAgent = "first_agent",
-        /// Nobody was addressed: the agent whose question the message answers.
+        /// Nobody was addressed, so the agent answers whose question the message answers.
         Reply = "reply",
     }
 }
@@ -155,13 +154,13 @@ words! {
 words! {
     /// The rule by which a turn was chosen from the queue.
     pub enum QueueRule: "urgent, local, in_turn or longest_wait" {
-        /// P1 goes first, oldest first.
+        /// P1 comes first, oldest first.
         Urgent = "urgent",
-        /// Answers to the last message go before others, P2 before P3, oldest first.
+        /// Answers to the last message come before others, P2 before P3, oldest first.
         Local = "local",
         /// P2 before P3, oldest first.
         InTurn = "in_turn",
-        /// Others went before it as often as allowed.
+        /// Others were chosen before it as often as allowed.
         LongestWait = "longest_wait",
     }
 }

@@ -9,15 +9,15 @@ use super::RawValue;
 /// An escape: a backslash and what follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Escape {
-    /// Length in bytes. A surrogate pair is one escape.
+    /// The length in bytes. A surrogate pair is one escape.
     pub bytes: usize,
     /// The character; `None` for a lone surrogate.
     pub character: Option<char>,
 }
 
 impl Escape {
-    /// Reads the escape at the start of a text, which begins with a backslash. A `\u` without four
-    /// digits is a `u`.
+    /// Reads the escape at the start of a text, which begins with a backslash. A `\u` without four digits is read as
+    /// `u`.
     pub fn first(text: &str) -> Self {
         let of = |bytes, character| Self { bytes, character };
         let Some(letter) = text.chars().nth(1) else { return of(1, Some('\\')) };

@@ -1,4 +1,4 @@
-//! Reads a JSON object: known fields are taken out by name, the others are kept.
+//! Reads a JSON object: known fields are taken by name, the others are kept.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,7 +22,7 @@ impl<'a> TryFrom<&'a RawValue> for Object<'a> {
         if Kind::from(raw) != Kind::Object {
             return Err(FieldError::wrong_kind("an object", raw));
         }
-        // Only a name with a lone surrogate can fail here: the syntax was checked before.
+        // Only a name with a lone surrogate can fail here, because the syntax was checked before.
         let fields = serde_json::Deserializer::from_str(raw.get()).deserialize_map(FieldsVisitor);
         fields.map_err(|_| FieldError::new(Problem::LoneSurrogateInName))
     }
@@ -140,7 +140,7 @@ impl<'de> Visitor<'de> for FieldsVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
         let mut fields = Vec::new();
         while let Some((name, value)) = map.next_entry::<&RawValue, _>()? {
-            // Borrowed from the input unless it has escapes.
+            // The name borrows from the input unless it contains escapes.
             let name = match inner(name).filter(|name| !name.contains('\\')) {
                 Some(plain) => Cow::Borrowed(plain),
                 None => Cow::Owned(text(name).map_err(A::Error::custom)?),

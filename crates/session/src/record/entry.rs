@@ -43,7 +43,7 @@ pub enum EntryReadError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LineError {
-    /// Not JSON. The last line may be incomplete if the writer was killed.
+    /// The line is not JSON. The last line may be incomplete if the writer was killed.
     #[error(
         "line {line}, column {column}: invalid JSON: {reason}; fix or remove the line",
         column = .cause.column,
@@ -75,7 +75,7 @@ pub fn read_entry_line(line: usize, text: &str) -> Result<Entry, LineError> {
     read_entry(raw).map_err(|cause| LineError::Entry { line, cause })
 }
 
-/// Reads an entry. A missing `parentId` and `null` are the same.
+/// Reads an entry. A `parentId` of `null` counts as missing.
 pub fn read_entry(raw: &RawValue) -> Result<Entry, EntryReadError> {
     let mut object = Object::try_from(raw).map_err(EntryReadError::Nameless)?;
     let id = EntryId::from(object.need_text("id").map_err(EntryReadError::Nameless)?);
@@ -97,7 +97,7 @@ fn read_fields(mut object: Object<'_>, id: EntryId) -> Result<Entry, FieldError>
     Ok(Entry { id, parent_id, kind, timestamp, run_id, meta, salt, unknown })
 }
 
-/// The meaning of a later version's fields is unknown: an error is better than a guess.
+/// Refuses entries of later versions. The meaning of their fields is unknown, and an error is better than a guess.
 fn refuse_other_versions(entry: Entry) -> Result<Entry, EntryReadError> {
     match &entry.kind {
         EntryKind::SessionHeader(header)

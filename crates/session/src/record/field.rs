@@ -11,7 +11,7 @@ use super::read::lenient;
 use crate::json::{FieldError, Json, Object, Problem, boolean, each, text, whole_number};
 use crate::{EntryId, Fields, RecordHash, UnknownWord, Usd};
 
-/// The value of a required field, unless it is an [`Option`].
+/// The value of a field, which is required unless it is an [`Option`].
 pub(crate) trait Value: Serialize + Sized {
     /// Returns the expected value for the error about a missing field of this name.
     fn expected(_name: &str) -> &'static str {
@@ -39,9 +39,8 @@ pub(crate) trait Payload: Sized {
     fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 
-/// Defines structs that are payloads: `field: type = "name in JSON"`. Fields in `later` were added
-/// after the first versions: one that cannot be read is kept. `..unknown` holds the other fields of
-/// the object.
+/// Defines structs that are payloads: `field: type = "name in JSON"`. Fields in `later` were added after the first
+/// versions; one that cannot be read is kept. `..unknown` contains the other fields of the object.
 macro_rules! payloads {
     ($(
         $(#[$attribute:meta])*
@@ -80,8 +79,8 @@ macro_rules! payloads {
     )+};
 }
 
-/// Defines an enum whose variants have a `kind` and fields in JSON. `..` is the variant for unknown
-/// kinds, and how to get its `kind`.
+/// Defines an enum whose variants have a `kind` and fields in JSON. `..` is the variant for unknown kinds, with the
+/// code that returns its `kind`.
 macro_rules! kinds {
     (
         $(#[$attribute:meta])*
@@ -151,7 +150,7 @@ impl<T: Payload> Payload for Box<T> {
     }
 }
 
-/// Reads a field that was added after the first versions; one that cannot be read is kept.
+/// Reads a field that was added after the first versions. If it cannot be read, it is kept.
 pub(crate) fn take_later<T: Value>(object: &mut Object<'_>, name: &'static str) -> Option<T> {
     lenient(object, name, |raw| T::read(raw).ok())
 }
@@ -176,7 +175,7 @@ impl<T: Value> Field for Option<T> {
     }
 }
 
-/// `false` if it is missing.
+/// A missing field is `false`.
 impl Field for bool {
     fn take(object: &mut Object<'_>, name: &str) -> Result<Self, FieldError> {
         Ok(object.take_with(name, boolean)?.unwrap_or_default())

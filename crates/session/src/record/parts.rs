@@ -1,4 +1,4 @@
-//! The parts of a message in JSON, each `{kind, payload}`. Known kinds are checked, others kept.
+//! The parts of a message in JSON, each `{kind, payload}`. Known kinds are checked, others are kept.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;

@@ -1,5 +1,4 @@
-//! Reads messages from JSON. The order of the checks is part of the contract: the first that fails
-//! is reported.
+//! Reads messages from JSON. The order of the checks is part of the contract: the first failed check is reported.
 
 use std::sync::Arc;
 
@@ -38,7 +37,7 @@ fn open(raw: &RawValue) -> Result<Object<'_>, MessageError> {
     if is_falsy(raw) {
         return Err(MessageError::Null);
     }
-    // Anything else that is not an object has no `content` either, which is reported.
+    // Any other value that is not an object has no `content`, which is the reported error.
     if Kind::from(raw) != Kind::Object {
         return Err(MessageError::ContentNotString);
     }
@@ -63,7 +62,7 @@ fn read_fields(mut object: Object<'_>) -> Result<Message, MessageError> {
     Ok(read_rest(object, said))
 }
 
-/// Reads what all messages have in common (run, time and notes), and keeps unknown fields.
+/// Reads the fields that all messages share (run, time and notes), and keeps unknown fields.
 pub(super) fn read_rest(mut object: Object<'_>, said: Message) -> Message {
     let run_id = take_later(&mut object, "runId");
     let timestamp = lenient(&mut object, "timestamp", read_timestamp);
@@ -71,8 +70,8 @@ pub(super) fn read_rest(mut object: Object<'_>, said: Message) -> Message {
     Message { run_id, timestamp, meta, unknown: object.rest(), ..said }
 }
 
-/// Reads `content`. `parts` beside it count only if they have the same text; otherwise they are
-/// kept as an unknown field.
+/// Reads `content`. `parts` next to it are used only if they have the same text; otherwise they are kept as an
+/// unknown field.
 fn read_body(object: &mut Object<'_>) -> Result<Parts, MessageError> {
     let content = object.take("content");
     let parts = object.take("parts");
@@ -139,7 +138,7 @@ fn read_addressee(raw: &RawValue) -> Result<Addressee, FieldError> {
 pub(super) fn read_timestamp(raw: &RawValue) -> Option<Timestamp> {
     match Kind::from(raw) {
         Kind::String => text(raw).ok()?.parse::<Timestamp>().ok(),
-        // Only this spelling is written again as it was read.
+        // Only this spelling is written exactly as it was read.
         Kind::Number => {
             let millis: i64 = raw.get().parse().ok()?;
             (millis.to_string() == raw.get()).then(|| Timestamp::from_millis(millis))
@@ -152,7 +151,7 @@ pub(super) fn read_notes(raw: &RawValue) -> Option<Json> {
     (Kind::from(raw) == Kind::Object).then(|| Json::from(raw))
 }
 
-/// Takes a text under one of two names; the second stays if the first exists.
+/// Takes a text under one of two names. If the first one exists, the second one stays.
 fn either(object: &mut Object<'_>, name: &str, other: &str) -> Result<Option<String>, FieldError> {
     match object.take_text(name)? {
         None => object.take_text(other),

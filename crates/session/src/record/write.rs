@@ -42,7 +42,7 @@ fn write_message<S: Serializer>(
     map.end()
 }
 
-/// Writes what all messages have in common, after the parts if the record has them.
+/// Writes the fields that all messages share, after the parts if the record has them.
 pub(super) fn write_rest<M: SerializeMap>(
     map: &mut M,
     message: &Message,
@@ -99,7 +99,7 @@ impl Serialize for Routing {
 
 impl Serialize for Addressee {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // A name is enough unless the source had more, which must not be lost.
+        // The name is enough unless the source had more fields, which must not be lost.
         if self.unknown.is_empty() {
             return serializer.serialize_str(&self.identifier);
         }

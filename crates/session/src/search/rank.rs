@@ -1,16 +1,16 @@
-//! The weight of a term: BM25 in integers, so that every machine ranks alike. Called by recall for
-//! passages and by the stores for entries; independent of what contains the terms.
+//! The weight of a term: BM25 in integers, so that every machine ranks alike. Recall calls it for passages and the
+//! stores for entries; it does not depend on what contains the terms.
 
 use super::terms::TermKind;
 
-/// The value of 1 in scores and logarithms.
+/// The integer that represents 1 in scores and logarithms.
 pub const UNIT: u64 = 1_024;
 
 /// Further repeats of a term in one text do not count.
 pub const REPEATS_MAX: usize = 15;
 
-/// Returns the weight of a kind of term. Exact identifiers count most; recall counts paths once
-/// more as the subject of calls.
+/// Returns the weight of a kind of term. Exact identifiers count most. Recall counts paths again as the subject of
+/// calls.
 pub fn kind_weight(kind: TermKind) -> u64 {
     match kind {
         TermKind::Word | TermKind::Number => 10,

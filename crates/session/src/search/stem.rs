@@ -1,7 +1,7 @@
-//! Stems of English words, and words that every text has. A stem is a prefix of its word, so
-//! nothing is copied; words of other scripts stay unchanged. Called for terms.
+//! Stems of English words, and common words. A stem is a prefix of its word, so nothing is copied; words of other
+//! languages stay unchanged. Called for terms.
 
-/// A stem has at least this many letters.
+/// The minimum number of letters of a stem.
 const STEM_MIN: usize = 3;
 
 /// Returns the prefix that a word shares with its other forms: `failing`, `failed`, `fails` and
@@ -28,7 +28,7 @@ fn singular(word: &str) -> &str {
     without(word, "s").filter(|_| !is_other).unwrap_or(word)
 }
 
-/// `stopp` of `stopped` becomes `stop`; `fall` and `pass` stay.
+/// Returns a word without a doubled last letter: `stopp` of `stopped` becomes `stop`; `fall` and `pass` stay.
 fn undoubled(word: &str) -> &str {
     match word.as_bytes() {
         [.., one, other] if one == other && !b"aeioulszAEIOULSZ".contains(one) => {
@@ -48,11 +48,11 @@ fn ends_with(word: &str, ending: &str) -> bool {
     start.and_then(|start| word.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending))
 }
 
-/// Returns the stems, shorter than this prefix, of words that begin with it: `faili` may become
-/// `failing`, whose stem is `fail`. All other words with this prefix have stems that begin with it.
+/// Returns the stems of words that begin with this prefix, as far as they are shorter than it. For example, `faili`
+/// may become `failing`, whose stem is `fail`. All other words with this prefix have stems that begin with it.
 pub fn stems_before(beginning: &str) -> impl Iterator<Item = &str> {
     let is_english = beginning.bytes().all(|byte| byte.is_ascii_alphabetic());
-    // Removing a doubled letter may leave one less: `added`.
+    // Removing a doubled letter can make the stem one letter shorter, as in `added`.
     let lengths = if is_english { STEM_MIN - 1..beginning.len() } else { 0..0 };
     lengths.filter_map(|length| {
         let (stem, rest) = beginning.split_at_checked(length)?;
@@ -78,7 +78,7 @@ fn begins_ending(stem: &str, text: &str) -> bool {
     })
 }
 
-/// Returns whether a word is in every text, so that it finds nothing.
+/// Returns whether a word is so common that a search for it is useless.
 pub(super) fn is_common(word: &str) -> bool {
     let mut letters = [0; COMMON_BYTES_MAX];
     let Some(letters) = letters.get_mut(..word.len()) else { return false };

@@ -1,6 +1,6 @@
-//! The search terms of a text: words, the pieces of identifiers, whole identifiers and paths, and
-//! pairs of characters for scripts without spaces. One pass, no copies. Called for indexed texts
-//! and for queries; independent of passages, entries and scores.
+//! The search terms of a text: words, the pieces of identifiers, whole identifiers and paths, and pairs of
+//! characters for scripts without spaces. One pass, no copies. Called for indexed texts and for queries; it does not
+//! depend on passages, entries or scores.
 
 use super::stem::{is_common, stem};
 use crate::writing_system::{Run, Runs, fold, is_word, pairs};
@@ -23,18 +23,17 @@ pub enum TermKind {
 pub enum TermUse {
     /// It finds texts and ranks them.
     Ranked,
-    /// A word that every text has. It does not rank; a store uses it only if nothing else is in the
-    /// query, or in quotes.
+    /// A common word. It does not rank. A store uses it only in quotes, or if the query contains nothing else.
     Common,
-    /// The prefix of a word that is too long, or the last character of an unspaced run: stores find
-    /// texts by it, recall does not use it.
+    /// The prefix of a word that is too long, or the last character of an unspaced run. Stores find texts by it;
+    /// recall ignores it.
     Exact,
 }
 
 /// A term of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term<'t> {
-    /// The text to compare, in any case: the stem of a word, a whole identifier or path, a pair of
+    /// The text to compare, in any case of letters: the stem of a word, a whole identifier or path, a pair of
     /// characters.
     pub text: &'t str,
     /// The term as it is written.
@@ -52,9 +51,9 @@ impl Term<'_> {
     }
 }
 
-/// Longer runs are not words: encoded data, lines of dashes.
+/// The maximum length of a word. Longer runs are encoded data or lines of dashes.
 const WORD_BYTES_MAX: usize = 64;
-/// Longer chains of words are not indexed as a whole.
+/// The maximum length of a chain of words that is indexed as a whole.
 const CHAIN_BYTES_MAX: usize = 256;
 
 /// Calls `take` with the hash of every ranked term of a text, in order, including repeats. For an
@@ -81,8 +80,8 @@ pub fn each_term<'t>(text: &'t str, take: &mut impl FnMut(Term<'t>)) {
     }
 }
 
-/// Takes the pairs of a run of a script without spaces, and its last character: so every character
-/// is the prefix of some term.
+/// Takes the pairs of a run of a script without spaces, and its last character. So every character is the prefix of
+/// some term.
 fn unspaced<'t>(run: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
     let mut at = 0;
     for (first, second) in pairs(run) {
@@ -94,8 +93,8 @@ fn unspaced<'t>(run: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
     }
 }
 
-/// Takes a chain of words joined by single marks, as in `src/main.rs` or `well-known`: the words,
-/// the whole, and the file name. Returns where it ends.
+/// Takes a chain of words joined by single marks, as in `src/main.rs` or `well-known`: the words, the whole, and the
+/// file name. Returns the end of the chain.
 fn chain<'t>(text: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) -> usize {
     let (mut word, mut name) = (0, 0);
     let (mut joined, mut is_path) = (false, false);
@@ -185,7 +184,7 @@ fn take_word<'t>(word: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
     }
 }
 
-/// Takes a plain word, which is found in all its forms. Words that every text has do not rank.
+/// Takes a plain word, which is found in all its forms. Common words do not rank.
 fn take_plain<'t>(word: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
     let (text, kind, usage) = if word.starts_with(|one: char| one.is_ascii_digit()) {
         (word, TermKind::Number, TermUse::Ranked)
@@ -202,7 +201,7 @@ pub fn hash_of(text: &str) -> u64 {
     hash(text.chars())
 }
 
-/// FNV over lower-case characters, with the bits mixed at the end: the same on every machine.
+/// Returns the FNV hash of lower-case characters, with the bits mixed at the end. It is the same on every machine.
 fn hash(characters: impl IntoIterator<Item = char>) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;

@@ -1,4 +1,4 @@
-//! Generators: any message that a reader can give, and any JSON that an unknown program can write. Used by
+//! Generators of any message that a reader can return, and any JSON that an unknown program can write. Used by
 //! `properties`.
 
 pub(crate) mod entries;
@@ -16,14 +16,14 @@ use tertulia_session::{
     ToolResult,
 };
 
-/// At least this many cases, more if `PROPTEST_CASES` asks for them. No file is written of failures:
-/// the message holds the input.
+/// Returns a configuration with at least this many cases, or more if `PROPTEST_CASES` requests them. It writes no
+/// file for failures, because the message contains the input.
 pub(crate) fn at_least(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     ProptestConfig { cases: cases.max(default.cases), failure_persistence: None, ..default }
 }
 
-/// Any characters, control characters and NUL among them.
+/// Returns any characters, including control characters and NUL.
 fn text() -> impl Strategy<Value = String> {
     vec(any::<char>(), 0..8).prop_map(String::from_iter)
 }
@@ -36,7 +36,7 @@ fn json_string() -> impl Strategy<Value = String> {
     text().prop_map(|text| serde_json::to_string(&text).unwrap())
 }
 
-/// Any JSON value as text: odd numbers, half surrogate pairs, whitespace, repeated names.
+/// Returns any JSON value as text: unusual numbers, lone surrogates, whitespace, repeated names.
 pub(crate) fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         select(vec![
@@ -75,7 +75,7 @@ pub(crate) fn json() -> impl Strategy<Value = String> {
     })
 }
 
-/// Returns a field name as JSON text: nearly always one that means something somewhere.
+/// Returns a field name as JSON text. It is nearly always the name of a field of some type.
 fn name() -> impl Strategy<Value = String> {
     let known = select(vec![
         "id",
@@ -115,7 +115,7 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof![8 => known, 1 => json_string(), 1 => Just(r#""\udc00""#.to_owned())]
 }
 
-/// JSON that is nearly a message: the needed fields are there, others are as they come.
+/// Returns JSON that is nearly a message: the required fields exist, others are random.
 pub(crate) fn nearly_message() -> impl Strategy<Value = String> {
     let content = json_string().prop_map(|value| ("\"content\"".to_owned(), value));
     let speaker = (json_string(), vec((name(), json()), 0..3)).prop_map(|(id, more)| {
@@ -149,7 +149,7 @@ fn any_json() -> impl Strategy<Value = Json> {
     json().prop_map(|text| Json::parse(&text).unwrap())
 }
 
-/// Fields under names that nothing here knows.
+/// Returns fields with unknown names.
 fn fields() -> impl Strategy<Value = Fields> {
     let name = prop_oneof![
         "x[a-z]{0,3}",
@@ -253,7 +253,7 @@ fn timestamp() -> impl Strategy<Value = Timestamp> {
     ]
 }
 
-/// Any message that a reader can give.
+/// Returns any message that a reader can return.
 pub(crate) fn message() -> impl Strategy<Value = Message> {
     let role = select(vec![Role::System, Role::User, Role::Assistant, Role::Tool]);
     let meta = json().prop_map(|value| Json::parse(&format!("{{\"a\":{value}}}")).unwrap());
@@ -281,7 +281,7 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
         })
 }
 
-/// The same with an id, of its own counting or not.
+/// Returns any message with an id, numbered or not.
 pub(crate) fn conversation_message() -> impl Strategy<Value = ConversationMessage> {
     let id = prop_oneof![
         any::<u64>().prop_map(|number| format!("msg-{number}")),

@@ -1,4 +1,4 @@
-//! Which entries a branch has, and what is said of a log that cannot be followed.
+//! The entries of a branch, and the errors for a log that cannot be followed.
 
 use tertulia_session::{EntryError, EntryId, EntryIndex};
 

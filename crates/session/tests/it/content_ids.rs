@@ -1,4 +1,5 @@
-//! Ids that follow from content: the same everywhere for the same, another for anything else.
+//! Ids that are computed from content: the same content has the same id everywhere, and any other content has
+//! another one.
 
 use tertulia_session::{EntryId, EntryKind, NewEntry, RecordHash, Salt, TeamTask, Timestamp};
 

@@ -1,4 +1,4 @@
-//! What is said of a value that is not an entry: the entry, the field, the cure.
+//! The errors for values that are not entries: they name the entry, the field and the fix.
 
 use crate::entry_wire::{check_error, read};
 
@@ -29,7 +29,7 @@ fn a_known_type_needs_its_payload() {
     );
 }
 
-/// A type, its payload, and what is said of it.
+/// A type, its payload, and the expected error.
 type Case = (&'static str, &'static str, &'static str);
 
 const MESSAGES: &[Case] = &[

@@ -1,4 +1,4 @@
-//! What is read of entries besides the golden form, and what is written of it.
+//! Entries that differ from the golden form: how they are read, and how they are written.
 
 use tertulia_session::{EntryKind, PartKind, SessionHeader, Usd};
 

@@ -1,4 +1,4 @@
-//! What holds for every entry, every tree of entries and every JSON.
+//! Properties of every entry, every tree of entries and every JSON value.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,8 @@ proptest! {
     fn an_entry_is_one_line_that_keeps_to_the_schema(entry in entry()) {
         let written = write(&entry);
         prop_assert!(!written.contains(['\n', '\r']), "{}", written);
-        // A number beyond floats and half a surrogate pair are JSON, but no values of this library.
+        // A number beyond the range of floats and a lone surrogate are valid JSON, but this library cannot represent
+        // them.
         if let Ok(value) = serde_json::from_str(&written) {
             prop_assert_eq!(schema::complaint(&value), None, "{}", written);
         }
@@ -52,7 +53,7 @@ proptest! {
 
     #[test]
     fn a_cause_in_the_words_of_version_1_is_the_same_cause(mut turn in turn()) {
-        // Version 1 named the turn in every cause but the two that begin one, and knew no other causes.
+        // Version 1 named the turn in every cause except the two that begin one, and had no other causes.
         let begins = matches!(turn.cause, Cause::Asked { .. } | Cause::Repeated { .. });
         turn.turn_id = (!begins).then(|| turn.turn_id.unwrap_or("e-1".into()));
         if matches!(turn.cause, Cause::Other(_)) {
@@ -138,7 +139,7 @@ proptest! {
                 ranges.push((position, range.to_vec()));
             }
         }
-        // A summary may have been void, and so unseen, before it was redacted.
+        // A summary may have been void, and so invisible, before it was redacted.
         let is_summary = |target: &usize| ranges.iter().any(|(position, _)| position == target);
         let index = EntryIndex::over(&log).unwrap();
         for (position, range) in &ranges {
@@ -162,7 +163,7 @@ proptest! {
     fn no_log_of_any_entries_panics_and_no_redacted_entry_is_open(
         entries in proptest::collection::vec((entry(), 0..4_u8, option(), 0..6_u8), 0..8),
     ) {
-        // Few ids, so that entries meet, repeat and point at each other in every way.
+        // There are only a few ids, so that entries repeat and refer to each other in every way.
         let log: Vec<Entry> = entries.into_iter().map(|(mut entry, id, parent, target)| {
             entry.id = EntryId::from(id.to_string());
             entry.parent_id = parent.map(|parent| EntryId::from(parent.to_string()));
@@ -178,7 +179,7 @@ proptest! {
             let targets: Vec<&str> = log.iter().filter_map(target_of).collect();
             for entry in walk.flatten() {
                 let hidden = targets.contains(&entry.id().as_str());
-                // Of what was purged nothing can be seen, whether its redaction is in the log or not.
+                // The content of a purged entry is never visible, whether its redaction is in the log or not.
                 let purged = matches!(log[entry.position()].kind, EntryKind::Purged(_));
                 let kind = &log[entry.position()].kind;
                 let may_be_void = matches!(

@@ -1,4 +1,4 @@
-//! Entries as programs read and write them, and small logs as examples. Used by the tests of entries.
+//! Helpers for tests of entries: read and write them as programs do, and create small logs.
 
 use tertulia_session::json;
 use tertulia_session::record::{EntryReadError, EntryRecord, read_entry};
@@ -16,7 +16,7 @@ pub(crate) fn write(entry: &Entry) -> String {
     EntryRecord::new(entry).to_json()
 }
 
-/// Says that a text is read, and what is written of it; and that reading this again changes nothing.
+/// Checks that a text is read, and how it is written; and that reading the result again changes nothing.
 #[track_caller]
 pub(crate) fn check(text: &str, written: &str) {
     let entry = read(text).unwrap();
@@ -24,19 +24,19 @@ pub(crate) fn check(text: &str, written: &str) {
     assert_eq!(read(written).unwrap(), entry);
 }
 
-/// Says that a text is written exactly as it was read.
+/// Checks that a text is written exactly as it was read.
 #[track_caller]
 pub(crate) fn check_same(text: &str) {
     check(text, text);
 }
 
-/// Says why a text is not an entry.
+/// Checks the error for a text that is not an entry.
 #[track_caller]
 pub(crate) fn check_error(text: &str, sentence: &str) {
     assert_eq!(read(text).unwrap_err().to_string(), sentence, "{text}");
 }
 
-/// Returns a log in a tiny notation: `id` is a root or follows the one before, `id<parent` follows its parent.
+/// Returns a log in a small notation: `id` is a root or follows the one before, `id<parent` follows its parent.
 pub(crate) fn log(notation: &str) -> Vec<Entry> {
     notation.split_whitespace().map(|word| at(word, said(word))).collect()
 }
@@ -49,7 +49,7 @@ pub(crate) fn at(word: &str, kind: EntryKind) -> Entry {
     entry.with_id(EntryId::from(id))
 }
 
-/// Returns a message that says `secret of` and the word.
+/// Returns a message with the text `secret of` and the word.
 pub(crate) fn said(word: &str) -> EntryKind {
     let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
     EntryKind::Message(Message::said(ann, format!("secret of {word}")))
@@ -87,7 +87,7 @@ pub(crate) fn summary(range: &str, first_kept: &str) -> EntryKind {
 /// The entries of a branch, oldest first.
 pub(crate) type View<'a> = Result<Vec<ViewEntry<'a>>, EntryError>;
 
-/// The branch that ends in the newest entry.
+/// Returns the branch that ends in the newest entry.
 pub(crate) fn view(log: &[Entry]) -> View<'_> {
     walked(EntryIndex::over(log)?.walk(log)?)
 }
@@ -98,7 +98,7 @@ pub(crate) fn walked<'a>(walk: Walk<'a, '_>) -> View<'a> {
     Ok(entries)
 }
 
-/// Returns what a view shows: ids oldest first, `-id` for what is hidden.
+/// Returns the content of a view: the ids, oldest first, with `-id` for hidden entries.
 pub(crate) fn show(view: View<'_>) -> String {
     let view = match view {
         Ok(view) => view,

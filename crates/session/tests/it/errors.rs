@@ -1,5 +1,5 @@
-//! What is said of a value that is not a message: four fixed texts in a fixed order, else one
-//! sentence with the field.
+//! The errors for values that are not messages: four fixed texts in a fixed order, or else one sentence with the
+//! field.
 
 use crate::wire::{ann_with, check_error, read_with_id};
 

@@ -1,5 +1,4 @@
-//! Sizes, depths and bytes at the edge of what JSON allows. Nothing here may panic, hang or lose a
-//! byte.
+//! Sizes, depths and bytes at the limits of JSON. None of them may cause a panic, a hang or a lost byte.
 
 use crate::wire::{ann_with, check_error, check_same, read, write};
 
@@ -13,7 +12,7 @@ fn deep_object() -> String {
     format!("{}1{}", "{\"a\":".repeat(LEVELS), "}".repeat(LEVELS))
 }
 
-/// Compares without printing a million brackets.
+/// Compares two texts without printing a million brackets if they differ.
 #[track_caller]
 fn check_survives(text: &str) {
     let message = read(text).unwrap();

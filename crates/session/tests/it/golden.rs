@@ -1,5 +1,5 @@
-//! The record forms as they lie on disks: entries of every type with all their fields, and what version 1 of a team
-//! wrote. These files are never changed to make a test pass: a change of the form is a new version.
+//! The record forms as they are stored: entries of every type with all their fields, and the entries of version 1.
+//! These files are never changed to make a test pass: a change of the form is a new version.
 
 use std::collections::BTreeSet;
 
@@ -85,7 +85,7 @@ fn the_ids_that_follow_from_the_golden_entries_stay() {
     assert_eq!(ids, golden);
 }
 
-/// Returns what an entry says, without the source that it is written from again.
+/// Returns the fields of an entry without the source that it is written from.
 fn typed(entry: &Entry) -> String {
     match &entry.kind {
         EntryKind::Turn(turn) => {

@@ -1,5 +1,5 @@
-//! Logs as JSON lines, read one by one. Blank lines and byte order marks never come here: whoever reads the file passes
-//! over them.
+//! Logs as JSON lines, read one by one. The code that reads files skips blank lines and byte order marks, so they do
+//! not occur here.
 
 use tertulia_session::record::read_entry_line;
 

@@ -1,4 +1,4 @@
-//! Messages and entries, seen from outside: what is read, what is written, what survives, what is seen.
+//! Tests of messages and entries through the public interface: how they are read, written, preserved and shown.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Parts of all kinds, kinds nobody knows yet, and `content` beside `parts`.
+//! Parts of all kinds, unknown kinds, and `content` next to `parts`.
 
 use crate::wire::{check, check_error, check_same, read};
 use tertulia_session::{ImageSource, Part, PartKind};
@@ -7,12 +7,12 @@ fn with_parts(parts: &str) -> String {
     format!(r#"{{"parts":{parts},"speaker":{{"roleId":"a","roleName":"A"}}}}"#)
 }
 
-/// The same with the words in `content`, as it is written.
+/// Returns the same message with this text in `content`, as it is written.
 fn with_words(words: &str, parts: &str) -> String {
     format!(r#"{{"content":"{words}","parts":{parts},"speaker":{{"roleId":"a","roleName":"A"}}}}"#)
 }
 
-/// Says which words are written beside the parts.
+/// Checks the text that is written next to the parts.
 #[track_caller]
 fn check_words(parts: &str, words: &str) {
     check(&with_parts(parts), &with_words(words, parts));

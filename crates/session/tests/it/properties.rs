@@ -1,4 +1,4 @@
-//! What holds for every message and every JSON, not only for those that somebody thought of.
+//! Properties of every message and every JSON value.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

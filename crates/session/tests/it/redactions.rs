@@ -1,11 +1,12 @@
-//! What a redaction hides: its target everywhere, and every summary and recalled text that may hold text of it.
+//! The entries that a redaction hides: its target everywhere, and every summary and recalled text that may contain
+//! its text.
 
 use tertulia_session::{BranchSummary, Entry, EntryId, EntryIndex, EntryKind, Fields, Recall};
 
 use crate::entry_wire::{at, log, read, redaction, said, show, summary, view, walked};
 
-/// Returns a log in the notation of `log`, with `!target`, `=from..to|kept`, `^source` and `@source,source` behind an
-/// id for a redaction, a summary, a branch summary and a recalled text.
+/// Returns a log in the notation of `log`. After an id, `!target` makes a redaction, `=from..to|kept` a summary,
+/// `^source` a branch summary and `@source,source` a recalled text.
 fn parse(notation: &str) -> Vec<Entry> {
     notation.split_whitespace().map(parse_word).collect()
 }
@@ -41,7 +42,7 @@ fn parse_word(word: &str) -> Entry {
     }
 }
 
-/// Says what is hidden in the view of the newest entry, however the log was indexed.
+/// Checks which entries are hidden in the view of the newest entry, however the log was indexed.
 #[track_caller]
 fn check(notation: &str, shown: &str) {
     let log = parse(notation);
@@ -140,9 +141,9 @@ fn a_summary_that_carries_a_void_one_is_void_too() {
 
 #[test]
 fn a_summary_that_could_not_carry_the_void_one_stays() {
-    // `t` came after the redaction and had to do without `s`.
+    // `t` came after the redaction, so it had no access to `s`.
     check("a b c d s=a..b|c r!a e t=c..d|e", "-a b c d -s r e t");
-    // `u` came later still and carries `t`; the second redaction reaches both.
+    // `u` came even later and continues `t`; the second redaction hides both.
     check("a b c d s=a..b|c r!a e t=b..d|e u=e..e|u q!b", "-a -b c d -s r e -t -u q");
 }
 
@@ -203,7 +204,7 @@ fn summaries_before_their_parents_are_judged_too() {
 
 #[test]
 fn many_summaries_and_redactions_are_judged_in_no_more_than_a_moment() {
-    // Every summary covers all before it, and all redactions but the last came before it.
+    // Every summary covers all entries before it, and all redactions except the last came before it.
     let mut log: Vec<Entry> =
         (0..30_000).map(|position| at(&format!("e{position}"), said("x"))).collect();
     let redactions = (1..30_000).rev();

@@ -1,5 +1,4 @@
-//! The published schema of an entry: what is written keeps to it, and it refuses what the reader
-//! refuses.
+//! The published schema of an entry: written entries are valid, and it refuses what the reader refuses.
 
 mod checker;
 
@@ -18,7 +17,7 @@ static SCHEMAS: LazyLock<[Value; 2]> = LazyLock::new(|| {
     files.map(|file| serde_json::from_str(file).unwrap())
 });
 
-/// Returns where a value does not keep to the schema of what is written now, if anywhere.
+/// Returns where a value violates the schema of what is written now, if anywhere.
 pub(crate) fn complaint(value: &Value) -> Option<String> {
     checker::complaint(&SCHEMAS[1], &SCHEMAS[1], value)
 }
@@ -59,7 +58,7 @@ fn whatever_is_taken_out_of_an_entry_schema_and_reader_agree() {
 fn whatever_is_put_in_place_of_a_payload_field_schema_and_reader_agree() {
     let mut refused = 0;
     for (schema, value) in golden() {
-        // The reader keeps these three as they are if it cannot read them; the schema does not.
+        // If these three fields cannot be read, the reader keeps them unchanged; the schema refuses them.
         let strict = |pointer: &String| {
             !["/runId", "/timestamp", "/meta", "/intent", "/parentMessageId", "/content"]
                 .iter()
@@ -76,7 +75,7 @@ fn whatever_is_put_in_place_of_a_payload_field_schema_and_reader_agree() {
     assert!(refused > 300, "{refused}");
 }
 
-/// Says that schema and reader judge alike; gives whether they refuse.
+/// Checks that the schema and the reader agree on a value. Returns whether they refuse it.
 #[track_caller]
 fn agree(schema: &Value, value: &Value, what: &str) -> bool {
     let complaint = checker::complaint(schema, schema, value);

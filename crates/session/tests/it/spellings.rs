@@ -1,4 +1,4 @@
-//! Two spellings of speakers and two of addressees are in use: both are read, the first is written.
+//! There are two spellings of speakers and two of addressees: both can be read, the first is written.
 
 use crate::wire::{ann_with, check, check_same, read, read_with_id, write_with_id};
 use tertulia_session::{MessageId, SpeakerType};

@@ -1,9 +1,9 @@
-//! Moments in every spelling: read where they can be, and always written as they came.
+//! Times in every spelling: they are read if possible, and always written as they were.
 
 use crate::wire::{ann_with, check_same, read};
 use tertulia_session::{Message, Speaker, SpeakerType, Timestamp};
 
-/// Says which moment a spelling is, and that it is written as it was read.
+/// Checks the time of a spelling, and that it is written as it was read.
 #[track_caller]
 fn check(spelling: &str, millis: Option<i64>) {
     let text = ann_with(&format!(r#""timestamp":{spelling}"#));

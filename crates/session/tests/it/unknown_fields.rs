@@ -1,10 +1,10 @@
-//! What this version does not know survives a round trip, at every level and digit by digit.
+//! Unknown fields survive a round trip unchanged, at every level and with every digit.
 
 use tertulia_session::{Role, Speaker, SpeakerType, Timestamp};
 
 use crate::wire::{ann_with, check, check_same, read, write};
 
-/// Values that a reader of floats or of shallow trees would change.
+/// Values that a reader with floats or with a limited depth would change.
 const EXACT: [&str; 12] = [
     "123456789012345678901234567890",
     "-123456789012345678901234567890.000",
@@ -20,7 +20,7 @@ const EXACT: [&str; 12] = [
     r#""""#,
 ];
 
-/// A message with `§` at every level.
+/// A message with the field `§` at every level.
 const EVERYWHERE: &str = concat!(
     r#"{"content":"","parts":[{"kind":"thinking","payload":{"text":"hm","x":§},"y":§},"#,
     r#"{"kind":"hologram","payload":§,"y":§}],"#,

@@ -1,4 +1,4 @@
-//! Reading and writing as programs do it: JSON text in, JSON text out. Used by all tests here.
+//! Helpers of these tests: read and write messages as programs do, from and to JSON text.
 
 use tertulia_session::json;
 use tertulia_session::record::{
@@ -24,7 +24,7 @@ pub(crate) fn write_with_id(message: &ConversationMessage) -> String {
     serde_json::to_string(&ConversationMessageRecord(message)).unwrap()
 }
 
-/// Says that a text is read, and what is written of it; and that reading this again changes nothing.
+/// Checks that a text is read, and how it is written; and that reading the result again changes nothing.
 #[track_caller]
 pub(crate) fn check(text: &str, written: &str) {
     let message = read(text).unwrap();
@@ -32,19 +32,19 @@ pub(crate) fn check(text: &str, written: &str) {
     assert_eq!(read(written).unwrap(), message);
 }
 
-/// Says that a text is written exactly as it was read.
+/// Checks that a text is written exactly as it was read.
 #[track_caller]
 pub(crate) fn check_same(text: &str) {
     check(text, text);
 }
 
-/// Says why a text is not a message.
+/// Checks the error for a text that is not a message.
 #[track_caller]
 pub(crate) fn check_error(text: &str, sentence: &str) {
     assert_eq!(read(text).unwrap_err().to_string(), sentence, "{text}");
 }
 
-/// Returns a message of Ann with more fields behind the usual ones.
+/// Returns a message of Ann with more fields after the usual ones.
 pub(crate) fn ann_with(more: &str) -> String {
     format!(r#"{{"content":"hi","speaker":{{"roleId":"ann","roleName":"Ann"}},{more}}}"#)
 }

@@ -40,8 +40,8 @@ impl Payload for Message {
     }
 }
 
-/// Reads `parts`. `content` alone is one text; beside parts it is dropped if it has the same text,
-/// and kept as an unknown field if not.
+/// Reads `parts`. If there is only `content`, it is one text. If there are both, `content` is dropped if it has the
+/// same text, and kept as an unknown field otherwise.
 fn read_body(object: &mut Object<'_>) -> Result<Parts, FieldError> {
     let content = object.take_some("content");
     if let Some(parts) = object.take_with("parts", read_parts)? {

@@ -1,5 +1,5 @@
-//! The payload of an entry, selected by its type, and payloads that are more than a list of fields.
-//! Turns have their own file.
+//! The payload of an entry, selected by its type, and payloads that are more than a list of fields. Turns are in a
+//! separate file.
 
 use serde::ser::SerializeMap;
 
@@ -27,7 +27,7 @@ pub(super) fn read_kind(
 
 impl Payload for SessionHeader {
     fn take(object: &mut Object<'_>) -> Result<Self, FieldError> {
-        // No format before the first one could have had no version.
+        // The first version was the first format, so a missing version means version 1.
         let version = object.take_with("version", whole_number)?.unwrap_or(1);
         Ok(Self { version, unknown: std::mem::take(object).rest() })
     }
@@ -64,7 +64,7 @@ impl Payload for TeamTask {
     }
 
     fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        // A removed task is `null`.
+        // A removed task is written as `null`.
         map.serialize_entry("task", &self.task)?;
         write_unknown(map, &self.unknown)
     }

@@ -42,7 +42,7 @@ impl Payload for Turn {
         };
         self.member.write(map, "member")?;
         self.state.write(map, "state")?;
-        // A text of version 1 may name the turn itself.
+        // A cause of version 1 may already contain the id of the turn.
         if source.is_none_or(|source| source.kind() != Kind::String) {
             self.turn_id.write(map, "turnId")?;
         }

@@ -1,6 +1,6 @@
-//! The differences of version 1 of the record: the cause of a turn was a text, `word key=value …:
-//! sentence`, and events of turns, session settings and the title were `custom` entries. All of it
-//! is read into the same entries as version 2, and written again byte for byte as it was read.
+//! The differences of version 1 of the record: the cause of a turn was a text, `word key=value …: sentence`, and
+//! events of turns, session settings and the title were `custom` entries. All of them are read into the same entries
+//! as version 2, and written exactly as they were read.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::{
 
 type ReadCause = (Option<EntryId>, Cause, Option<Json>);
 
-/// Reads the text of a cause. One that version 1 did not write is kept as it is.
+/// Reads the text of a cause. A text that version 1 cannot have written is kept as it is.
 pub(super) fn read_cause(raw: &RawValue) -> Result<ReadCause, FieldError> {
     let text = text(raw)?;
     let source = Json::text(&text);
@@ -142,8 +142,8 @@ impl Turn {
     }
 }
 
-/// Ids and names may contain anything: characters that could end a value are written as `%` and two
-/// hex digits.
+/// Writes a key and its value. Ids and names may contain anything, so characters that could end a value are written
+/// as `%` and two hex digits.
 fn write_pair(cause_text: &mut String, key: &str, value: Option<&str>) {
     let Some(value) = value else { return };
     cause_text.push(' ');
@@ -179,8 +179,7 @@ pub(super) fn read_custom(id: &EntryId, payload: Option<&RawValue>) -> EntryKind
     }
 }
 
-/// The fields of a `custom` payload; a field of another kind than version 1 wrote counts as
-/// missing.
+/// The fields of a `custom` payload. A field of another type than version 1 wrote counts as missing.
 struct CustomFields<'a>(Object<'a>);
 
 impl<'a> CustomFields<'a> {

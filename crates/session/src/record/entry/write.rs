@@ -1,6 +1,5 @@
-//! Writes entries as JSON: borrowed views that serialize, with fields in the order of
-//! docs/session-record.md. [`Entry::content_id`] hashes these bytes: a change of one byte changes
-//! every new id.
+//! Writes entries as JSON: borrowed views that serialize, with fields in the order of docs/session-record.md.
+//! [`Entry::content_id`] hashes these bytes, so changing one byte changes every new id.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -40,26 +39,25 @@ impl EnvelopeRecord<'_> {
     }
 }
 
-/// Initial capacity that is enough for most records.
+/// The initial capacity, which is enough for most records.
 const ROOM: usize = 1024;
 
 fn to_json(record: &impl Serialize) -> String {
     let mut json = Vec::with_capacity(ROOM);
     write(&mut json, record);
-    // JSON is UTF-8.
+    // JSON is always UTF-8.
     String::from_utf8(json).unwrap_or_default()
 }
 
-/// Writing texts with string keys into memory cannot fail.
+/// Writes a record. This cannot fail, because texts with string keys are written into memory.
 fn write(json: &mut Vec<u8>, record: &impl Serialize) {
     if serde_json::to_writer(&mut *json, record).is_err() {
         json.clear();
     }
 }
 
-/// Returns the bytes of the record of an entry, and the result of a function on those of its
-/// envelope. The record begins with the envelope, unless the entry was purged, so nothing is
-/// written twice.
+/// Returns the bytes of the record of an entry, and the result of a function on those of its envelope. The record
+/// begins with the envelope, unless the entry was purged, so nothing is written twice.
 pub(crate) fn record_and_envelope<T>(
     entry: &Entry,
     of_envelope: impl FnOnce(&[u8]) -> T,
@@ -72,7 +70,7 @@ pub(crate) fn record_and_envelope<T>(
         write(&mut json, &EntryRecord::new(entry));
         return (json, envelope);
     }
-    // Merges two adjacent objects into one.
+    // This merges two adjacent objects into one.
     json.pop();
     let end = json.len();
     write(&mut json, &RestRecord(entry));
@@ -128,8 +126,8 @@ fn write_entry_rest<M: SerializeMap>(map: &mut M, entry: &Entry) -> Result<(), M
     entry.run_id.write(map, "runId")?;
     write_payload_field(map, &entry.kind)?;
     entry.meta.write(map, "meta")?;
-    // After the fields of the first programs, which treat it as an unknown field and so write the
-    // same bytes.
+    // The salt comes after the fields of the first versions. Programs of these versions treat it as an unknown
+    // field, which they write at the same position.
     write_some(map, "salt", entry.salt.map(|salt| salt.to_string()).as_ref())?;
     let written = [
         ("timestamp", entry.timestamp.is_some()),

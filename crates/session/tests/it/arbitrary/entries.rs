@@ -1,4 +1,4 @@
-//! Generators: any entry that a reader can give, logs that are trees, and JSON that is nearly an entry.
+//! Generators of any entry that a reader can return, logs that are trees, and JSON that is nearly an entry.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -15,7 +15,7 @@ use tertulia_session::{
 
 use super::{any_json, boxed, fields, json, json_string, message, object, text, timestamp};
 
-/// The types with a payload of their own, and two without.
+/// The types with a special payload, and two without.
 const TYPES: [&str; 21] = [
     "session_header",
     "purged",
@@ -40,7 +40,7 @@ const TYPES: [&str; 21] = [
     "surprise",
 ];
 
-/// Names that mean something somewhere in an entry.
+/// Names of fields of some type of entry.
 const NAMES: &str = "version role parts content speaker routing model level data systemPrompt task \
      summary firstKeptEntryId coveredFromId coveredToId coveredCount tokensBefore tokensAfter \
      strategy elidedIds keptIds refused scalePermille olderCount reason sourceSessionId sourceEntryId sourceIds replaces targetId member state cause \
@@ -171,7 +171,7 @@ fn views() -> impl Strategy<Value = EntryKind> {
     prop_oneof![compaction_summary(), context_cut(), branch, recall(), redaction]
 }
 
-/// Any cause that this version knows.
+/// Returns any cause that this version supports.
 fn cause() -> impl Strategy<Value = Cause> {
     let by = || option::of(boxed());
     let intent = || select(&Intent::ALL);
@@ -196,7 +196,7 @@ fn cause() -> impl Strategy<Value = Cause> {
     ]
 }
 
-/// Any turn in the form of version 2.
+/// Returns any turn in the form of version 2.
 pub(crate) fn turn() -> impl Strategy<Value = Turn> {
     let state = select(&TurnState::ALL);
     let texts = [(); 3].map(|()| option::of(boxed()));
@@ -356,7 +356,7 @@ fn kind() -> impl Strategy<Value = EntryKind> {
     ]
 }
 
-/// Any entry that a reader can give.
+/// Returns any entry that a reader can return.
 pub(crate) fn entry() -> impl Strategy<Value = Entry> {
     let meta = option::of(object_json());
     let salt = option::of(any::<[u8; 16]>().prop_map(Salt::from_bytes));
@@ -367,8 +367,8 @@ pub(crate) fn entry() -> impl Strategy<Value = Entry> {
     })
 }
 
-/// A log that is a tree: entry `eN` at position N, with the position of its parent. The second names the
-/// first, so that a missing parent is a root everywhere behind it.
+/// Returns a log that is a tree: entry `eN` at position N, with the position of its parent. The second entry names
+/// the first as its parent, so every later entry without a parent is a root.
 pub(crate) fn tree() -> impl Strategy<Value = (Vec<Entry>, Vec<Option<usize>>)> {
     vec(option::weighted(0.9, any::<prop::sample::Index>()), 0..40).prop_map(|parents| {
         let mut positions = vec![None, Some(0)];
@@ -384,7 +384,7 @@ pub(crate) fn tree() -> impl Strategy<Value = (Vec<Entry>, Vec<Option<usize>>)> 
     })
 }
 
-/// Payloads of `custom` entries as version 1 of a team wrote them, or nearly so.
+/// Returns payloads of `custom` entries in the form of version 1, or nearly so.
 pub(crate) fn custom_of_version_1() -> impl Strategy<Value = String> {
     const EVENTS: &str = "began tool_started tool_finished tool_denied permission_asked \
          permission_answered thought warned failed retried sent_again other";
@@ -396,7 +396,7 @@ pub(crate) fn custom_of_version_1() -> impl Strategy<Value = String> {
         words.prop_map(move |word| (format!("{key:?}"), format!("{word:?}")))
     };
     let first = prop_oneof![words("agent", EVENTS), words("table", SETTINGS)];
-    // Most fields are what they should be, so that many entries are read.
+    // Most fields are valid, so that many entries can be read.
     let fields = FIELDS.split_whitespace().map(|name| {
         let right = match name {
             "isError" => "true",
@@ -411,7 +411,7 @@ pub(crate) fn custom_of_version_1() -> impl Strategy<Value = String> {
         .prop_map(|(first, fields)| object([first].into_iter().chain(fields.into_iter().flatten())))
 }
 
-/// JSON that is nearly an entry: a known type with payload fields as they come.
+/// Returns JSON that is nearly an entry: a known type with random payload fields.
 pub(crate) fn nearly_entry() -> impl Strategy<Value = String> {
     let value = prop_oneof![
         3 => json_string(),

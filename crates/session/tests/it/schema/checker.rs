@@ -1,6 +1,5 @@
-//! A checker for the keywords of JSON Schema (draft 2020-12) that our schema uses, and no others: a
-//! whole validator would bring sixty crates along for one file. `check_keywords` says that none is
-//! passed over.
+//! A checker for the keywords of JSON Schema (draft 2020-12) that our schema uses, and no others: a complete
+//! validator would add sixty crates for one file. `check_keywords` ensures that no keyword is ignored.
 
 use serde_json::{Map, Value};
 
@@ -22,7 +21,7 @@ const CHECKED: [&str; 14] = [
 ];
 const NOTES: [&str; 6] = ["$schema", "$id", "$defs", "title", "description", "then"];
 
-/// Returns where a value does not keep to a schema, if anywhere.
+/// Returns where a value violates a schema, if anywhere.
 pub(crate) fn complaint(root: &Value, schema: &Value, value: &Value) -> Option<String> {
     let rules = match schema {
         Value::Bool(true) => return None,
@@ -75,7 +74,7 @@ fn judge(
             Value::Array(names) => names.iter().any(|name| is_of_type(value, name)),
             name => is_of_type(value, name),
         }),
-        // The two patterns of the schema.
+        // These are the two patterns of the schema.
         "pattern" => fails(value.as_str().is_none_or(|text| {
             let digits = match rule.as_str() {
                 Some("^[0-9a-f]{64}$") => 64,
@@ -98,7 +97,7 @@ fn judge(
     }
 }
 
-/// `1` and `1.0` are the same number.
+/// Compares values; `1` and `1.0` are the same number.
 fn is_equal(one: &Value, other: &Value) -> bool {
     one == other || (one.is_number() && one.as_f64() == other.as_f64())
 }
