@@ -25,7 +25,8 @@ use lines::LineFile;
 /// Changes the bytes of a record before it is read. `None` keeps them unchanged.
 pub type Edit<'e> = dyn FnMut(&[u8]) -> Option<Vec<u8>> + 'e;
 
-/// A document that did not change for this long is complete: an agent writes a message at once.
+/// A document is complete if it did not change for this time, because an agent does not pause for so long within a
+/// message.
 const QUIET: Duration = Duration::from_secs(60);
 /// Number of bytes that are read at once.
 const CHUNK: usize = 1 << 20;
@@ -38,7 +39,7 @@ pub struct SessionReader<'e> {
     side_files: VecDeque<(String, PathBuf)>,
     bytes_max: u64,
     edit: Option<Box<Edit<'e>>>,
-    /// A document that was changed after this time may be growing.
+    /// A document that changed after this time may still be growing.
     quiet_since: Option<SystemTime>,
     hasher: blake3::Hasher,
     main: Main,
@@ -119,8 +120,7 @@ impl<'e> SessionReader<'e> {
         }
     }
 
-    /// Leaves a last message for later that may not be complete, if the file changed in the minute before
-    /// `now`.
+    /// Leaves an incomplete last message for later, if the file changed in the minute before `now`.
     pub fn settled_at(&mut self, now: &Timestamp) {
         let now = u64::try_from(now.millis()).map(Duration::from_millis).unwrap_or_default();
         self.quiet_since = Some(SystemTime::UNIX_EPOCH + now.saturating_sub(QUIET));

@@ -92,8 +92,8 @@ pub(super) fn is_document(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with(STARTED)
 }
 
-/// Splits a history into records. The records of a beginning of it are records of the whole, except
-/// those from [`unfinished`] on.
+/// Splits a history into records. When the history grows, the records before the position that [`unfinished`] returns
+/// stay the same.
 pub(super) fn split(text: &str) -> Vec<Piece> {
     let mut splitter = Splitter::default();
     text.split_inclusive('\n').for_each(|line| splitter.push(line));
@@ -101,7 +101,7 @@ pub(super) fn split(text: &str) -> Vec<Piece> {
     splitter.pieces
 }
 
-/// Returns where the last record begins, if more lines may belong to it.
+/// Returns the position of the last record, if more lines may belong to it.
 pub(super) fn unfinished(text: &str) -> Option<usize> {
     let mut splitter = Splitter::default();
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
@@ -127,7 +127,7 @@ struct Splitter {
     pieces: Vec<Piece>,
     /// Whether the lines of the user end with two spaces, as aider writes them.
     is_marked: bool,
-    /// The speaker of the piece that may go on, and the start of its first line.
+    /// The speaker of the piece that may continue, and the start of its first line.
     current: Option<(Line, usize)>,
     /// The end of the last piece.
     taken: usize,

@@ -41,7 +41,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// Returns whether a record was left out, because the rest of it may follow.
+    /// Returns whether a record was left out because the rest of it may be written later.
     pub fn is_left_out(&self) -> bool {
         matches!(self, Self::Truncated | Self::Unfinished)
     }

@@ -194,7 +194,7 @@ impl NativeReader {
             let record = Record { line, bytes, ..whole };
             line += memchr::memchr_iter(b'\n', bytes).count() as u64;
             let place = match piece.value {
-                // It has another number when the document has grown.
+                // The number of the end changes when the document grows, so it is not used.
                 None if number == last && number > 1 => "piece-end".to_owned(),
                 _ => format!("piece-{number}"),
             };
@@ -359,7 +359,7 @@ impl NativeReader {
     }
 
     fn problem(&mut self, record: Record<'_>, kind: ProblemKind) {
-        // The piece of a document begins with what separates it from the one before.
+        // The piece begins with the text between it and the previous piece.
         let is_between = |byte: &&u8| byte.is_ascii_whitespace() || **byte == b',';
         let before = record.bytes.iter().take_while(is_between);
         let line = record.line + before.filter(|byte| **byte == b'\n').count() as u64;

@@ -63,15 +63,15 @@ pub(super) fn pieces(format: NativeFormat, text: &str, facts: &mut ReadSession) 
     }
 }
 
-/// Returns where the last record of a document begins, if its agent may still be writing it. The records
-/// before it stay the same when the document grows. `None` for documents that are written at once.
+/// Returns the position of the last record of a document, if its agent may still be writing that record. The records
+/// before it stay the same when the document grows. `None` for documents that are written in one step.
 pub fn unfinished(format: NativeFormat, bytes: &[u8]) -> Option<usize> {
     if format != NativeFormat::Aider {
         return None;
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
-        // The end of a character is missing.
+        // The text ends within a character.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?
         }

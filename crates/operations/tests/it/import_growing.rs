@@ -187,7 +187,7 @@ fn the_last_message_of_aider_is_left_out_and_reported_until_the_file_is_quiet() 
     file.set_modified(quiet).unwrap();
     let last = machine.import_afresh(&path);
     assert_eq!((last.messages, last.problem_count), (1, 0));
-    // An agent that stopped in the middle of a message for so long.
+    // The agent had stopped for this long in the middle of a message.
     machine.write("p/.aider.chat.history.md", &AIDER.replace("g()", "g() or h()"));
     let again = machine.import_afresh(&path);
     assert_eq!(again.changed, 1, "both versions are kept, and nothing is lost");
