@@ -6,7 +6,7 @@
 /// method and its error.
 ///
 /// The first character of a run costs the price of the run and its own price.
-mod price {
+mod ascii_price {
     /// A word of ASCII letters.
     pub(super) const WORD: u64 = 87;
     pub(super) const LETTER: u64 = 5;
@@ -23,6 +23,10 @@ mod price {
     pub(super) const LINE_BREAKS: u64 = 35;
     /// Spaces beyond the one between two words.
     pub(super) const SPACES: u64 = 102;
+}
+
+/// Prices of all other characters, as in [`ascii_price`].
+mod other_price {
     pub(super) const HAN: u64 = 135;
     pub(super) const KANA: u64 = 95;
     pub(super) const HANGUL: u64 = 147;
@@ -86,22 +90,24 @@ impl Scan {
         match character {
             'a'..='z' => self.letter(Before::SmallLetter),
             'A'..='Z' => self.letter(Before::Capital),
-            '0'..='9' => self.run(Before::Digit, price::DIGIT_RUN, price::DIGIT),
-            '\n' | '\r' => self.run(Before::LineBreak, price::LINE_BREAKS, 0),
+            '0'..='9' => self.run(Before::Digit, ascii_price::DIGIT_RUN, ascii_price::DIGIT),
+            '\n' | '\r' => self.run(Before::LineBreak, ascii_price::LINE_BREAKS, 0),
             ' ' | '\t' => self.space(character),
-            '\0'..='\x7f' => {
-                self.run(Before::Punctuation, price::PUNCTUATION_RUN, price::PUNCTUATION)
-            }
+            '\0'..='\x7f' => self.run(
+                Before::Punctuation,
+                ascii_price::PUNCTUATION_RUN,
+                ascii_price::PUNCTUATION,
+            ),
             _ => self.beyond_ascii(character),
         }
     }
 
     fn letter(&mut self, case: Before) -> u64 {
         let beginning = match (self.before, case) {
-            (Before::SmallLetter, Before::Capital) => price::HUMP,
-            (Before::Capital, Before::Capital) => price::CAPITAL,
+            (Before::SmallLetter, Before::Capital) => ascii_price::HUMP,
+            (Before::Capital, Before::Capital) => ascii_price::CAPITAL,
             (Before::SmallLetter | Before::Capital | Before::Accented, _) => 0,
-            _ => price::WORD,
+            _ => ascii_price::WORD,
         };
         let goes_on = matches!(
             (self.before, case),
@@ -109,8 +115,8 @@ impl Scan {
         );
         self.letters = if goes_on { self.letters.saturating_add(1) } else { 1 };
         self.before = case;
-        let tail = if self.letters > WORD_LETTERS { price::TAIL } else { 0 };
-        beginning + price::LETTER + tail
+        let tail = if self.letters > WORD_LETTERS { ascii_price::TAIL } else { 0 };
+        beginning + ascii_price::LETTER + tail
     }
 
     fn run(&mut self, class: Before, beginning: u64, each: u64) -> u64 {
@@ -123,7 +129,9 @@ impl Scan {
     fn space(&mut self, character: char) -> u64 {
         let (before, price) = match (self.before, character) {
             (Before::Spaces, _) => (Before::Spaces, 0),
-            (Before::Space | Before::LineBreak, _) | (_, '\t') => (Before::Spaces, price::SPACES),
+            (Before::Space | Before::LineBreak, _) | (_, '\t') => {
+                (Before::Spaces, ascii_price::SPACES)
+            }
             _ => (Before::Space, 0),
         };
         self.before = before;
@@ -132,23 +140,25 @@ impl Scan {
 
     fn beyond_ascii(&mut self, character: char) -> u64 {
         let price = match u32::from(character) {
-            0xD7 | 0xF7 => price::MARK,
+            0xD7 | 0xF7 => other_price::MARK,
             0xC0..=0x24F | 0x1E00..=0x1EFF => {
                 self.before = Before::Accented;
-                return price::ACCENTED;
+                return other_price::ACCENTED;
             }
-            0x400..=0x52F => price::CYRILLIC,
-            0x370..=0x3FF | 0x1F00..=0x1FFF => price::GREEK,
-            0x590..=0x8FF | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFF => price::SEMITIC,
-            0x900..=0x109F => price::BRAHMIC,
-            0x1100..=0x11FF | 0x3130..=0x318F | 0xAC00..=0xD7AF => price::HANGUL,
-            0x3040..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => price::KANA,
-            0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF => price::HAN,
+            0x400..=0x52F => other_price::CYRILLIC,
+            0x370..=0x3FF | 0x1F00..=0x1FFF => other_price::GREEK,
+            0x590..=0x8FF | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFF => other_price::SEMITIC,
+            0x900..=0x109F => other_price::BRAHMIC,
+            0x1100..=0x11FF | 0x3130..=0x318F | 0xAC00..=0xD7AF => other_price::HANGUL,
+            0x3040..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => other_price::KANA,
+            0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF => {
+                other_price::HAN
+            }
             0x250..=0x1CFF | 0x1D00..=0x1DFF | 0x2C00..=0x2DFF | 0xA000..=0xABFF => {
-                price::OTHER_LETTER
+                other_price::OTHER_LETTER
             }
-            0x80..=0xBF | 0x2000..=0x25FF | 0x3000..=0x303F | 0xFF00..=0xFF65 => price::MARK,
-            _ => price::SYMBOL,
+            0x80..=0xBF | 0x2000..=0x25FF | 0x3000..=0x303F | 0xFF00..=0xFF65 => other_price::MARK,
+            _ => other_price::SYMBOL,
         };
         self.before = Before::Other;
         price

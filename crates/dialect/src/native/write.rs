@@ -24,7 +24,7 @@ mod turns;
 use tertulia_session::{EntryId, Message, Timestamp, derived_uuid};
 
 use super::NativeFormat;
-use steps::Steps;
+use steps::{Profile, Steps};
 
 pub(super) use codex::OURS;
 pub use codex::codex_file;
@@ -115,11 +115,9 @@ impl NativeFormat {
 pub fn write(format: NativeFormat, request: &WriteRequest<'_>) -> Result<Written, WriteError> {
     let profile = match format {
         NativeFormat::Claude => claude::profile(request),
-        NativeFormat::Codex => &codex::PROFILE,
         NativeFormat::Gemini => &gemini::PROFILE,
-        NativeFormat::Opencode => &opencode::PROFILE,
         NativeFormat::Copilot => &copilot::PROFILE,
-        NativeFormat::Pi => &pi::PROFILE,
+        NativeFormat::Codex | NativeFormat::Opencode | NativeFormat::Pi => &Profile::COMMON,
         NativeFormat::Goose | NativeFormat::Cline | NativeFormat::Aider => {
             return Err(WriteError::NotWritable { format });
         }

@@ -6,7 +6,7 @@ const PLACEHOLDER: &[u8] = b"[secret removed]";
 
 /// The form of a secret: its prefix, and the characters after it.
 struct Shape {
-    prefix: &'static [u8],
+    prefixes: &'static [&'static str],
     /// Minimum number of bytes after the prefix.
     length: usize,
     rest: Charset,
@@ -24,45 +24,28 @@ enum Charset {
     Capital,
 }
 
-const fn shape(prefix: &'static str, length: usize, rest: Charset) -> Shape {
-    Shape { prefix: prefix.as_bytes(), length, rest }
+const fn shape(prefixes: &'static [&'static str], length: usize, rest: Charset) -> Shape {
+    Shape { prefixes, length, rest }
 }
 
-const SHAPES: [Shape; 34] = [
-    shape("sk-ant-", 20, Charset::Word),
-    shape("sk-proj-", 20, Charset::Word),
-    shape("sk-or-v1-", 20, Charset::Plain),
-    shape("sk-svcacct-", 20, Charset::Word),
-    shape("sk-", 32, Charset::Word),
-    shape("ghp_", 36, Charset::Plain),
-    shape("gho_", 36, Charset::Plain),
-    shape("ghu_", 36, Charset::Plain),
-    shape("ghs_", 36, Charset::Plain),
-    shape("ghr_", 36, Charset::Plain),
-    shape("github_pat_", 30, Charset::Word),
-    shape("glpat-", 20, Charset::Word),
-    shape("AKIA", 16, Charset::Capital),
-    shape("ASIA", 16, Charset::Capital),
-    shape("AIza", 35, Charset::Word),
-    shape("ya29.", 20, Charset::Word),
-    shape("GOCSPX-", 20, Charset::Word),
-    shape("xoxb-", 20, Charset::Word),
-    shape("xoxp-", 20, Charset::Word),
-    shape("xoxa-", 20, Charset::Word),
-    shape("xoxr-", 20, Charset::Word),
-    shape("xoxs-", 20, Charset::Word),
-    shape("xapp-", 20, Charset::Word),
-    shape("npm_", 36, Charset::Plain),
-    shape("pypi-", 50, Charset::Word),
-    shape("hf_", 30, Charset::Plain),
-    shape("gsk_", 40, Charset::Plain),
-    shape("xai-", 60, Charset::Plain),
-    shape("r8_", 36, Charset::Plain),
-    shape("sk_live_", 20, Charset::Plain),
-    shape("rk_live_", 20, Charset::Plain),
-    shape("whsec_", 30, Charset::Plain),
-    shape("SG.", 40, Charset::Token),
-    shape("eyJ", 40, Charset::Token),
+const SHAPES: [Shape; 13] = [
+    shape(&["sk-ant-", "sk-proj-", "sk-svcacct-", "glpat-"], 20, Charset::Word),
+    shape(&["sk-or-v1-", "sk_live_", "rk_live_"], 20, Charset::Plain),
+    shape(&["sk-"], 32, Charset::Word),
+    shape(&["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_", "r8_"], 36, Charset::Plain),
+    shape(&["github_pat_"], 30, Charset::Word),
+    shape(&["AKIA", "ASIA"], 16, Charset::Capital),
+    shape(&["AIza"], 35, Charset::Word),
+    shape(
+        &["ya29.", "GOCSPX-", "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xapp-"],
+        20,
+        Charset::Word,
+    ),
+    shape(&["pypi-"], 50, Charset::Word),
+    shape(&["hf_", "whsec_"], 30, Charset::Plain),
+    shape(&["gsk_"], 40, Charset::Plain),
+    shape(&["xai-"], 60, Charset::Plain),
+    shape(&["SG.", "eyJ"], 40, Charset::Token),
 ];
 
 const KEY_BEGIN: &[u8] = b"-----BEGIN ";
@@ -121,10 +104,12 @@ fn secret_at(bytes: &[u8], at: usize) -> Option<usize> {
         return private_key(rest);
     }
     SHAPES.iter().find_map(|shape| {
-        let behind = rest.strip_prefix(shape.prefix)?;
+        let is_start = |prefix: &&&str| rest.starts_with(prefix.as_bytes());
+        let prefix = shape.prefixes.iter().find(is_start)?;
+        let behind = rest.get(prefix.len()..)?;
         let length = behind.iter().take_while(|byte| shape.rest.has(**byte)).count();
         let found = behind.get(..length)?;
-        (length >= shape.length && shape.rest.fits(found)).then_some(shape.prefix.len() + length)
+        (length >= shape.length && shape.rest.fits(found)).then_some(prefix.len() + length)
     })
 }
 

@@ -1,4 +1,4 @@
-//! The methods: parameters in, JSON out. One table lists all of them.
+//! The methods: parameters in, JSON out. [`all`] lists all of them.
 
 mod conversation;
 mod sessions;
@@ -26,7 +26,12 @@ pub(super) struct Method {
     call: fn(&mut RpcServer, &mut Params<'_>) -> Answer,
 }
 
-pub(super) const METHODS: [Method; 28] = [
+/// All methods, in the order of the documentation.
+pub(super) fn all() -> impl Iterator<Item = &'static Method> {
+    [CONVERSATIONS, TEXTS, CONTEXTS, SESSIONS].into_iter().flatten()
+}
+
+const CONVERSATIONS: &[Method] = &[
     Method { name: "createConversation", call: RpcServer::create_conversation },
     Method { name: "addMessage", call: RpcServer::add_message },
     Method { name: "getMessages", call: RpcServer::get_messages },
@@ -38,15 +43,24 @@ pub(super) const METHODS: [Method; 28] = [
     Method { name: "clear", call: RpcServer::clear },
     Method { name: "exportSnapshot", call: RpcServer::export_snapshot },
     Method { name: "importSnapshot", call: RpcServer::import_snapshot },
+];
+
+const TEXTS: &[Method] = &[
     Method { name: "stripAllMarkers", call: conversation::strip_all_markers },
     Method { name: "parseMarkers", call: conversation::parse_markers },
     Method { name: "normalizeAgentType", call: conversation::normalize_agent_type },
     Method { name: "truncateToBytes", call: conversation::truncate_to_bytes },
     Method { name: "formatAddressees", call: conversation::format_addressees },
     Method { name: "estimateTokens", call: conversation::estimate_tokens },
+];
+
+const CONTEXTS: &[Method] = &[
     Method { name: "buildContext", call: RpcServer::build_context },
     Method { name: "computeContextUpdates", call: RpcServer::compute_context_updates },
     Method { name: "acceptSummary", call: RpcServer::accept_summary },
+];
+
+const SESSIONS: &[Method] = &[
     Method { name: "createSession", call: RpcServer::create_session },
     Method { name: "append", call: RpcServer::append },
     Method { name: "load", call: RpcServer::load },
@@ -59,12 +73,12 @@ pub(super) const METHODS: [Method; 28] = [
 
 impl Method {
     pub(super) fn named(name: &str) -> Option<&'static Self> {
-        METHODS.iter().find(|method| method.name == name)
+        all().find(|method| method.name == name)
     }
 
     /// Returns the method with the most similar name, if one is similar enough.
     pub(super) fn nearest(name: &str) -> Option<&'static Self> {
-        nearest_name(name, METHODS.iter().map(|method| (method.name, method)))
+        nearest_name(name, all().map(|method| (method.name, method)))
     }
 }
 

@@ -142,12 +142,12 @@ pub const REFERENCE: &[MethodReference] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::methods::METHODS;
+    use super::super::methods;
     use super::REFERENCE;
 
     #[test]
     fn the_reference_names_the_methods_of_the_server() {
         let names = REFERENCE.iter().map(|method| method.name);
-        assert!(names.eq(METHODS.iter().map(|method| method.name)));
+        assert!(names.eq(methods::all().map(|method| method.name)));
     }
 }

@@ -3,8 +3,8 @@
 use tertulia_session::json;
 use tertulia_session::record::{EntryReadError, EntryRecord, read_entry};
 use tertulia_session::{
-    CompactionSummary, Entry, EntryError, EntryId, EntryIndex, EntryKind, Fields, Message,
-    NewEntry, Redaction, Speaker, SpeakerType, ViewEntry, Walk,
+    CompactionSummary, Entry, EntryError, EntryId, EntryIndex, EntryKind, Message, NewEntry,
+    Redaction, Speaker, SpeakerType, ViewEntry, Walk,
 };
 
 /// Reads an entry; the text must be JSON.
@@ -64,23 +64,9 @@ pub(crate) fn summary(range: &str, first_kept: &str) -> EntryKind {
     let (from, to) =
         range.split_once("..").map_or((None, None), |(from, to)| (Some(from), Some(to)));
     EntryKind::CompactionSummary(Box::new(CompactionSummary {
-        summary: format!("secrets of {range}").into(),
-        first_kept_entry_id: EntryId::from(first_kept),
         covered_from_id: from.map(EntryId::from),
         covered_to_id: to.map(EntryId::from),
-        covered_count: None,
-        covered_hash: None,
-        tokens_before: None,
-        tokens_after: None,
-        strategy: None,
-        author: None,
-        kept_ids: None,
-        refused: None,
-        scale_permille: None,
-        reason: None,
-        older_count: None,
-        member: None,
-        unknown: Fields::NONE,
+        ..CompactionSummary::new(format!("secrets of {range}"), first_kept.into())
     }))
 }
 

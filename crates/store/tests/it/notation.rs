@@ -34,23 +34,9 @@ pub(crate) fn redaction(id: &str, parent: Option<&str>, target: &str) -> Entry {
 /// Returns a summary of everything up to an entry.
 pub(crate) fn summary(id: &str, parent: &str, covered: [&str; 2], kept: &str, text: &str) -> Entry {
     let summary = CompactionSummary {
-        summary: text.into(),
-        first_kept_entry_id: kept.into(),
         covered_from_id: Some(covered[0].into()),
         covered_to_id: Some(covered[1].into()),
-        covered_count: None,
-        covered_hash: None,
-        tokens_before: None,
-        tokens_after: None,
-        strategy: None,
-        author: None,
-        kept_ids: None,
-        refused: None,
-        scale_permille: None,
-        reason: None,
-        older_count: None,
-        member: None,
-        unknown: Fields::NONE,
+        ..CompactionSummary::new(text, kept.into())
     };
     entry(id, Some(parent), EntryKind::CompactionSummary(Box::new(summary)))
 }

@@ -7,8 +7,7 @@ use tertulia_session::json::Json;
 use tertulia_session::{EntryId, Image, Part};
 
 use super::steps::{
-    AssistantPiece, CallPiece, CallResult, PLAIN_RULES, Profile, Step, StepContent, Steps,
-    UserPiece,
+    AssistantPiece, CallPiece, CallResult, Profile, Step, StepContent, Steps, UserPiece,
 };
 use super::{WriteRequest, Written, native_record_id};
 use crate::anthropic::image_node;
@@ -16,20 +15,12 @@ use crate::arguments::as_object;
 use crate::content::text_field;
 use crate::fragment::{Map, Node};
 
-const PROFILE: Profile = Profile {
-    rules: PLAIN_RULES,
-    user_images: true,
-    result_images: true,
-    keeps_thinking: is_signed,
-    ends_with_assistant: true,
-};
-
-const WITHOUT_THINKING: Profile = Profile { keeps_thinking: |_| false, ..PROFILE };
+const WITH_THINKING: Profile = Profile { keeps_thinking: is_signed, ..Profile::COMMON };
 
 /// Returns what a session can contain. Claude Code sends the thinking of an answer only if the answer names a Claude
 /// model.
 pub(super) fn profile(request: &WriteRequest<'_>) -> &'static Profile {
-    if model(request).is_some() { &PROFILE } else { &WITHOUT_THINKING }
+    if model(request).is_some() { &WITH_THINKING } else { &Profile::COMMON }
 }
 
 /// Returns the model if it is a Claude model. Claude Code continues with the model of the last answer if it names

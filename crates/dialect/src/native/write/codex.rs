@@ -6,22 +6,11 @@ use std::borrow::Cow;
 use tertulia_session::json::Json;
 use tertulia_session::{Image, Timestamp, derived_uuid};
 
-use super::steps::{
-    AssistantPiece, CallPiece, CallResult, PLAIN_RULES, Profile, Step, StepContent, Steps,
-    UserPiece,
-};
+use super::steps::{AssistantPiece, CallPiece, CallResult, Step, StepContent, Steps, UserPiece};
 use super::{WriteRequest, Written};
 use crate::arguments::as_object;
 use crate::content::common_picture;
 use crate::fragment::Node;
-
-pub(super) const PROFILE: Profile = Profile {
-    rules: PLAIN_RULES,
-    user_images: true,
-    result_images: true,
-    keeps_thinking: |_| false,
-    ends_with_assistant: true,
-};
 
 /// The version of Codex whose records these are.
 const VERSION: &str = "0.166.0";

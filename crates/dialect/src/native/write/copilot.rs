@@ -6,20 +6,14 @@ use tertulia_session::{Image, Timestamp};
 
 use super::exchange::{Answer, Content, Exchange, exchanges};
 use super::lines::Lines;
-use super::steps::{CallPiece, CallResult, PLAIN_RULES, Profile, Steps, UserPiece};
+use super::steps::{CallPiece, CallResult, Profile, Steps, UserPiece};
 use super::{WriteRequest, Written};
 use crate::arguments::as_object;
 use crate::content::{Picture, common_picture};
 use crate::fragment::{Map, Node};
 
 /// Only some models get the pictures in results.
-pub(super) const PROFILE: Profile = Profile {
-    rules: PLAIN_RULES,
-    user_images: true,
-    result_images: false,
-    keeps_thinking: |_| false,
-    ends_with_assistant: true,
-};
+pub(super) const PROFILE: Profile = Profile { result_images: false, ..Profile::COMMON };
 
 /// The version of Copilot CLI whose events these are.
 const VERSION: &str = "1.0.102";

@@ -19,13 +19,7 @@ use crate::content::picture;
 use crate::fragment::Node;
 use crate::gemini::{RULES, image_node};
 
-pub(super) const PROFILE: Profile = Profile {
-    rules: RULES,
-    user_images: true,
-    result_images: true,
-    keeps_thinking: |_| false,
-    ends_with_assistant: true,
-};
+pub(super) const PROFILE: Profile = Profile { rules: RULES, ..Profile::COMMON };
 
 /// The agent omits a message of the user with one of these beginnings, which are those of commands and of its own
 /// texts.

@@ -9,18 +9,10 @@ use std::borrow::Cow;
 use tertulia_session::{Image, ImageSource};
 
 use super::exchange::{Answer, Content, Exchange, exchanges};
-use super::steps::{CallPiece, CallResult, PLAIN_RULES, Profile, Steps, UserPiece};
+use super::steps::{CallPiece, CallResult, Steps, UserPiece};
 use super::{WriteRequest, Written};
 use crate::arguments::as_object;
 use crate::fragment::{Map, Node};
-
-pub(super) const PROFILE: Profile = Profile {
-    rules: PLAIN_RULES,
-    user_images: true,
-    result_images: true,
-    keeps_thinking: |_| false,
-    ends_with_assistant: true,
-};
 
 /// The version of opencode whose document this is.
 const VERSION: &str = "1.18.33";

@@ -7,20 +7,12 @@ use tertulia_session::{Image, Timestamp};
 
 use super::super::pi::PROVIDER;
 use super::lines::Lines;
-use super::steps::{AssistantPiece, CallResult, PLAIN_RULES, Profile, Step, Steps, UserPiece};
+use super::steps::{AssistantPiece, CallResult, Step, Steps, UserPiece};
 use super::turns::{Answer, Turn, turns};
 use super::{WriteRequest, Written, native_record_id};
 use crate::arguments::as_object;
 use crate::content::{Picture, picture};
 use crate::fragment::Node;
-
-pub(super) const PROFILE: Profile = Profile {
-    rules: PLAIN_RULES,
-    user_images: true,
-    result_images: true,
-    keeps_thinking: |_| false,
-    ends_with_assistant: true,
-};
 
 /// Writes the steps as records.
 pub(super) fn write(request: &WriteRequest<'_>, steps: &Steps<'_>) -> Written {

@@ -37,9 +37,17 @@ pub(super) struct Profile {
     pub ends_with_assistant: bool,
 }
 
-/// Ids and names of letters, digits, `_` and `-`, which all agents accept.
-pub(super) const PLAIN_RULES: IdentifierRules =
-    IdentifierRules { ids: IdentifierRule::word(64), names: IdentifierRule::word(64) };
+impl Profile {
+    /// What most agents accept: ids and names of letters, digits, `_` and `-`; pictures everywhere; no thinking; and an
+    /// answer at the end.
+    pub(super) const COMMON: Self = Self {
+        rules: IdentifierRules { ids: IdentifierRule::word(64), names: IdentifierRule::word(64) },
+        user_images: true,
+        result_images: true,
+        keeps_thinking: |_| false,
+        ends_with_assistant: true,
+    };
+}
 
 /// The steps of a conversation, and the outcome of every part of it.
 #[derive(Debug)]
