@@ -310,8 +310,10 @@ impl SessionStore {
     pub fn redact_all(&self, targets: &[EntryLocation], reason: Option<&str>) -> Result<Redacted> {
         let derived = self.derived_from(targets)?;
         let same_record = self.of_the_same_records(targets.iter().chain(&derived))?;
+        let repeating = self.repeating(targets.iter().chain(&derived))?;
+        let all = targets.iter().chain(&derived).chain(&same_record).chain(&repeating);
         let mut sessions: Vec<(&SessionId, Vec<&EntryId>)> = Vec::new();
-        for EntryLocation { session, entry } in targets.iter().chain(&derived).chain(&same_record) {
+        for EntryLocation { session, entry } in all {
             match sessions.iter_mut().find(|(known, _)| *known == session) {
                 Some((_, entries)) => entries.push(entry),
                 None => sessions.push((session, vec![entry])),

@@ -226,3 +226,26 @@ fn a_file_without_records_is_refused() {
     machine.import(&path);
     assert_eq!(machine.count(SESSION, is_link), 1);
 }
+
+#[test]
+fn a_redaction_reaches_the_copies_that_an_agent_keeps_of_the_conversation() {
+    let mut machine = Machine::new();
+    let message = |id: &str, kind: &str, text: &str| {
+        format!(r#"{{"id":"{id}","type":"{kind}","content":[{{"text":"{text}"}}]}}"#)
+    };
+    let (one, two) = (message("m1", "user", "the PIN is 4711"), message("m2", "gemini", "Noted."));
+    let header = r#"{"sessionId":"g-1","projectHash":"h","kind":"main"}"#;
+    let all = format!(r#"{{"$set":{{"messages":[{one},{two}]}}}}"#);
+    let again = message("m1", "user", "the PIN is 4711").replace("]}", r#"],"model":"x"}"#);
+    let other = r#"{"$set":{"lastUpdated":"2026-01-31T12:00:00Z"}}"#;
+    let three = message("m3", "user", "Go on");
+    let lines = [header, &one, &two, &all, &again, other, &three, &all].join("\n");
+    let id = machine.import(&machine.write("g.jsonl", &(lines + "\n"))).session;
+    machine.store.redact(&id, &"m1".into(), None).unwrap();
+    let log = format!("{:?}", machine.log(id.as_str()));
+    assert!(!log.contains("4711"), "{log}");
+    assert!(
+        log.contains("Noted.") && log.contains("Go on") && log.contains("lastUpdated"),
+        "{log}"
+    );
+}

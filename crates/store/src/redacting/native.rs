@@ -1,19 +1,22 @@
 //! Entries that were imported from an agent's own session: the text of their record, which is stored in their
-//! `meta`, and the other entries of the same record.
+//! `meta`, the other entries of the same record, and other records that repeat a text.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 
 use tertulia_session::json::{self, Json, Object};
-use tertulia_session::{Entry, EntryId};
+use tertulia_session::{Entry, EntryId, EntryKind, ImageSource, Message, PartKind};
 
 use super::{EntryLocation, has_number};
 use crate::search::{is_record_field, is_word, strings};
-use crate::{Result, SessionStore, StoreError};
+use crate::{Result, SessionId, SessionStore, StoreError};
 
 /// The field of an entry's `meta` with the place that the entry was imported from.
 const NATIVE: &str = "native";
 /// How many JSON texts may be nested in strings of each other, such as the arguments of a call.
 const DEPTH_MAX: usize = 3;
+/// A shorter text counts as repeated only if it is a whole string: others contain it by chance.
+const REPEATED_BYTES_MIN: usize = 16;
 
 /// Removes the record from the `meta` of an imported entry, and returns its text.
 pub(super) fn take_record(meta: &mut Option<Json>) -> Option<String> {
@@ -33,11 +36,18 @@ pub(super) fn take_record(meta: &mut Option<Json>) -> Option<String> {
 /// Returns whether a record contains a text, as a string or as a number. Names of fields and types
 /// do not count.
 pub(super) fn holds_text(record: &str, text: &str) -> bool {
-    holds_nested(record, text, DEPTH_MAX)
+    holds(record, &|said| said.contains(text), DEPTH_MAX) || has_number(record, text)
 }
 
-fn holds_nested(record: &str, text: &str, depth: usize) -> bool {
-    if json::parse(record).is_err() && record.contains(text) {
+/// Returns whether a record repeats a text that was said.
+fn repeats(record: &str, text: &str) -> bool {
+    let is_long = text.len() >= REPEATED_BYTES_MIN;
+    holds(record, &|said| said == text || is_long && said.contains(text), DEPTH_MAX)
+}
+
+/// Returns whether a record contains a string that is searched for, also in strings that are JSON.
+fn holds(record: &str, is_it: &dyn Fn(&str) -> bool, depth: usize) -> bool {
+    if json::parse(record).is_err() && is_it(record) {
         return true;
     }
     let mut field = String::new();
@@ -46,8 +56,8 @@ fn holds_nested(record: &str, text: &str, depth: usize) -> bool {
         let is_nested =
             depth > 0 && !is_name && said.starts_with(['{', '[']) && json::parse(&said).is_ok();
         let is_found = match is_nested {
-            true => holds_nested(&said, text, depth - 1),
-            false => is_text && said.contains(text),
+            true => holds(&said, is_it, depth - 1),
+            false => is_text && is_it(&said),
         };
         if is_found {
             return true;
@@ -56,7 +66,7 @@ fn holds_nested(record: &str, text: &str, depth: usize) -> bool {
             field = said;
         }
     }
-    has_number(record, text)
+    false
 }
 
 /// Decodes bytes in hex as text, as far as they are UTF-8.
@@ -79,9 +89,105 @@ fn first_of(id: &EntryId) -> Option<EntryId> {
     is_number.then(|| first.into())
 }
 
+/// Returns the texts that an entry says.
+fn texts_of(entry: &Entry) -> Vec<String> {
+    let mut texts = match &entry.kind {
+        EntryKind::Message(message) => said_in(message),
+        EntryKind::CompactionSummary(summary) => vec![summary.summary.to_string()],
+        _ => Vec::new(),
+    };
+    texts.retain(|text| !text.trim().is_empty());
+    texts
+}
+
+fn said_in(message: &Message) -> Vec<String> {
+    let (mut texts, seen) = (Vec::new(), RefCell::new(Vec::new()));
+    for part in &message.parts {
+        let json = match &part.kind {
+            PartKind::Text(text) | PartKind::Thinking(text) => {
+                texts.push(text.clone());
+                continue;
+            }
+            PartKind::ToolCall(call) => Some(&call.arguments),
+            PartKind::ToolResult(result) => Some(&result.content),
+            PartKind::Other(other) => other.payload.as_ref(),
+            PartKind::Image(image) => {
+                let (ImageSource::Data(text) | ImageSource::Url(text)) = &image.source;
+                texts.push(text.to_string());
+                continue;
+            }
+            PartKind::FileRef(_) => continue,
+        };
+        // A search that finds nothing sees every string.
+        if let Some(json) = json {
+            let note = |said: &str| {
+                seen.borrow_mut().push(said.to_owned());
+                false
+            };
+            holds(json.as_str(), &note, DEPTH_MAX);
+        }
+    }
+    texts.append(&mut seen.into_inner());
+    texts
+}
+
+/// Returns whether an entry says nothing itself but what its agent keeps for its own use: a copy of the
+/// conversation, or a summary of it.
+fn is_bookkeeping(entry: &Entry) -> bool {
+    matches!(entry.kind, EntryKind::NativeRecord(_) | EntryKind::CompactionSummary(_))
+}
+
+/// Returns the id of the first version of a record that its agent wrote several times.
+fn first_version(id: &EntryId) -> &str {
+    let first = id.as_str().split_once('#').map_or(id.as_str(), |(first, _)| first);
+    first.split_once('~').map_or(first, |(first, _)| first)
+}
+
 impl SessionStore {
-    /// Returns the other entries of the imported records that these entries came from. The first entry of a record
-    /// contains its whole text, and the others may contain parts of it.
+    /// Returns the entries whose record repeats what these entries say: copies of the conversation that an
+    /// agent keeps, and other versions of the same record. Entries that say the same by themselves are not
+    /// among them.
+    pub(super) fn repeating<'t>(
+        &self,
+        targets: impl Iterator<Item = &'t EntryLocation>,
+    ) -> Result<Vec<EntryLocation>> {
+        let mut said: Vec<(&SessionId, HashSet<&str>, HashSet<String>)> = Vec::new();
+        for EntryLocation { session, entry } in targets {
+            // The text of a damaged entry is not known.
+            let Ok(stored) = self.entry(session, entry) else { continue };
+            let texts = texts_of(&stored.entry);
+            match said.iter_mut().find(|(known, ..)| *known == session) {
+                Some((_, ids, known)) => {
+                    ids.insert(first_version(entry));
+                    known.extend(texts);
+                }
+                None => {
+                    said.push((
+                        session,
+                        HashSet::from([first_version(entry)]),
+                        texts.into_iter().collect(),
+                    ));
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for (session, ids, texts) in said.iter().filter(|(.., texts)| !texts.is_empty()) {
+            self.scan(Some(session), |session, stored| {
+                let entry = &stored.entry;
+                if !is_bookkeeping(entry) && !ids.contains(first_version(&entry.id)) {
+                    return;
+                }
+                let record = take_record(&mut entry.meta.clone());
+                if record.is_some_and(|record| texts.iter().any(|text| repeats(&record, text))) {
+                    found.push(EntryLocation { session: session.clone(), entry: stored.entry.id });
+                }
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Returns the other entries of the imported records that these entries came from: the first
+    /// one has the text of the record, and the others may have parts of it.
     pub(super) fn of_the_same_records<'t>(
         &self,
         targets: impl Iterator<Item = &'t EntryLocation>,
@@ -154,6 +260,17 @@ mod tests {
         }
         assert!(holds_text(r#"{"text":"the sec"#, "the sec"), "a record that was cut off");
         assert!(holds_text("> plain text\n", "plain"));
+    }
+
+    #[test]
+    fn a_short_text_is_repeated_only_by_a_whole_string() {
+        let record = r#"{"$set":{"messages":[{"content":[{"text":"no"}]},{"content":"not so long ago, then"}]}}"#;
+        for text in ["no", "not so long ago,"] {
+            assert!(repeats(record, text), "{text}");
+        }
+        for text in ["not so", "n", "messages"] {
+            assert!(!repeats(record, text), "{text}");
+        }
     }
 
     #[test]
