@@ -1,38 +1,27 @@
 //! Opens a database of an agent without creating files in its folder. SQLite would create a journal and shared memory
 //! next to a database that is in use, so such a database is read from a copy.
 
-use std::ffi::OsString;
+mod copy;
+
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 use std::time::SystemTime;
 
 use rusqlite::{Connection, OpenFlags};
 
 use crate::{Cause, NativeError};
+use copy::{Copy, beside};
+
+pub(crate) use copy::remove_abandoned;
 
 /// Maximum number of attempts to copy a database that changes during the copy.
 const TRIES: usize = 5;
 
-/// An open database. Its copy, if any, is removed with it.
+/// An open database.
 #[derive(Debug)]
 pub(crate) struct Database {
     connection: Connection,
-    _copy: Option<Copy>,
-}
-
-/// A folder with the copy of a database.
-#[derive(Debug)]
-struct Copy {
-    folder: PathBuf,
-}
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        // An error is ignored: the remaining files are in the temporary folder of the system.
-        let _ = fs::remove_dir_all(&self.folder);
-    }
 }
 
 impl Database {
@@ -43,9 +32,12 @@ impl Database {
             let before = state(path).map_err(|error| about(error.into()))?;
             let opened = match before.journal {
                 None => Self::unchanging(path, None),
-                Some(_) => copy(path, temporary)
-                    .map_err(|error| about(error.into()))
-                    .and_then(|(file, copy)| Self::unchanging(&file, Some(copy))),
+                Some(_) => {
+                    remove_abandoned(temporary);
+                    Copy::of(path, temporary)
+                        .map_err(|error| about(error.into()))
+                        .and_then(|copy| Self::unchanging(&copy.file(), Some(copy)))
+                }
             };
             // The agent may have moved content from the journal into the database during the copy.
             if state(path).map_err(|error| about(error.into()))? == before {
@@ -70,11 +62,13 @@ impl Database {
             }
         };
         let connection = connection.map_err(about)?;
-        // The first query reads the file, so it reports a file that is not a database.
+        // The first query opens the files and reads them, so it reports a file that is not a database.
         connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
             .map_err(about)?;
-        Ok(Self { connection, _copy: copy })
+        // SQLite can read open files that are removed, and nothing remains if this process is killed.
+        drop(copy);
+        Ok(Self { connection })
     }
 
     /// Returns the columns of a table; empty if it does not exist.
@@ -103,31 +97,6 @@ fn state(path: &Path) -> io::Result<FileState> {
     Ok(FileState { modified: file.modified().ok(), bytes: file.len(), journal })
 }
 
-/// Copies a database and its journal.
-fn copy(path: &Path, temporary: &Path) -> io::Result<(PathBuf, Copy)> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let folder = temporary.join(format!("tertulia-native-{}-{number}", std::process::id()));
-    create_private(&folder)?;
-    let copy = Copy { folder };
-    let file = copy.folder.join("copy.db");
-    fs::copy(path, &file)?;
-    match fs::copy(beside(path, "-wal"), beside(&file, "-wal")) {
-        // The journal was emptied and removed meanwhile. The caller detects that the database changed.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        copied => drop(copied?),
-    }
-    Ok((file, copy))
-}
-
-/// Creates a folder that only this user can read.
-fn create_private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
 /// Returns the URI that tells SQLite to take no locks and create no files.
 fn uri(path: &Path) -> String {
     let mut text = "file:".to_owned();
@@ -140,10 +109,4 @@ fn uri(path: &Path) -> String {
         }
     }
     text + "?immutable=1"
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(ending);
-    name.into()
 }

@@ -5,6 +5,7 @@ use std::thread;
 
 use tertulia_dialect::native::NativeFormat;
 
+use crate::database::remove_abandoned;
 use crate::locate::{in_database, sort};
 use crate::peek::peek;
 use crate::places::{Candidate, candidates};
@@ -25,6 +26,7 @@ pub struct Listing {
 
 /// Finds the sessions of these agents. Continues after a file that cannot be read.
 pub fn list(environment: &Environment, formats: &[NativeFormat]) -> Listing {
+    remove_abandoned(environment.temporary());
     let mut listing = Listing::default();
     let mut files: Vec<(NativeFormat, PathBuf)> = Vec::new();
     for format in formats {

@@ -133,6 +133,48 @@ fn a_database_in_use_is_read_with_its_journal_and_without_a_trace() {
 }
 
 #[test]
+fn the_copy_of_a_database_in_use_has_no_name_while_it_is_read() {
+    let home = Home::new();
+    let path = database(&home, OPENCODE_PLACE, OPENCODE);
+    let agent = Connection::open(&path).unwrap();
+    agent.execute_batch("PRAGMA journal_mode = wal; PRAGMA wal_autocheckpoint = 0;").unwrap();
+    agent.execute_batch("UPDATE session SET title = 'Newer' WHERE id = 'ses_1'").unwrap();
+    let found = locate(&home.environment(), &path, None).unwrap().remove(1);
+    let mut reader = SessionReader::open(&home.environment(), &found, 1 << 20).unwrap();
+    let mut entries = Vec::new();
+    while reader.next(&mut entries).unwrap().is_some() {
+        assert_eq!(names_in(&home.path().join("tmp")), [""; 0]);
+    }
+    assert_eq!(entries.len(), 7);
+    assert!(format!("{:?}", entries[0]).contains("Newer"));
+}
+
+#[test]
+fn the_copy_that_a_killed_process_left_is_removed_and_no_other() {
+    let home = Home::new();
+    let temporary = home.path().join("tmp");
+    let folder = |name: &str| {
+        let folder = temporary.join(name);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    };
+    home.environment();
+    fs::write(folder("tertulia-native-1-0").join("lock"), "").unwrap();
+    fs::write(folder("tertulia-native-1-0").join("copy.db"), "half of a database").unwrap();
+    folder("tertulia-native-1-1");
+    fs::write(folder("tertulia-native-1-2").join("somebody's"), "").unwrap();
+    fs::write(folder("other").join("lock"), "").unwrap();
+    let lock = fs::File::create_new(folder("tertulia-native-1-3").join("lock")).unwrap();
+    lock.lock().unwrap();
+    list(&home.environment(), &[NativeFormat::Claude]);
+    let left = ["other", "tertulia-native-1-2", "tertulia-native-1-3"];
+    assert_eq!(names_in(&temporary), left);
+    drop(lock);
+    list(&home.environment(), &[NativeFormat::Claude]);
+    assert_eq!(names_in(&temporary), left[..2]);
+}
+
+#[test]
 fn a_database_that_nobody_uses_is_read_in_a_folder_that_cannot_be_written() {
     let home = Home::new();
     let path = database(&home, "odd name?#%/opencode.db", OPENCODE);
