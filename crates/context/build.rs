@@ -1,4 +1,4 @@
-//! Writes the tables of OpenAI's vocabularies and of character classes, as `src/tokens/vocabulary/openai/layout.rs`
+//! Writes the tables of OpenAI's vocabularies and of character classes. `src/tokens/vocabulary/openai/layout.rs`
 //! describes them.
 
 #[cfg(feature = "openai-tokens")]

@@ -20,7 +20,8 @@ const SETS: [(u8, &str); 8] = [
     (BEFORE, r"[^\r\n\p{L}\p{N}]"),
 ];
 
-/// Returns, for each block of characters, the number of its list of classes, and the different lists one after the other.
+/// Returns two tables: for each block of characters the number of its list of classes, and these lists one after the
+/// other.
 pub(super) fn tables() -> Result<(Vec<u8>, Vec<u8>), Box<dyn Error>> {
     let mut classes = vec![0; CHARACTERS];
     for (bit, pattern) in SETS {

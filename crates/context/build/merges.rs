@@ -1,4 +1,4 @@
-//! The merge that produces each token, found by merging the token's bytes without that merge. Only [`super`] calls
+//! Finds the merge that produces each token, by merging the token's bytes without that merge. Only [`super`] calls
 //! this code.
 
 use std::collections::HashMap;
@@ -34,9 +34,9 @@ pub(super) fn facts(tokens: &[&[u8]]) -> Result<(Vec<u64>, Vec<Merge>), Box<dyn 
     Ok((facts, merges))
 }
 
-/// Returns the two tokens that the last merge joins into this one.
+/// Returns the two tokens that are merged into this one.
 fn halves(ids: &Ids<'_>, token: &[u8], id: u32) -> Result<(u32, u32), Box<dyn Error>> {
-    // The positions where the parts begin, and where the last one ends.
+    // The positions where the parts begin, and the end of the last part.
     let mut cuts: Vec<usize> = (0..=token.len()).collect();
     let merged = |part: &[usize]| ids.get(&token[part[0]..part[2]]).copied();
     while cuts.len() > 3 {

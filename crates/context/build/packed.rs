@@ -7,7 +7,7 @@ use super::layout;
 
 const MAGIC: &[u8] = b"SPLNTRV1";
 
-/// The bytes of each token, in the order of their numbers.
+/// Returns the bytes of each token, in the order of the token numbers.
 pub(super) fn tokens(packed: &[u8]) -> Result<Vec<&[u8]>, Box<dyn Error>> {
     let rest = packed.strip_prefix(MAGIC).ok_or("the vocabulary has another magic number")?;
     let (count, mut rest) = rest.split_first_chunk().ok_or("the vocabulary ends too early")?;

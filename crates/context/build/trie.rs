@@ -7,7 +7,7 @@ use super::layout::{IN_USE, MARK_BITS, NO_TOKEN, ROOT_BASE};
 /// The base of a node without children. None of the nodes of this base is in use.
 const LEAF_BASE: u32 = 0;
 
-/// The number of nodes in a block: the children of one node are in one block, because a byte is at most 255.
+/// The number of nodes in a block. The children of one node are in one block, because the highest byte is 255.
 const BLOCK: usize = 256;
 
 /// The number of free nodes that are tried for the first child before a new block begins.
@@ -47,8 +47,8 @@ impl Array {
         Self { nodes: vec![0; nodes], bases, next: vec![0; nodes], previous: vec![0; nodes] }
     }
 
-    /// Places the children of the node with this base. The tokens have a common prefix of this length and are longer
-    /// than it.
+    /// Places the children of the node with this base. The tokens are longer than `depth` and have the same first
+    /// `depth` bytes.
     fn place(&mut self, tokens: &Sorted<'_>, depth: usize, base: u32) {
         let mut inner = Vec::new();
         for child in tokens.chunk_by(|one, other| one.0[depth] == other.0[depth]) {
@@ -70,7 +70,7 @@ impl Array {
         }
     }
 
-    /// Finds a base for which the nodes for the children of these tokens are free, and takes it and these nodes.
+    /// Finds a base for which all nodes of the children are free, and takes the base and these nodes.
     fn take_base(&mut self, tokens: &Sorted<'_>, depth: usize) -> u32 {
         let mut bytes: Vec<u8> = tokens.iter().map(|token| token.0[depth]).collect();
         bytes.dedup();

@@ -43,8 +43,7 @@ pub(crate) fn run(turns: usize) -> Result<Vec<String>, Box<dyn Error>> {
         ));
         let answer = call_model(&context.model_messages);
 
-        // The new messages and any summary belong in the log. Store these entries: the next call needs nothing but
-        // the log.
+        // Store the entries: they contain the new messages and any summary. The next call needs nothing but the log.
         let entries = context.entries_to_append;
         log.extend(entries);
         new = vec![

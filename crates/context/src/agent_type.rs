@@ -9,13 +9,12 @@ pub enum AgentType {
     ClaudeCode,
     OpenAiCodex,
     GoogleGemini,
-    /// Any other name, as it was written. Gets plain text.
+    /// Any other name, as it was written. Its prompt format is plain text.
     Other(Box<str>),
 }
 
 impl AgentType {
-    /// Returns the type of this name, in any case of letters. `claude`, `codex` and `gemini` are short for the full
-    /// names.
+    /// Returns the type of this name, in any case of letters. `claude`, `codex` and `gemini` are the short names.
     pub fn named(name: &str) -> Self {
         // Only the case of ASCII letters is ignored: "GEMİNI" is another name.
         match name.to_ascii_lowercase().as_str() {

@@ -8,9 +8,9 @@
 //! | Gemini | `Instructions:` | `Team Task:` … | `- from: content` |
 //! | plain text | first, without a header | none | `from: content` |
 //!
-//! [`Assembler::escaped`] gives the variant for team sessions, in which content cannot forge structure: only the
-//! program writes at the left margin. Every line of content is indented, names are on one line, and labels say
-//! what is a summary, a recalled passage or the answer of a built-in member.
+//! [`Assembler::escaped`] returns the variant for team sessions, in which content cannot forge structure: only the
+//! program writes at the left margin. Every line of content is indented, and names are on one line. Labels mark
+//! summaries, recalled passages and answers of built-in members.
 
 mod label;
 
@@ -24,7 +24,7 @@ use crate::prompt::{AssemblerInput, AssemblerOutput, ContextMessage, Prompt, Spo
 pub use label::LabelPiece;
 pub(crate) use label::Line;
 
-/// Turns a context into the prompt of one kind of agent.
+/// A prompt format, which turns a context into the prompt of one type of agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assembler {
     pub(crate) agent_type: AgentType,
@@ -40,7 +40,7 @@ pub struct Assembler {
 pub(crate) enum SystemPosition {
     /// Separate from the prompt, for a command line flag.
     Flag,
-    /// Into the prompt, as its first section.
+    /// In the prompt, as its first section.
     Section(Header),
 }
 

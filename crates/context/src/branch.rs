@@ -1,7 +1,7 @@
 //! An index of the current branch of a log: its messages, and the newest entries that determine which of them are
-//! sent. Views and builds start from it. Of a long branch only the newest messages are read. The messages with text
-//! that are read are numbered from 0. Every message, read or not, has an ordinal that does not depend on how much
-//! was read.
+//! sent. Views and builds start from it. Of a long branch, only the newest messages are read. Each of them that has
+//! text gets a number, from 0 on. Every message, read or not, has an ordinal, which does not depend on how much was
+//! read.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,7 +13,8 @@ use tertulia_session::{
 
 use crate::whitespace::trim;
 
-/// The author of a summary that a person requested. No prompt contains the messages that it covers word for word.
+/// The author of a summary that a person requested. The messages that such a summary covers are in no prompt word
+/// for word.
 pub const REQUESTED: &str = "compact";
 
 /// The state of a branch, updated with each new entry. All lists contain indexes of the log in ascending order.
@@ -211,7 +212,7 @@ impl<'l> Branch<'l> {
         self.message_at(self.index_of_message(ordinal)?)
     }
 
-    /// Returns the number of the first message with text that is not before this ordinal.
+    /// Returns the number of the first message with text whose ordinal is at least this one.
     pub fn said_from(self, ordinal: usize) -> usize {
         let from = self.index_of_message(ordinal).unwrap_or(usize::MAX);
         self.index.said.partition_point(|index| *index < from)
@@ -229,8 +230,8 @@ impl<'l> Branch<'l> {
         summary.map_or(0, |(_, kept)| self.messages_before(kept))
     }
 
-    /// Returns the number of messages that no prompt contains word for word, because a person requested a summary of
-    /// them.
+    /// Returns how many messages are covered by a summary that a person requested. They are in no prompt word for
+    /// word.
     pub fn compacted(self) -> usize {
         let summary = self.index.newest(Sign::Requested).and_then(|index| self.summary_at(index));
         summary.map_or(0, |(.., covered)| covered)
@@ -245,7 +246,7 @@ impl<'l> Branch<'l> {
         }
     }
 
-    /// Returns the newest summary of the session. A cut of one member's context is none.
+    /// Returns the newest summary of the whole session, not one of a single member's context.
     fn newest_summary(self) -> Option<usize> {
         let is_shared = |index: &usize| match self.entries.get(*index).map(|entry| &entry.kind) {
             Some(EntryKind::CompactionSummary(summary)) => summary.member.is_none(),
@@ -281,8 +282,8 @@ fn has_words(message: &Message) -> bool {
     message.parts.iter().any(|part| is_said(&part.kind))
 }
 
-/// Returns whether a message is a request. The parts that a user's message cannot have are ignored, because they are
-/// left out of it.
+/// Returns whether a message is a request. Parts that are not allowed in a user's message are ignored, because they
+/// are not sent.
 pub(crate) fn is_request(message: &Message) -> bool {
     let is_misplaced =
         |kind: &PartKind| matches!(kind, PartKind::ToolCall(_) | PartKind::ToolResult(_));

@@ -15,9 +15,9 @@ pub enum PromptStatus {
     ContextTrimmed,
     /// No message of the context is in it, and the current one only in part.
     MessageTruncated,
-    /// Not even a part of the current message is in it.
+    /// The current message is left out completely.
     MessageDropped,
-    /// The system text and the team task alone are over the budget; they are kept whole.
+    /// The system text and the team task alone are over the budget. They are kept whole.
     OverBudget,
 }
 
@@ -123,7 +123,7 @@ impl Sizes<'_> {
         SectionBytes { system: self.flag + system, team_task, context, message, separators }
     }
 
-    /// Returns the size of the separator before another section; 0 for the first one.
+    /// Returns the size of the separator before another section; 0 if there is no section yet.
     fn separator(&self, total: usize) -> usize {
         if total > self.flag { SEPARATOR } else { 0 }
     }
@@ -168,7 +168,7 @@ pub(crate) fn fit(
     Fit { context_kept: 0, message_bytes, written_bytes, status, bytes, needed_bytes }
 }
 
-/// Returns how many lines fit into the room, which must also hold `above` bytes, and the bytes of both.
+/// Returns how many lines fit into `room` together with the `above` bytes, and the bytes of both.
 fn newest_lines(lines: impl Iterator<Item = usize>, above: usize, room: usize) -> (usize, usize) {
     let (mut kept, mut size) = (0, above);
     for line in lines {

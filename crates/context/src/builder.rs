@@ -1,5 +1,5 @@
 //! Builds the messages for a model from a session's log, within a limit of tokens. The modules are the stages of a
-//! build, in their order. A build is stateless: the same log and the same input give the same bytes. State that
+//! build, in their order. A build is stateless: the same log and the same input give the same bytes. Everything that
 //! later builds need is returned as entries for the log.
 //!
 //! ```
@@ -116,14 +116,14 @@ impl ContextBuilder {
         self
     }
 
-    /// Returns the same builder with a provider of hints, for inputs that contain none.
+    /// Returns the same builder with a provider of hints, which is used if an input contains none.
     #[must_use]
     pub fn with_hints(mut self, hints: Arc<dyn ProvideHints>) -> Self {
         self.hints = Some(hints);
         self
     }
 
-    /// Returns the same builder with a system prompt for logs and inputs that contain none.
+    /// Returns the same builder with a system prompt, which is used if the log and the input contain none.
     #[must_use]
     pub fn with_system_prompt(mut self, prompt: impl Into<Box<str>>) -> Self {
         self.system_prompt = Some(prompt.into());
@@ -142,7 +142,7 @@ impl ContextBuilder {
         &self.config
     }
 
-    /// Builds the messages for the next call of the model. Reads the whole log: if the log grows and is built from
+    /// Builds the messages for the next call of the model. Reads the whole log. If the log will grow and be used
     /// again, keep a [`ContextIndex`] and call [`build_with`](Self::build_with).
     pub fn build_context<'a>(
         &self,
@@ -151,7 +151,8 @@ impl ContextBuilder {
         self.build_with(&mut ContextIndex::new(), input)
     }
 
-    /// Builds the same messages with an index that remembers the log. Costs what is new and what is sent.
+    /// Builds the same messages with an index that remembers the log. The cost depends only on new messages and on
+    /// those that are sent.
     pub fn build_with<'a>(
         &self,
         index: &mut ContextIndex,
@@ -160,7 +161,7 @@ impl ContextBuilder {
         Build::read(self, index, input)?.finish()
     }
 
-    /// Returns what changes in the middle of a run: new messages, and a cut if there is too much or if the model
+    /// Returns what changes in the middle of a run: new messages, and a cut if the context is too large or the model
     /// rejected the last request as too large.
     pub fn compute_context_updates<'a>(
         &self,

@@ -1,5 +1,4 @@
-//! Summaries: texts that replace a part of a conversation that no longer fits. Code that builds a model's context
-//! uses them.
+//! Summaries: texts that replace a part of a conversation that no longer fits. Code that builds a context uses them.
 //!
 //! [`extract`] writes a summary without a model: deterministic, in any language, always within its limit.
 //! [`Compactor::Custom`] lets a caller use a model. Its text must pass the same gate ([`accept`]); if the gate
@@ -38,7 +37,7 @@ pub use sections::short_id;
 /// The messages to summarise, and the limits of the summary.
 #[derive(Clone, Copy, Debug)]
 pub struct SummaryTask<'a> {
-    /// The text of the previous summary, whose content the new one includes.
+    /// The text of the previous summary. The new summary includes its content.
     pub previous: Option<&'a str>,
     /// The covered messages, oldest first.
     pub covered: &'a [Covered<'a>],

@@ -1,8 +1,8 @@
 //! The messages of one conversation in memory, found by position, id, speaker and time. Only
 //! [`ContextManager`](crate::ContextManager) uses it.
 //!
-//! A message keeps its sequence number when older ones are archived; the indexes contain these numbers. They need
-//! about 24 bytes for each message. Ids that the conversation assigned itself need no index, since they count up by
+//! A message keeps its sequence number when older ones are archived, and the indexes contain these numbers. An index
+//! entry needs about 24 bytes. Ids that the conversation assigned itself need no index, because they count up by
 //! one.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -20,9 +20,9 @@ pub(crate) struct Conversation {
     /// The sequence number of the oldest message that is still in the conversation.
     first: Seq,
     next_number: u64,
-    /// From this sequence number on, ids are `msg-N` and count up by one.
+    /// The sequence number from which on the ids are `msg-N` and count up by one.
     counted_from: Seq,
-    /// The positions of all other ids; the first message of a repeated id counts.
+    /// The sequence numbers of all other ids. For a repeated id, it is that of the first message.
     named: HashMap<MessageId, Seq>,
     /// Messages that repeat the id of an earlier one, oldest first.
     repeated: HashMap<MessageId, VecDeque<Seq>>,
@@ -31,7 +31,7 @@ pub(crate) struct Conversation {
 }
 
 struct Spoken {
-    /// The most recent speaker of this id, shared with later messages that contain the same speaker.
+    /// The most recent speaker with this id. Later messages with an equal speaker share it.
     speaker: Arc<Speaker>,
     seqs: VecDeque<Seq>,
 }
@@ -69,7 +69,7 @@ impl Conversation {
     /// Adds a message under the next id; `None` if no number is left for it.
     pub(crate) fn add(&mut self, mut message: Message) -> Option<&Arc<ConversationMessage>> {
         let number = self.next_number;
-        // The largest number is never assigned, because it would not be recognised as our own when it is read again.
+        // The largest number is never assigned, because [`MessageId::number`] does not return it.
         self.next_number = number.checked_add(1)?;
         let id = MessageId::Numbered(number);
         // A conversation is long, so unused capacity of the caller's text is released.
@@ -85,7 +85,7 @@ impl Conversation {
         let seq = self.end();
         if let Some(speaker) = message.message.speaker.clone() {
             let shared = self.index_speaker(speaker, seq);
-            // A message that other code shares keeps its own speaker value.
+            // If other code shares the message, it keeps its own copy of the speaker.
             if let Some(own) = Arc::get_mut(&mut message) {
                 own.message.speaker = Some(shared);
             }
@@ -94,7 +94,7 @@ impl Conversation {
             self.times.add(timestamp.millis(), seq);
         }
         self.messages.push_back(message);
-        // The message was just pushed; an index avoids a problem with the borrow.
+        // An index avoids a conflict of borrows. The message was just pushed, so it exists.
         &self.messages[self.messages.len() - 1]
     }
 
@@ -173,7 +173,8 @@ impl Conversation {
         self.first + self.messages.len() as u64
     }
 
-    /// Returns the position that a counted id must have: as far from the end as its number is from the next number.
+    /// Returns the sequence number that a counted id must have: the difference of its number from the next number
+    /// gives its distance from the end.
     fn counted_seq(&self, id: &MessageId) -> Option<Seq> {
         let MessageId::Numbered(number) = id else { return None };
         let back = self.next_number.checked_sub(*number).filter(|back| *back > 0)?;
@@ -228,7 +229,7 @@ impl Times {
     }
 }
 
-/// Returns the position from which on the ids at the end count up by one to the next number.
+/// Returns the sequence number from which on the ids count up by one to the next number.
 fn counted_suffix(messages: &[Arc<ConversationMessage>], next_number: u64) -> Seq {
     let from_behind = messages.iter().rev().zip(1..);
     let counted = from_behind

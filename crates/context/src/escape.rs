@@ -22,7 +22,7 @@ pub fn is_line_break(letter: char) -> bool {
     matches!(letter, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// The position in its line at which a text begins.
+/// Where in its line a text begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineStart {
     /// At the left margin: its first line is indented too.
@@ -58,7 +58,7 @@ pub fn indented(text: &str, start: LineStart) -> Cow<'_, str> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Body<'a> {
     pub text: &'a str,
-    /// The position at which the text begins, if its lines are indented; `None` if it is written as it is.
+    /// Where the text begins, if its lines are indented; `None` if it is written as it is.
     pub indent: Option<LineStart>,
 }
 
@@ -155,7 +155,7 @@ fn in_quotes(text: &str, characters: usize) -> String {
 fn push_escaped(written: &mut String, letter: char) {
     match letter {
         '"' | '\\' => written.extend(['\\', letter]),
-        // An `@` may be removed from a prompt later, which would leave another name.
+        // An `@` may be removed from a prompt later, and the rest would be another name.
         letter if letter == '@' || is_unseen(letter) => {
             for unit in letter.encode_utf16(&mut [0; 2]) {
                 written.push_str(&format!("\\u{unit:04x}"));

@@ -29,7 +29,7 @@ pub(crate) struct Files {
     open: HashMap<Box<str>, Open>,
     /// The messages that showed lines of a file, and its path.
     reads: HashMap<usize, Box<str>>,
-    /// The last change of each file.
+    /// The position of the last change of each file.
     edits: HashMap<Box<str>, usize>,
     newer: Newer,
 }
@@ -48,7 +48,8 @@ struct Told<'r> {
     text: &'r str,
 }
 
-/// The maximum number of calls without results; the oldest one is removed, with the files that it may have changed.
+/// The maximum number of calls without results. If there are more, the oldest one is removed, and the files that it
+/// may have changed are forgotten.
 const OPEN_MAX: usize = 256;
 
 /// The maximum number of known files; the least recently used one is removed.
@@ -169,7 +170,8 @@ impl Files {
         }
     }
 
-    /// Returns whether a message shows lines of a file that another message shows too, or that was changed since.
+    /// Returns whether a message showed lines of a file whose content is known from another message, or which was
+    /// changed since.
     pub(crate) fn is_superseded(&self, position: usize) -> bool {
         self.reads.get(&position).is_some_and(|path| {
             self.files.contains_key(path)

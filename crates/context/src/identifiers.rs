@@ -1,14 +1,14 @@
 //! Finds the exact names in a text: paths, names from code, flags, codes, hashes, versions, numbers, and text in
 //! backticks. Called by [`crate::compact`] and by searches in messages.
 //!
-//! It reads the bytes once. Names are slices of the text, in order, with repeats. `shape.rs` decides whether a
+//! It reads each byte once. Names are slices of the text, in order, with repeats. `shape.rs` decides whether a
 //! single word is a name.
 
 mod shape;
 
 pub(crate) use shape::is_identifier;
 
-/// A name longer than this is data, not a name, and is skipped.
+/// The maximum length of a name. Anything longer is data and is skipped.
 const LENGTH_MAX: usize = 200;
 
 /// The maximum length of a quotation in backticks.
@@ -35,7 +35,7 @@ impl<'a> Iterator for Names<'a> {
                 self.at += 1;
                 if let Some(inside) = quoted {
                     self.at += inside.len() + 1;
-                    // A name that is called counts without its parentheses; only a plain word needs them.
+                    // The parentheses of a call are not part of the name, unless the name is a plain word.
                     let name = inside.strip_suffix("()").filter(|name| is_identifier(name));
                     return Some(name.unwrap_or(inside));
                 }
@@ -105,7 +105,7 @@ fn is_inner(letter: char) -> bool {
     matches!(letter, '_' | '-' | '.' | '/' | ':' | '@' | '#' | '$' | '~' | '+')
 }
 
-/// Returns a run without the punctuation that ends a sentence or opens a list, which is not part of a name.
+/// Returns a run without surrounding punctuation that is not part of a name, such as the end of a sentence.
 fn trim(run: &str, chained: bool) -> &str {
     let run = run.trim_end_matches(['.', ':', '-', '#', '@', '$', '~', '+', '\\']);
     let inner = run.trim_start_matches(['.', ':', '-', '#', '@', '$', '~', '+', '\\']);
@@ -123,8 +123,8 @@ fn trim(run: &str, chained: bool) -> &str {
     run.get(lead - kept..).unwrap_or(inner)
 }
 
-/// Returns the end of the run of name characters that begins here. For characters that join names only in some
-/// positions (`:`, `->`, `,`), the neighbouring characters decide.
+/// Returns the end of the run of name characters that begins here. Some characters join names only in some positions
+/// (`:`, `->`, `,`), which depends on the neighbouring characters.
 fn end_of_run(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(&byte) = bytes.get(at) {

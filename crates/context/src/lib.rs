@@ -1,5 +1,5 @@
 //! Computes the context of each member of a conversation: the prompt of an agent or the messages for a model, in the
-//! member's format and within its budget. Everything that is left out has a verdict.
+//! right format and within a budget. A verdict explains everything that is left out.
 //!
 //! Two entry points:
 //!

@@ -1,5 +1,5 @@
 //! A conversation in memory that computes the context and the prompt of each agent by the rules of the contract.
-//! [`View`] decides which messages are chosen and their outcomes; this code adds ids, hooks, a cap and log lines.
+//! [`View`] chooses the messages and determines the outcomes; this code adds ids, hooks, a cap and log lines.
 
 mod options;
 mod snapshot;
@@ -80,8 +80,8 @@ impl ContextManager {
 
     /// Adds a message under the next id and returns it as it is stored.
     ///
-    /// The hook is called after the message is stored. If there is a cap, the oldest message beyond it then goes to
-    /// the archive.
+    /// The hook is called after the message is stored. If the conversation then has more messages than its cap, the
+    /// oldest one goes to the archive.
     pub fn add_message(
         &mut self,
         message: Message,
@@ -113,7 +113,7 @@ impl ContextManager {
         self.conversation.latest()
     }
 
-    /// Returns the message of this id; the oldest one, if an imported snapshot repeated it.
+    /// Returns the message with this id. If an imported snapshot repeats the id, returns the oldest one.
     pub fn message_by_id(&self, id: &MessageId) -> Option<&Arc<ConversationMessage>> {
         self.conversation.by_id(id)
     }
@@ -189,7 +189,8 @@ impl ContextManager {
         Explanation { manager: self, assembler, view, input }
     }
 
-    /// Assembles a prompt in the format of the agent; plain text, with a warning, for one that has none of its own.
+    /// Assembles a prompt in the format of the agent. If the agent has no format, uses plain text and logs a
+    /// warning.
     pub fn assemble_prompt(&self, agent_type: &str, input: &AssemblerInput<'_>) -> AssemblerOutput {
         self.plan_prompt(agent_type, input).output()
     }
@@ -203,7 +204,7 @@ impl ContextManager {
         prompt
     }
 
-    /// Returns the format of an agent; plain text, with a warning, for one that has none of its own.
+    /// Returns the format of an agent. If the agent has no format, returns plain text and logs a warning.
     pub fn assembler(&self, agent_type: &str) -> Assembler {
         let normalized = AgentType::named(agent_type);
         if let AgentType::Other(_) = normalized {
@@ -267,7 +268,7 @@ impl ContextManager {
         }
     }
 
-    /// Returns the task, cut to its limit. Every stored task passes here, so that none is longer.
+    /// Returns the task, cut to its limit. Used for every task that is stored.
     fn limited_task(&self, mut task: String) -> String {
         let bytes = task.len();
         if bytes > TEAM_TASK_BYTES_MAX {

@@ -49,7 +49,7 @@ pub struct Stripped<'a> {
 }
 
 impl Strip {
-    /// Exactly the rule of the contract.
+    /// The rule of the contract, followed exactly.
     pub const COMPACT: Self = Self::Compact(TaskBlock::ToBracket);
 }
 

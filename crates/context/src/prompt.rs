@@ -30,10 +30,10 @@ pub struct ContextMessage<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContextKind<'a> {
-    /// Unknown; `to` is one name.
+    /// An unknown kind; `to` is one name.
     #[default]
     Text,
-    /// A message. The field `to` of the message is ignored.
+    /// A message. Its addressees are in this variant; the field `to` of the context message is ignored.
     Speech {
         /// The addressees; empty means everybody.
         to: &'a [Addressee],
@@ -42,7 +42,7 @@ pub enum ContextKind<'a> {
     /// The summary of a number of messages. It has no speaker.
     Summary {
         messages: usize,
-        /// The number of older ones, which are in no summary.
+        /// The number of older messages that are in no summary.
         older: usize,
     },
     /// A passage of an earlier message.
@@ -188,7 +188,7 @@ impl<'a> Prompt<'a> {
         self.context.len() - self.fit.context_kept
     }
 
-    /// Returns the position of the current message in the prompt, which ends with it.
+    /// Returns the position at which the current message begins. It is always at the end of the prompt.
     pub fn message_start(&self) -> usize {
         self.prompt_bytes() - self.fit.written_bytes
     }
@@ -199,7 +199,8 @@ impl<'a> Prompt<'a> {
         (self.fit.message_bytes, self.message.len())
     }
 
-    /// Returns the bytes that the line of a context message takes, or would take if it were in the prompt.
+    /// Returns how many bytes the line of a context message takes. If the message is not in the prompt, returns how
+    /// many it would take.
     pub fn line_bytes(&self, index: usize) -> Option<usize> {
         self.context.get(index).map(|message| self.assembler.line_bytes(message))
     }

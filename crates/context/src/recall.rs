@@ -1,5 +1,5 @@
-//! Recall: a lexical index over the messages of a log, updated message by message, and the search in it for passages
-//! that relate to a request and the last messages.
+//! Recall: a lexical index over the messages of a log, and a search in it for passages that relate to a request and
+//! the last messages. The index is updated message by message.
 //!
 //! The context builder calls it and puts the passages at the very end of a request. It uses no model, no vectors and
 //! no floats: the same log and the same query give the same passages on every machine. It does not depend on what is
@@ -53,7 +53,7 @@ pub struct RecallIndex {
     places: Vec<usize>,
     spans: Vec<Span>,
     postings: Postings,
-    /// The subjects of calls, for the passages that belong to the calls.
+    /// The subjects of calls, which also apply to passages of their arguments and results.
     heads: Heads,
     terms: u64,
 }
@@ -67,7 +67,7 @@ struct Span {
     /// Its call, or [`heads::NO_HEAD`].
     head: u32,
     terms: u16,
-    /// A hash of its text without numbers, which is the same for passages that repeat each other.
+    /// A hash of its text without numbers, with which repeated passages are recognised.
     gist: u32,
     /// A hash of the speaker's name; 0 if there is none.
     speaker: u32,
@@ -87,7 +87,7 @@ enum Voice {
     Tool,
 }
 
-/// A piece of a message that is worth sending again.
+/// A passage of a message that a search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// The place of its message in the log.
@@ -141,7 +141,7 @@ impl RecallIndex {
             _ => self.places.push(place),
         }
         let mut scratch = Scratch::default();
-        // Requests name the speaker, so the name is a term of the message.
+        // A request may name a speaker, so the speaker's name is one of the terms.
         let mut name = message.speaker.as_deref().map(|speaker| &*speaker.role_name);
         let speaker = name.or_else(|| label(message)).map_or(0, first_word);
         let day = Day::of(time);
@@ -159,8 +159,8 @@ impl RecallIndex {
         }
     }
 
-    /// Removes a message. The cost depends on the size of the index: to remove many at once, use
-    /// [`RecallIndex::retain`].
+    /// Removes a message. The cost depends on the size of the index, so use [`RecallIndex::retain`] to remove many
+    /// messages at once.
     pub fn remove(&mut self, place: usize) {
         if self.places.binary_search(&place).is_ok() {
             self.retain(|other| other != place);
@@ -217,8 +217,8 @@ impl RecallIndex {
         self.search_beside(query, budget, tokenizer, standing, message_at)
     }
 
-    /// Returns the same passages, taking into account what is sent anyway. Passages that are sent also take places
-    /// among the best, so that free room is not filled with passages worse than those.
+    /// Returns the same passages, but considers what is sent anyway. Passages that are sent also compete for the
+    /// best places. So room is not filled with passages that are worse than those.
     pub fn search_beside<'m>(
         &self,
         query: &RecallQuery<'_>,
@@ -306,8 +306,7 @@ impl RecallIndex {
         (count, gist)
     }
 
-    /// Connects the passages of a call or a result with the subject of the call, so that a query can find them by
-    /// it.
+    /// Connects the passages of a call or a result with the subject of the call, by which a query can find them.
     fn add_head(&mut self, place: usize, part: usize, kind: &PartKind, spans: Range<usize>) {
         let call = match kind {
             PartKind::ToolCall(call) => {
@@ -358,8 +357,8 @@ fn label(message: &Message) -> Option<&str> {
 /// The maximum length of such a name.
 const LABEL_BYTES_MAX: usize = 40;
 
-/// Returns a hash that identifies the speaker with this name: of the first word, because people call each other by
-/// it.
+/// Returns a hash that identifies the speaker with this name. It is the hash of the first word, which people usually
+/// use.
 fn first_word(name: &str) -> u32 {
     let mut first = None;
     terms::terms(name, &mut |term, _| {

@@ -1,4 +1,4 @@
-//! The input and output of assemblers, and snapshots, as JSON. The shapes are part of the contract.
+//! The input and output of assemblers, and snapshots, as JSON. The forms are part of the contract.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The outcome of an entry in a prompt or a model's context. Every explanation uses these words.
+//! The outcome of an entry in a prompt or a model's context. All explanations use these terms.
 
 use tertulia_session::{EntryId, MessageId};
 
@@ -43,7 +43,7 @@ pub enum DropReason {
     Orphan,
     /// It is before the window.
     OutsideWindow {
-        /// How many messages the window would have to grow to include it; 1 for the first message before the window.
+        /// How many more messages the window would need to include it; 1 for the first message before the window.
         behind: usize,
     },
     /// It repeats the current message.

@@ -79,7 +79,7 @@ impl<'l> View<'l> {
         let summary = branch.summary();
         let until = summary.map_or(0, |(.., covered)| covered);
         let before = first.min(until).max(first.saturating_sub(UNCOVERED_MAX));
-        // Messages before a summary that a person requested are not included word for word, and are not recalled.
+        // Messages that a person had summarised are not included word for word, and are not recalled.
         let first = before.max(branch.compacted());
         let mut view = Self::default();
         let covered = branch.covered();
@@ -127,9 +127,9 @@ impl<'l> View<'l> {
         self.current = answered.and_then(item);
     }
 
-    /// Leaves out the last message before the answered one if it repeats the answered one, because some agents pass
-    /// on the message that they got. It is a repetition if it has the same id, or the same speaker's name and the
-    /// same text without markers. Messages of people are never left out. Returns whether one was left out.
+    /// Leaves out the last message before the answered one if it repeats the answered one. Some agents pass on the
+    /// message that they got. A repetition has the same id, or the same speaker's name and the same text without
+    /// markers. Messages of people are never left out. Returns whether one was left out.
     pub(crate) fn leave_out_repetition(
         &mut self,
         last: &ConversationMessage,
@@ -164,7 +164,7 @@ impl<'l> View<'l> {
         current.map(|item| std::mem::take(&mut item.line.content)).unwrap_or_default()
     }
 
-    /// Returns the outcomes of the messages in a prompt of this view, oldest first, with their indexes.
+    /// Returns the outcome of each message in a prompt of this view, with its index, oldest first.
     pub fn outcomes(&self, prompt: &Prompt<'_>) -> impl Iterator<Item = (usize, Outcome)> {
         let messages = self.items.iter().enumerate().skip(self.extras());
         let lines = messages.map(|(line, item)| (item.index, prompt.line_outcome(line)));

@@ -8,8 +8,8 @@ use tertulia_session::Addressee;
 /// The word for a list of addressees that is empty.
 pub const EVERYBODY: &str = "all";
 
-/// Returns the number of the first message that is included word for word. From there on, there are as many messages
-/// as the window has, besides the answered one.
+/// Returns the number of the first message that is included word for word. The window has as many messages as it may
+/// have, besides the answered one.
 pub(crate) fn first_of_window(count: usize, window: usize, answered: Option<usize>) -> usize {
     let first = count.saturating_sub(window);
     match answered {
@@ -18,8 +18,8 @@ pub(crate) fn first_of_window(count: usize, window: usize, answered: Option<usiz
     }
 }
 
-/// Returns how many newest messages a prompt with this window contains word for word if a summary covers the others:
-/// the window and the answered message.
+/// Returns how many of the newest messages a prompt contains word for word if a summary covers the others: the
+/// window and the answered message.
 pub fn messages_of_window(window: usize) -> usize {
     window.saturating_add(1)
 }

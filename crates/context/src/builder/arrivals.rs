@@ -1,5 +1,5 @@
-//! Messages that are new to the log, as entries after its newest one. Messages at the end of the log that the caller
-//! passes again are not added twice.
+//! New messages, as entries that follow the newest entry of the log. If the caller passes messages again that are
+//! already at the end of the log, they are not added twice.
 
 use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry};
 
@@ -45,11 +45,11 @@ pub(super) fn made_entry(
     NewEntry { parent_id, kind, timestamp, run_id, meta: None, salt: None }.with_content_id()
 }
 
-/// Returns how many of the first messages are already the last ones of the log: the longest prefix of the input that
-/// the log ends with. One pass over both finds it.
+/// Returns how many messages at the start of the input are already at the end of the log. One pass over both finds
+/// the longest such prefix.
 fn known(index: &ContextIndex, log: &[Entry], input: &[Message]) -> usize {
-    // These messages are only compared, never shown. So a redacted message is also recognised if the caller passes
-    // it again.
+    // The messages are only compared, never shown. So a redacted message is also recognised if the caller passes it
+    // again.
     let messages = index.branch.before(log.len()).filter_map(|at| match &log[at].kind {
         EntryKind::Message(message) => Some(message),
         _ => None,
@@ -66,7 +66,7 @@ fn known(index: &ContextIndex, log: &[Entry], input: &[Message]) -> usize {
     matched
 }
 
-/// Returns, for every prefix of the list, the length of the longest shorter prefix that it also ends with.
+/// Returns, for every prefix of the list, the length of the longest shorter prefix that is also its suffix.
 fn borders(list: &[Message]) -> Vec<usize> {
     let mut borders = vec![0; list.len()];
     for place in 1..list.len() {

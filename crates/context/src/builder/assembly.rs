@@ -114,12 +114,12 @@ impl<'a> Build<'a, '_> {
         self.index.messages_before(at) + arrived + 1
     }
 
-    /// Returns how many messages are older than everything that the summary was made from.
+    /// Returns how many messages are older than those that the summary covers.
     pub(super) fn older(&self) -> usize {
         self.marks.summary.map_or(0, |(_, summary)| summary.older())
     }
 
-    /// Returns how many messages the summary replaces: those before the first kept entry, except those that stay.
+    /// Returns how many messages the summary replaces: those before the first kept entry that do not stay.
     pub(super) fn summarized(&self) -> u64 {
         let Some(first_kept) = self.marks.summary_first_kept else { return 0 };
         let arrived = first_kept.0.saturating_sub(self.log.len()) as u64;
@@ -129,8 +129,8 @@ impl<'a> Build<'a, '_> {
     }
 
     fn repairs(&self) -> Vec<Repair> {
-        // A call at the very end may still get its result. So the repair of a missing result is only known when
-        // something follows the call.
+        // A call at the very end may still get its result. So a missing result is only repaired when something
+        // follows the call.
         let mut mended: Vec<_> = self.window.mended.iter().collect();
         mended.sort_by_key(|mended| mended.entry);
         let named = mended.into_iter().map(|mended| Repair {

@@ -43,8 +43,7 @@ pub(super) struct Build<'a, 'b> {
     pub(super) fresh: Option<(EntryId, Message)>,
     /// The known lines of files, including those in new messages; `None` until they are needed.
     pub(super) files: Option<Files>,
-    /// Whether the history must be cut although it fits: recalled text was taken out of it, which did not fit with
-    /// it.
+    /// Whether the history must be cut although it fits now. It only fits because recalled text was removed from it.
     pub(super) must_cut: bool,
     pub(super) sums: Sums,
     pub(super) scale: Scale,
@@ -145,7 +144,7 @@ impl<'a, 'b> Build<'a, 'b> {
                 let problem = format!("no summary: {refused}; and drop is not among strategies");
                 return Err(ContextError::failed(problem));
             }
-            // A drop needs its own plan: an existing summary stays as large as it is.
+            // A drop needs a new plan, because the existing summary keeps its size.
             plan = self.plan(false, self.input.overflow_hint)?;
         }
         if !plan.is_idle() {
@@ -237,8 +236,8 @@ impl<'a, 'b> Build<'a, 'b> {
         self.index.tokens(item.entry, id, &item.message, counter)
     }
 
-    /// Returns a message with stubs in place of its outputs. A stub names the entry that superseded the output
-    /// before the cut that made the stub.
+    /// Returns a message with stubs in place of its outputs. A stub names the entry that superseded the output, if
+    /// that came before the cut that made the stub.
     pub(super) fn stub(&mut self, at: WindowIndex, cut: LogIndex) -> Stub {
         let (item, counter) = (&self.window.items[at.0], &self.builder.counter);
         let (log, arrivals) = (self.log, &self.arrivals);
@@ -353,15 +352,15 @@ impl<'a, 'b> Build<'a, 'b> {
         self.builder.config.recall_cap() > 0 && newest.is_some() && newest == self.window.request
     }
 
-    /// Returns whether recall may use all free tokens: for a new request in a conversation without tools. Agents
-    /// with tools look up what they need themselves.
+    /// Returns whether recall may use all free tokens. That is the case for a new request in a conversation without
+    /// tools. Agents with tools look up what they need themselves.
     pub(super) fn recalls_much(&self) -> bool {
         let arrived = self.arrivals.messages.iter().any(has_calls);
         self.asks_anew() && !self.index.has_calls && !arrived
     }
 
-    /// Returns the number of tokens above which a context is cut. Only for a new request, tokens are kept free for
-    /// what it recalls.
+    /// Returns the number of tokens above which a context is cut. For a new request it is lower, so that there is
+    /// room for recalled text.
     pub(super) fn trigger(&self) -> u64 {
         let config = &self.builder.config;
         let recall = if self.asks_anew() { config.recall_cap() } else { 0 };

@@ -14,24 +14,23 @@ pub struct ContextConfig {
     /// The maximum number of tokens of a request, tools included. At least 1.
     pub max_input_tokens: u64,
     /// The maximum number of messages of history in a request; `None` for no limit. At least 1. The newest request,
-    /// pinned messages and the newest unit stay even if they are more.
+    /// pinned messages and the newest unit are always kept, even if they exceed it.
     pub max_history_messages: Option<u64>,
     /// Whether the messages before a cut are summarised. Needs a compactor.
     pub enable_compaction: bool,
-    /// The tokens of `max_input_tokens` that stay free, for the answer or for what is not counted. A context is cut
-    /// if it needs them.
+    /// The tokens of `max_input_tokens` that stay free, for the answer or for what is not counted.
     pub reserve_tokens: u64,
     /// The size of the history after a cut, in thousandths of the tokens that the history may have: 1 to 1,000.
-    /// Until the next cut, turns only append to the history, so the provider's cache stays valid.
+    /// Between cuts the history only grows at its end, so the provider's cache stays valid.
     pub target_permille: u64,
     /// The strategies for a context that is too large, in the order in which they are tried.
     pub strategies: Vec<Strategy>,
     /// The maximum number of tokens of a summary. `None` is a third of `max_input_tokens`; with recall, which finds
     /// again what a summary leaves out, it is an eighth. In both cases it is at most 4,096.
     pub summary_tokens: Option<u64>,
-    /// The maximum number of tokens of recalled text: passages that are no longer sent but relate to the newest
-    /// messages, added at the end. `Some(0)` turns recall off. `None` is an eighth of the tokens that are not
-    /// reserved, at most 2,048. These tokens are kept free: a context is cut if it needs more than the others.
+    /// The maximum number of tokens of recalled text. These are passages that are no longer sent but relate to the
+    /// newest messages; they are added at the end. `Some(0)` turns recall off. `None` is an eighth of the tokens
+    /// that are not reserved, at most 2,048. These tokens are kept free: a context that would use them is cut.
     pub recall_tokens: Option<u64>,
     /// Whether the result contains a request with which a model can write a better summary than the extractive one.
     pub request_summaries: bool,
@@ -52,7 +51,7 @@ pub enum Strategy {
     Drop,
 }
 
-/// The settings of every interface: the library, the command line, rpc and team sessions.
+/// The default settings of every interface: the library, the command line, rpc and team sessions.
 impl Default for ContextConfig {
     fn default() -> Self {
         Self {
@@ -163,7 +162,7 @@ impl FromStr for Strategy {
 /// The window of the models that a builder counts for by default.
 const DEFAULT_WINDOW: u64 = 200_000;
 
-/// The tokens of a window that are reserved for the answer; of a small window, an eighth.
+/// The tokens of a window that are reserved for the answer. For a small window, it is an eighth of the window.
 const ANSWER_TOKENS: u64 = 16_384;
 
 /// Returns how many tokens a request may have in a window of this many.

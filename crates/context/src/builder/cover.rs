@@ -25,7 +25,7 @@ pub(super) struct Cut {
     pub(super) is_new: bool,
 }
 
-/// Makes the entries of a cut and updates the build accordingly.
+/// A cut in progress: makes its entries and updates the build accordingly.
 pub(super) struct Maker<'m, 'a, 'b> {
     pub(super) build: &'m mut Build<'a, 'b>,
     pub(super) tokens_before: u64,
@@ -33,7 +33,7 @@ pub(super) struct Maker<'m, 'a, 'b> {
 }
 
 struct Covering<'a> {
-    /// Oldest first.
+    /// The covered messages, oldest first.
     messages: Vec<(LogIndex, MessageRef<'a>)>,
     /// The first and the last entry of the range.
     range: Option<(EntryId, EntryId)>,
@@ -213,8 +213,8 @@ fn kept_before(build: &Build<'_, '_>, unit: usize) -> Vec<LogIndex> {
     entries
 }
 
-/// Returns the summary of what a plan cuts, or the reason why there is none. A summary that does not make a context
-/// smaller is refused if the context has to become smaller. Changes nothing yet.
+/// Returns the summary of what a plan cuts, or the reason why there is none. If the context must become smaller, a
+/// summary that does not make it smaller is refused. Changes nothing yet.
 pub(super) fn summarize(
     build: &mut Build<'_, '_>,
     plan: &Plan,
@@ -255,7 +255,7 @@ fn text_cap(build: &Build<'_, '_>, summary_cap: u64) -> u64 {
 }
 
 /// Collects all messages that the cut removes: those between the last summary and the first kept entry, and those
-/// that an earlier cut had kept from before and this one does not.
+/// that an earlier cut kept but this one does not.
 fn gather<'a>(build: &Build<'a, '_>, first_kept: LogIndex, kept: &[LogIndex]) -> Covering<'a> {
     let log = build.log;
     let kept: HashSet<LogIndex> = kept.iter().copied().collect();
@@ -268,7 +268,8 @@ fn gather<'a>(build: &Build<'a, '_>, first_kept: LogIndex, kept: &[LogIndex]) ->
         found.push((LogIndex(log.len() + offset), message));
     }
     let until = build.marks.summary_first_kept;
-    // The range begins where the last summary ended, unless that is on another branch or not before this cut.
+    // The range begins where the last summary ended. If that is on another branch, or not before this cut, the range
+    // begins at the root.
     let known = until.filter(|until| *until < first_kept && build.index.is_on_branch(*until));
     let is_new = |view: &ViewEntry<'_>| {
         until != Some(first_kept) && Some(LogIndex(view.position())) >= known

@@ -1,5 +1,5 @@
-//! Stubs: short texts that replace elided tool outputs. A stub is the same in every build. It names the entry, so
-//! that an agent that needs the output can ask for it, and any newer entry that supersedes the output.
+//! Stubs: short texts that replace elided tool outputs. A stub is the same in every build. It names the entry of the
+//! output, so that an agent can ask for it, and any newer entry that supersedes it.
 
 use std::fmt::Write;
 

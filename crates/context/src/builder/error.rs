@@ -32,7 +32,7 @@ pub struct InvalidInput {
 /// The size of what must be sent, which exceeds the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overflow {
-    /// The smallest possible size of the request in tokens.
+    /// The size in tokens of everything that must be sent.
     pub floor: u64,
     pub limit: u64,
     /// The largest pieces of the floor, largest first, at most five.
@@ -95,7 +95,7 @@ impl From<EntryError> for ContextError {
 
 impl fmt::Display for InvalidInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // An error of the log's own reader already names its entry and field.
+        // The message of an error from reading the log already names the entry and the field.
         match (&self.entry, &self.field) {
             (Some(entry), Some(field)) if !self.problem.starts_with("Entry ") => {
                 write!(f, "Entry {entry}: {field} {}", self.problem)

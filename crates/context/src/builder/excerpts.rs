@@ -14,16 +14,16 @@ use super::{Item, LogIndex, recalled};
 use crate::files::{Excerpts, Wanted, without_number};
 use crate::recall::RecallQuery;
 
-/// The part of the room that the newest messages keep at a cut if files could fill the rest, in thousandths.
+/// The minimum part of the history that stays at a cut if files could fill the rest, in thousandths.
 const KEPT_PERMILLE: u64 = 300;
 
-/// The part of the room that a file gets when the work turns to it, in thousandths.
+/// The part of the history that a file gets when the work turns to it, in thousandths.
 const TURN_PERMILLE: u64 = 200;
 
 /// The same limit in tokens.
 const TURN_TOKENS_MAX: u64 = 3_072;
 
-/// The part of the room that all such files get together until the next cut, in thousandths.
+/// The part of the history that all such files get together until the next cut, in thousandths.
 const TURNS_PERMILLE: u64 = 400;
 
 /// The minimum number of tokens for a useful excerpt of a file.
@@ -97,7 +97,7 @@ pub(super) fn recall(maker: &mut Maker<'_, '_, '_>, had_recalled: bool, was_over
     };
     let message = recall_message(&recall);
     let id = maker.append_recall(recall);
-    // A build that removed recalled text has changed the context, even if no message was cut.
+    // Removing recalled text changes the context, even if no message was cut.
     maker.cut.is_new |= had_recalled;
     let build = &mut *maker.build;
     if let Some(message) = message {
@@ -157,8 +157,8 @@ fn at_turn(build: &mut Build<'_, '_>) -> Option<Excerpts> {
     excerpts(build, room, &is_named)
 }
 
-/// Returns whether a call of the newest answer has no result yet. If something followed it, repair would add a
-/// result.
+/// Returns whether a call of the newest answer has no result yet. Nothing must be added after such a call, because
+/// it would then be repaired.
 fn is_waiting(build: &Build<'_, '_>) -> bool {
     let mut results = HashSet::new();
     for part in build.window.items.iter().rev().flat_map(|item| item.message.parts.iter().rev()) {
@@ -176,8 +176,7 @@ fn is_waiting(build: &Build<'_, '_>) -> bool {
     false
 }
 
-/// Returns the text of the messages from the last answer on. The files that it names are those that the work turns
-/// to.
+/// Returns the text of the messages from the last answer on. The work turns to the files that this text names.
 fn new_text(build: &Build<'_, '_>) -> String {
     let mut text = String::new();
     for item in build.window.items.iter().rev() {

@@ -8,7 +8,8 @@ use super::index::ContextIndex;
 use super::{ContextBuildInput, ContextError};
 use crate::branch::Sign;
 
-/// Returns the message, and the time if the data of the run contains it: the time belongs to the hints.
+/// Returns the message, and the time if the data of the run contains one. The time is not part of the message,
+/// because it belongs to the hints.
 pub(super) fn frozen_message(
     index: &ContextIndex,
     input: &ContextBuildInput<'_>,
@@ -44,7 +45,7 @@ pub(super) fn frozen_message(
     Ok((message, time))
 }
 
-/// The field of the run's data with the system prompt, which does not become a line.
+/// The field of the run's data that contains the system prompt. It does not become a line.
 const SYSTEM_PROMPT: &str = "systemPrompt";
 
 /// Returns the fields of an object, by name: texts as they are, anything else as JSON.
@@ -65,7 +66,7 @@ pub(super) fn key_lines(
         };
         lines.push((name.into_owned(), text));
     }
-    // If several fields have the same name, the last one counts, as everywhere.
+    // If several fields have the same name, the last one counts.
     lines.reverse();
     lines.sort_by(|left, right| left.0.cmp(&right.0));
     lines.dedup_by(|next, kept| next.0 == kept.0);

@@ -78,7 +78,7 @@ const FIELD: &str = "runtimeHints";
 
 fn check(hints: &Json) -> Result<(), ContextError> {
     let Some(mut object) = Object::try_from(hints.raw()).ok() else {
-        // The code that reads the fields reports a value that is not an object.
+        // A value that is not an object is an error of the code that reads the fields.
         return Ok(());
     };
     for hint in HINTS {

@@ -1,6 +1,6 @@
-//! What a builder remembers of a log between builds: the branch, the token counts of messages, and the index of
-//! recall. With it, a build costs what is new and what is sent, instead of the whole log. The caller keeps it.
-//! Everything in it can be computed again from the log alone.
+//! The index that a builder keeps for a log between builds: the branch, the token counts of messages, and the index
+//! of recall. With it, the cost of a build depends only on new messages and on those that are sent, not on the whole
+//! log. The caller keeps the index. All of it can be computed again from the log.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -17,7 +17,7 @@ use crate::files::Files;
 use crate::recall::RecallIndex;
 use crate::tokens::{MessageCounter, TokenCache, TokenCount, ToolSpec};
 
-/// The remembered state of a log. It starts empty and is updated at every build.
+/// The index of a log. It starts empty and is updated at every build.
 #[derive(Debug, Default)]
 pub struct ContextIndex {
     pub(super) entries: EntryIndex,
@@ -68,7 +68,7 @@ impl ContextIndex {
         self.known.extend(counts);
     }
 
-    /// Returns how many texts of messages were counted so far. Remembered counts are not included.
+    /// Returns how many texts of messages were counted so far. Counts that were remembered are not included.
     pub fn counted(&self) -> u64 {
         self.counted + self.texts.misses()
     }
@@ -134,8 +134,8 @@ impl ContextIndex {
         Ok(())
     }
 
-    /// Returns whether the log begins with the entries that were read. An id of content covers all entries before
-    /// it, so comparing the last one is enough. Other ids are compared at both ends.
+    /// Returns whether the log begins with the entries that were read. If ids are computed from content, the last
+    /// one depends on all entries before it, so comparing it is enough. Other ids are compared at both ends.
     fn knows(&self, log: &[Entry]) -> bool {
         let Some([first, last]) = &self.ends else { return true };
         let newest = self.entries.len().checked_sub(1).and_then(|newest| log.get(newest));
@@ -143,8 +143,8 @@ impl ContextIndex {
             && log.first().is_some_and(|entry| entry.id == *first)
     }
 
-    /// Updates the branch. Costs what is new and, if the newest entry is on another branch, the entries that the two
-    /// branches do not share.
+    /// Updates the branch. The cost depends on the number of new entries and, if the newest entry is on another
+    /// branch, on the entries that the two branches do not share.
     fn follow_branch(&mut self, log: &[Entry]) {
         let mut new = Vec::new();
         let mut shared = self.entries.newest_position();
@@ -179,8 +179,8 @@ impl ContextIndex {
         self.files_until = newest;
     }
 
-    /// Returns an error if a parent comes later than its child. What the index knows of a branch depends on where
-    /// the branch begins.
+    /// Returns an error if a parent comes later than its child. The index of a branch requires that its entries are
+    /// in the order of the log.
     fn refuse_late_parents(&self, log: &[Entry]) -> Result<(), ContextError> {
         for early in self.early.iter().copied().filter(|early| self.branch.contains(*early)) {
             if let Some(parent) = self.entries.parent_position(log, early) {
@@ -283,7 +283,7 @@ impl ContextIndex {
         })
     }
 
-    /// Returns the tokens of a message that is made anew at every build. The counts of its texts are remembered.
+    /// Counts a message that is made anew at every build. The counts of its texts are cached.
     pub(super) fn made_tokens(
         &mut self,
         message: &Message,

@@ -12,17 +12,17 @@ use crate::view::Perspective;
 /// The input of a build.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContextBuildInput<'a> {
-    /// The system prompt; `None` for that of the log or the builder.
+    /// The system prompt; `None` to use that of the log or the builder.
     pub system_prompt: Option<&'a str>,
     /// The log, in append order.
     pub session_entries: &'a [Entry],
-    /// New messages. Messages at the end of the log that are passed again are not added twice.
+    /// New messages. Those that are already at the end of the log are not added twice.
     pub input_messages: &'a [Message],
     /// Data that stays the same for the session, such as the folder: a JSON object.
     pub runtime_init_data: Option<&'a Json>,
     /// Information that may change from turn to turn, such as the time: a JSON object, see [`super::HINTS`].
     pub runtime_hints: Option<&'a Json>,
-    /// The tools, in the order in which they are sent to the model.
+    /// The tools, in the order in which the model gets them.
     pub tool_specs: &'a [ToolSpec],
     /// Whether the model found the last request too large. If so, the build cuts further, whatever the count is.
     pub overflow_hint: bool,
@@ -83,7 +83,7 @@ pub enum Source {
     /// The system prompt and the data of the run.
     System,
     Summary(EntryId),
-    /// This entry; also for a result that was made up for a call in this entry.
+    /// This entry. A result that was made up has the entry of its call.
     Entry(EntryId),
     /// Passages of entries that are no longer sent.
     Recall,
@@ -106,12 +106,12 @@ pub struct ContextStats {
     pub elided_messages_count: u64,
     /// The number of entries of which something was recalled.
     pub recalled_entries_count: u64,
-    /// The real size of a counted token according to reported usage, in thousandths.
+    /// How many real tokens a counted token is, according to reported usage, in thousandths.
     pub scale_permille: u64,
 }
 
-/// The input of an update in the middle of a run. The fields are those of [`ContextBuildInput`], so that both count
-/// the same way.
+/// The input of an update in the middle of a run. Its fields have the same meaning as in [`ContextBuildInput`], so
+/// that both count the same way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContextUpdateRequest<'a> {
     pub session_entries: &'a [Entry],

@@ -20,7 +20,7 @@ pub struct Item<'a> {
     pub message: MessageRef<'a>,
     /// Whether it was kept from before a cut.
     pub is_before: bool,
-    /// Whether it was repaired or made up, and so differs from its entry.
+    /// Whether it was repaired or made up, so that it differs from its entry.
     pub is_mended: bool,
 }
 
@@ -31,8 +31,8 @@ impl<'a> Item<'a> {
     }
 }
 
-/// A message of the log, or one that was made from something else. Only two words large, because every stage passes
-/// all of them on.
+/// A message of the log, or one that was made from something else. It is only two words large, because all stages
+/// pass it on.
 #[derive(Clone, Debug)]
 pub enum MessageRef<'a> {
     Said(&'a Message),
@@ -48,7 +48,7 @@ impl MessageRef<'_> {
         Self::Made(Box::new(message))
     }
 
-    /// Returns whether the message was made, or changed by more than the perspective of a member.
+    /// Returns whether the message was made. A message that only differs by a member's perspective was not.
     pub fn is_made(&self) -> bool {
         matches!(self, Self::Made(_))
     }
@@ -73,7 +73,7 @@ impl Deref for MessageRef<'_> {
     }
 }
 
-/// Compares the content, whatever the origin.
+/// Messages are equal if their content is, whatever their origin.
 impl PartialEq for MessageRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
@@ -82,8 +82,8 @@ impl PartialEq for MessageRef<'_> {
 
 impl Eq for MessageRef<'_> {}
 
-/// Messages that stay together: a cut is always between two units. An answer with tool calls and the results after
-/// it are one unit, and so is everything in one message.
+/// Messages that stay together: a cut is always between two units. An answer with tool calls forms a unit with the
+/// results after it. A single message is never divided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// The indexes of its messages in the window.

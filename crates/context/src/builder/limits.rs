@@ -8,7 +8,7 @@ use super::item::WindowIndex;
 use super::plan::{Cover, Limits, Size, permille_of};
 use super::{ContextError, LogIndex, Strategy, verdict};
 
-/// The largest part of the history after a cut that the summary may have, in thousandths.
+/// The maximum size of the summary, in thousandths of the history after a cut.
 const SUMMARY_PERMILLE_MAX: u64 = 600;
 
 /// The size of the history after a cut for a new request, in thousandths.
@@ -45,8 +45,8 @@ impl Build<'_, '_> {
         if self.recalls_much() { usual.min(REQUEST_TARGET_PERMILLE) } else { usual }
     }
 
-    /// Returns how many tokens the message with a summary may have. It is limited to a part of the room for the
-    /// history, however much is always sent.
+    /// Returns how many tokens the message with a summary may have. It is limited to a part of the history, so that
+    /// it leaves room for messages even if much is always sent.
     fn summary_message_cap(&self) -> u64 {
         let config = &self.builder.config;
         let room = self.trigger().saturating_sub(self.scale.of_tokens(self.sums.fixed()));

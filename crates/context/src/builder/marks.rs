@@ -26,7 +26,7 @@ pub(super) struct Marks<'a> {
     /// The entries whose tool outputs are stubs, each with the cut that elided it. A stub only names entries from
     /// before that cut, so it never changes.
     pub(super) elided: HashMap<LogIndex, LogIndex>,
-    /// The real size of a counted token at the last cut, in thousandths.
+    /// How many real tokens a counted token was at the last cut, in thousandths.
     pub(super) scale_permille: Option<u64>,
     pub(super) newest: Option<LogIndex>,
     /// The newest recall that replaces all recalls before it.
@@ -184,7 +184,7 @@ fn refused_tokens(cut: &EntryKind) -> Option<u64> {
     }
 }
 
-/// The reason of a cut of a context that is within its limit.
+/// The reason that is recorded if a context is cut although it is within its limit.
 pub(super) const TOO_LARGE: &str = "the model found it too large";
 
 pub(super) const FIRST_KEPT: &str = "payload.firstKeptEntryId";

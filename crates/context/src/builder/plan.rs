@@ -1,5 +1,5 @@
-//! Decides what is cut when a context is too large. The planner knows only sizes, no messages, so tests can run it
-//! on any sizes.
+//! Decides what is cut when a context is too large. The planner gets only sizes, no messages, so tests can run it on
+//! any sizes.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub(super) struct Limits<'c> {
     pub(super) cover: Cover,
 }
 
-/// What becomes of the messages before a cut.
+/// What to do with the messages before a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cover {
     /// They are summarised, in at most this many tokens.
@@ -96,8 +96,8 @@ impl Planner<'_> {
         }
         let target = self.target(total);
         if self.limits.may_elide && (is_over || self.limits.overflow_hint) {
-            // A superseded output contains nothing that the newer one does not, so it is elided first, wherever it
-            // is.
+            // The newer output contains everything that is still valid of a superseded one, so superseded outputs
+            // are elided first.
             self.elide_within(0..self.sizes.len(), total, target, |size| size.is_superseded);
             self.elide_within(0..self.protected(), self.total(), target, |_| true);
             if is_over && !is_long && !self.limits.overflow_hint && self.total() <= target {
@@ -113,7 +113,7 @@ impl Planner<'_> {
             Cover::Never => None,
             Cover::Drop | Cover::Summarize { .. } => self.find_cut(target),
         };
-        // The summary is not included: its limit depends on what is left.
+        // The summary is not included, because its limit depends on the result.
         let after = |planner: &Self| match cut {
             Some(cut) => planner.limits.fixed + planner.kept(cut),
             None => planner.limits.fixed + planner.limits.summary + planner.kept(0),
@@ -174,7 +174,8 @@ impl Planner<'_> {
         }
         let goes = |cut: usize| self.units[..cut].iter().any(|unit| !unit.is_must());
         if !goes(cut) && (self.limits.overflow_hint || self.total() > self.limits.trigger) {
-            // By the count everything fits, but the model or the total contradicts it: cut at least one unit.
+            // By the planner's sizes nothing must be cut, but the model rejected the request or the total is too
+            // large: cut at least one unit.
             cut = self.units.iter().position(|unit| !unit.is_must())? + 1;
             cut = cut.max(self.kept_before);
         }

@@ -39,7 +39,8 @@ pub(super) struct Asked {
 /// included.
 const SCOPE: u64 = 4;
 
-/// The maximum number of tokens that a new request recalls if there is room, whatever the limit of other steps is.
+/// The maximum number of tokens that a new request recalls if they are free. It may exceed the limit for other
+/// steps.
 const REQUEST_TOKENS_MAX: u64 = 6_144;
 
 /// The estimated tokens of the line above a passage. The whole message is counted at the end.
@@ -149,7 +150,7 @@ fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
     })
 }
 
-/// Adds the words that matched to the passages.
+/// Stores in each passage the words that matched.
 fn explain(build: &Build<'_, '_>, found: &mut Recalled) {
     let places = found.passages.iter().map(|one| build.index.find(&one.entry).map(|at| at.0));
     let places: Vec<usize> = places.map(Option::unwrap_or_default).collect();
@@ -164,7 +165,8 @@ fn explain(build: &Build<'_, '_>, found: &mut Recalled) {
     }
 }
 
-/// Calls `work` with the query, the standing of each message and the messages.
+/// Calls `work` with the query, with a function that tells whether a message may be recalled, and with a function
+/// that returns messages.
 fn ask<'a, T>(
     build: &Build<'a, '_>,
     work: impl FnOnce(

@@ -1,6 +1,6 @@
-//! Repairs a list of messages so that no provider refuses it: the result of every tool call follows its message
-//! directly, every result has its call, and nothing is empty. Every change is reported. Only results are moved, to
-//! their calls.
+//! Repairs a list of messages so that no provider refuses it. Afterwards the results of tool calls directly follow
+//! the message with the calls, every result has its call, and nothing is empty. Every change is reported. Only
+//! results are moved, to their calls.
 
 use std::collections::HashSet;
 
@@ -100,7 +100,7 @@ struct Pairs<'a> {
 struct Answer {
     entry: LogIndex,
     is_before: bool,
-    /// The index where its results end; `None` while nothing else followed them.
+    /// The index where its results end; `None` until another message follows.
     end: Option<usize>,
 }
 
@@ -184,7 +184,7 @@ impl<'a> Mender<'a> {
             },
             _ => Some(RepairKind::MisplacedPart),
         });
-        // If a tool message contained no results, its parts were already reported one by one.
+        // If all parts of a tool message were removed, they were already reported one by one.
         if !item.message.parts.is_empty() {
             self.done.items.push(item);
         }
@@ -217,7 +217,7 @@ impl<'a> Mender<'a> {
         if item.message.parts.iter().any(says_something) {
             return Some(item);
         }
-        // If a message contained nothing but results, these were already reported one by one.
+        // If a message contained only results, these were already reported one by one.
         if !(item.is_mended && item.message.parts.is_empty()) {
             self.done.mended.push(Repair { entry: item.entry, kind: RepairKind::Empty });
         }
@@ -318,7 +318,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// Returns the items with each added one inserted before the item of its number.
+/// Returns the items with the added ones. Each is inserted before the item with its number.
 fn merged<'a>(items: Vec<Item<'a>>, added: Vec<(usize, Item<'a>)>) -> Vec<Item<'a>> {
     let mut merged = Vec::with_capacity(items.len() + added.len());
     let mut added = added.into_iter().peekable();

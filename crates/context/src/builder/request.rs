@@ -120,7 +120,7 @@ fn find<'a>(
 ) -> Result<(&'a CompactionSummary, Option<&'a str>), ContextError> {
     let tail = index.newest();
     let marks = Marks::of(index, log, tail, None)?;
-    // A drop after the summary kept less. The dropped messages must not come back.
+    // A drop after the summary removed more messages. They must not come back.
     let is_overtaken = marks.by != marks.summary.map(|(at, _)| at);
     let summaries = index.signs(Sign::Summary, tail);
     let mut summaries = summaries.filter_map(|at| match index.see(log, at)?.kind()? {

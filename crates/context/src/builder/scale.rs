@@ -1,5 +1,5 @@
-//! The real size of a counted token. Providers report how large a request really was, and the newest report corrects
-//! all counts. The stages that compare counts with limits use this scale.
+//! The ratio of real tokens to counted tokens. Providers report how large a request really was, and the newest
+//! report corrects all counts. The stages that compare counts with limits use this ratio.
 
 use tertulia_session::{EntryKind, Role};
 
@@ -11,7 +11,7 @@ use crate::tokens::{CALIBRATION_PERMILLE_MAX, CALIBRATION_PERMILLE_MIN, find_mod
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scale(u64);
 
-/// Reports for smaller requests are ignored: much of these requests is not counted here.
+/// Reports for smaller requests are ignored, because a large part of such a request is not counted here.
 const MEANINGFUL_TOKENS: u64 = 500;
 
 impl Scale {
@@ -48,8 +48,8 @@ impl Scale {
                 let permille = u128::from(tokens) * 1_000 / u128::from(counted);
                 u64::try_from(permille).unwrap_or(u64::MAX)
             };
-            // The hints of that request and its recalled text are no longer known: they had between no tokens and
-            // the allowed maximum. The value that corrects least is used.
+            // The number of tokens of that request's hints and recalled text is no longer known. It was between 0
+            // and the allowed maximum. Within this range, the ratio closest to 1 is used.
             let unknown = build.builder.config.recall_cap() + build.sums.hints;
             Some(1_000.clamp(permille(counted + unknown), permille(counted)))
         });

@@ -7,8 +7,7 @@ use super::marks::Marks;
 use super::window::{Window, made_of};
 use super::{Item, LogIndex, MessageRef, units};
 
-/// The oldest messages of the last window, up to the first that a later entry could change. Only a redaction or
-/// another cut changes them.
+/// The oldest messages of the last window that only a redaction or another cut can still change.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
     by: Option<LogIndex>,
@@ -47,7 +46,7 @@ impl Settled {
     }
 
     /// Adds the messages that no later entry changes: whole units before the newest unit and before every repair.
-    /// Every call in them has its result, so they do not affect the repair of later messages. The first `known`
+    /// Every call in them has its result, so the repair of later messages does not need them. The first `known`
     /// items of the window are already settled.
     pub(super) fn extended(
         mut self,

@@ -1,5 +1,5 @@
-//! The outcome of every entry: exactly one for each, in the order of the log. It shows why a model did not see
-//! something.
+//! The outcome of every entry: exactly one for each, in the order of the log. With it, callers can show why a model
+//! did not see something.
 
 use std::collections::{HashMap, HashSet};
 
@@ -117,8 +117,7 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
         }
     }
 
-    /// Returns whether an entry is before the first one that the newest summary kept, if that summary is on the
-    /// branch.
+    /// Returns whether an entry is on the branch before the first entry that the newest summary kept.
     fn is_covered(&self, at: LogIndex) -> bool {
         let build = self.build;
         let first_kept = build.marks.summary_first_kept;

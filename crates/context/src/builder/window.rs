@@ -1,6 +1,6 @@
 //! The part of the branch that is sent: from the oldest message that the newest cut kept to the newest one that
-//! arrived. Reading it costs what it contains. If the cuts of a log do not name what they kept, the whole log is
-//! read.
+//! arrived. The cost of reading it depends on its size. If the cuts of a log do not name what they kept, the whole
+//! log is read.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
@@ -36,8 +36,8 @@ pub(super) struct Units {
 }
 
 impl<'a> Window<'a> {
-    /// Reads the window. Messages that earlier builds have settled are not read again, so a build costs what is new
-    /// and what is sent.
+    /// Reads the window. Messages that earlier builds have settled are not read again, so the cost depends only on
+    /// new messages and on those that are sent.
     pub(super) fn of(
         index: &mut ContextIndex,
         input: &ContextBuildInput<'a>,
@@ -50,7 +50,8 @@ impl<'a> Window<'a> {
         let asked = arrived.map(|offset| LogIndex(log.len() + offset));
         let request =
             answered.or(asked).or_else(|| index.seen_sign(log, Sign::Request, index.newest()));
-        // What a member reads depends on more than the log, and the answered message may be anywhere.
+        // The index settles messages only if they depend on nothing but the log. That is not the case if a member
+        // reads them, or if the input names the answered message.
         let mut may_settle = input.perspective.is_none() && input.answers.is_none();
         let settled = mem::take(&mut index.settled);
         let known = settled.items(log, marks, request).filter(|_| may_settle);
@@ -80,7 +81,7 @@ impl<'a> Window<'a> {
         Ok(window)
     }
 
-    /// Returns the units of the window, marked if they must be sent.
+    /// Returns the units of the window; those that must be sent are marked.
     pub(super) fn units(&self, log: &[Entry], arrivals: &Arrivals<'_>) -> &Units {
         self.units.get_or_init(|| {
             let mut list = units(&self.items);
@@ -125,7 +126,8 @@ struct Reader<'r, 'a> {
     index: &'r ContextIndex,
     log: &'a [Entry],
     perspective: Option<&'r Perspective<'r>>,
-    /// Whether the input names the message to answer. Then a cut keeps that message in place of the newest request.
+    /// Whether the input names the message to answer. If it does, a cut keeps that message in place of the newest
+    /// request.
     names_answered: bool,
 }
 
@@ -142,7 +144,7 @@ struct Branch<'a> {
     /// Read only if the cut does not name what it kept.
     before: Vec<Item<'a>>,
     since: Vec<Item<'a>>,
-    /// Whether the settled messages, which are not in `since`, come before it.
+    /// Whether the settled messages end where `since` begins.
     is_known: bool,
 }
 
@@ -236,7 +238,7 @@ pub(super) fn made_message(
     message
 }
 
-/// Returns the messages that stay from before the cut, and whether later entries determine which ones stay.
+/// Returns the messages that stay from before the cut, and whether later entries determine which messages stay.
 fn kept_from_before<'a>(
     reader: Reader<'_, 'a>,
     marks: &Marks<'a>,
@@ -244,7 +246,7 @@ fn kept_from_before<'a>(
     branch: &mut Branch<'a>,
 ) -> Result<(Vec<Item<'a>>, bool), ContextError> {
     let Reader { index, log, .. } = reader;
-    // The newest request at the time of the cut, so that a newer request changes nothing here.
+    // This is the newest request at the time of the cut. Newer requests change nothing here.
     let asked = index.seen_sign(log, Sign::Request, marks.by);
     let mut items = match marks.kept {
         Some(kept) => kept_items(reader, marks, kept)?,
@@ -267,7 +269,7 @@ fn kept_from_before<'a>(
     Ok((items, depends_on_later))
 }
 
-/// Adds a request that was cut, which can happen if a newer request was redacted since. Returns whether it was
+/// Adds a request that was cut. This is necessary if a newer request was redacted since. Returns whether it was
 /// added.
 fn bring_back<'a>(
     reader: Reader<'_, 'a>,
@@ -322,7 +324,7 @@ fn musts<'a>(
     let musts = units.iter().filter(|unit| unit.is_request || unit.is_pinned);
     let items = musts.flat_map(|unit| &repaired.items[unit.items.clone()]);
     let wanted: HashSet<LogIndex> = items.map(|item| item.entry).collect();
-    // The messages are returned unrepaired: the repair of the whole list reports what it changes in them.
+    // The messages are returned unrepaired, because the repair of the whole list must report its changes.
     before.retain(|item| wanted.contains(&item.entry));
     before
 }

@@ -1,8 +1,8 @@
-//! Selects candidates. Each section gets a number of tokens, and passes unused tokens on to the next one. The
-//! complete text is counted once more. Called by [`super::extract`].
+//! Selects the lines of a summary from the candidates. Each section gets a number of tokens, and passes unused
+//! tokens on to the next one. At the end, the complete text is counted. Called by [`super::extract`].
 //!
-//! Every line is counted at most once on its own, and the sum of the lines approximates the size of the text. If the
-//! complete text is larger than this sum, lines are removed from its end.
+//! Every line is counted at most once on its own, and the sum of these counts approximates the size of the text. If
+//! the complete text is over the cap, lines are removed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use super::sections::Section;
 use crate::identifiers::identifiers;
 use crate::truncate::truncate_to_bytes;
 
-/// The number of lines that are too long before a section counts as full.
+/// After this many lines that are too long, a section counts as full.
 const MISSES_MAX: usize = 12;
 
 /// If the cap is small, the goal may have a third of it, at most 80 tokens.
@@ -69,7 +69,7 @@ struct Chosen {
     position: (usize, usize, usize),
 }
 
-/// The selected lines of each section. In a section, the last selected line is the least important one.
+/// The selected lines of each section. The last one of a section is the least important one.
 type Sections = [Vec<Chosen>; Section::ALL.len()];
 
 #[derive(Clone, Copy)]
@@ -131,7 +131,7 @@ impl<'a> Draft<'_, 'a> {
         let (text, cost) = loop {
             let text = candidate.written(max);
             let cost = self.count(&text) + self.heading_cost(section);
-            // Only the goal is shortened until it fits: a summary without a goal is useless.
+            // Only the goal is shortened until it fits, because a summary needs a goal.
             if cost <= room || section != Section::Goal || max < 24 {
                 break (text, cost);
             }
@@ -178,7 +178,7 @@ impl<'a> Draft<'_, 'a> {
 
     fn take_name(&mut self, rank: usize, name: Name<'a>, budget: u64) -> bool {
         let plain = identifiers(name.text).next() == Some(name.text);
-        // A name that is recognised only between back-ticks keeps them, so that it is found again.
+        // A name that is recognised only in back-ticks keeps them, so that it is found again.
         let text = if plain { format!(" {}", name.text) } else { format!(" `{}`", name.text) };
         let cost = self.count(&text) + self.heading_cost(Section::Names);
         let spent = self.spent[Section::Names as usize];
@@ -207,8 +207,8 @@ impl<'a> Draft<'_, 'a> {
         }
     }
 
-    /// Adds missing names of the previous summary until a third of them are present; if it has no names, words.
-    /// Without them the summary would not pass the gate, whatever else needs the room.
+    /// Makes sure that at least a third of the names of the previous summary are present, and adds missing ones. If
+    /// it has no names, it uses words. Without this, the summary might not pass the gate.
     fn carry(&mut self, previous: &str) {
         let names = distinct_names(previous);
         if names.is_empty() {
@@ -266,7 +266,7 @@ impl<'a> Draft<'_, 'a> {
     }
 }
 
-/// Returns the part of a text whose names stay whole however the line is cut.
+/// Returns the part of a text that stays in a line even if the line is cut.
 fn surely_written(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;
@@ -277,7 +277,8 @@ fn surely_written(text: &str, max: usize) -> &str {
 
 /// Writes the text. If it is over the cap although its lines were not, the least important lines are removed.
 fn write(mut chosen: Sections, task: &SummaryTask<'_>) -> String {
-    // The number is doubled each time, so that only a few counts are needed, whatever the tokenizer.
+    // The number of removed tokens is at least doubled each time, so that only a few counts are needed, whatever the
+    // tokenizer.
     let mut more = 0;
     loop {
         let text = text(&chosen);

@@ -1,5 +1,5 @@
 //! The messages that a summary covers, as its entry records them: the range, their number, a hash of them, and the
-//! first entry that is kept. Every summary in a log is recorded by this code.
+//! first entry that is kept. All code that records a summary uses this.
 
 use tertulia_session::{CompactionSummary, EntriesHash, Entry, EntryId, Fields};
 

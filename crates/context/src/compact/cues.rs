@@ -1,5 +1,5 @@
-//! The words that show the kind of a sentence: a constraint, a decision, something done, something open, a finding.
-//! Contains small tables for six languages, and no decisions.
+//! Tables of words, in six languages, that show the kind of a sentence: a constraint, a decision, something done,
+//! something open, a finding.
 //!
 //! Cues are in lower case, separated by `|`. `^` requires the start of the sentence; `…` is any text between two
 //! parts. Cues in scripts with spaces between words match whole words only.
@@ -20,7 +20,7 @@ pub(super) enum Cue {
     Announcement,
 }
 
-/// For each cue its words in English, Chinese, German, Spanish, French and Japanese.
+/// The words of each cue in English, Chinese, German, Spanish, French and Japanese.
 #[rustfmt::skip]
 const TABLES: [(Cue, [&str; 6]); 7] = [
     (Cue::Rule, [
@@ -101,7 +101,7 @@ const FINDING_LABELS: [&str; 16] = [
     "hallazgo", "constat", "发现", "问题", "指摘", "fehler", "problema",
 ];
 
-/// The beginnings of verdicts that may be a sentence of one word, in lower case.
+/// The beginnings of verdicts of one word, in lower case.
 #[rustfmt::skip]
 const VERDICTS: [&str; 13] = [
     "approved", "not approved", "lgtm", "accepted", "rejected", "changes requested",
@@ -121,7 +121,7 @@ enum Position {
     WholeWord,
     Early,
     Anywhere,
-    /// Before this one, both as whole words.
+    /// Before this second text. Both must be whole words.
     Before(Box<Finder<'static>>),
 }
 
@@ -183,7 +183,7 @@ fn matches(small: &str, finder: &Finder<'_>, position: &Position) -> bool {
         }
         Position::Start => text.starts_with(needle),
         Position::WholeWord => finder.find(text).is_some_and(|at| is_whole(text, at, needle.len())),
-        // The second part is rarer, so most sentences are rejected quickly.
+        // The second part is rarer, so searching for it first rejects most sentences quickly.
         Position::Before(second) => second.find(text).is_some_and(|until| {
             is_whole(text, until, second.needle().len())
                 && finder.find_iter(&text[..until]).any(|at| is_whole(text, at, needle.len()))

@@ -31,7 +31,7 @@ pub enum Refusal {
     },
 }
 
-/// One of this many names of the previous summary must be in the new one.
+/// One of this many names of the previous summary must be in the new one, for example a third.
 pub(super) const CARRIED_PART: usize = 3;
 
 /// Checks a summary and returns its tokens. `covered_tokens` is the size of what it replaces, with the previous summary.

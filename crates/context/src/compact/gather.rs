@@ -12,16 +12,16 @@ use super::sentences::sentences;
 use super::work;
 use crate::truncate::truncate_to_bytes;
 
-/// A longer sentence is classified by its start.
+/// The maximum number of bytes of a sentence that are used to classify it.
 const JUDGED_MAX: usize = 600;
 
 /// The weight of a note that is labelled as a finding.
 const LABELLED: u64 = 200;
 
-/// A longer text of a user was probably not typed.
+/// The length above which a text of a user counts as pasted instead of typed.
 const PASTED: usize = 2000;
 
-/// The lengths of sentences that may become a line.
+/// The lengths of sentences that can become a line.
 const SENTENCE: std::ops::RangeInclusive<usize> = 12..=600;
 
 pub(super) fn gather<'a>(
@@ -77,7 +77,7 @@ impl<'a> Gatherer<'_, 'a> {
             && text.len() <= Section::Decisions.layout().line_max
             && is_labelled_decision(text);
         if said.source == Source::User && !is_machine_made(text) {
-            // The author of an answer has read the question, so it is no longer open.
+            // Whoever wrote this answer has read the question, so the question is no longer open.
             self.found.asked = None;
             let request = candidate(self.task, said.message, position, text);
             if self.found.goal.is_empty() {

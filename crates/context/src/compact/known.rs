@@ -1,5 +1,5 @@
-//! The names that a reader of a text knows. The suffixes of a path are included: a reader of `src/a/b.rs` knows
-//! `b.rs`. The gate and the extractive summary use the same set.
+//! A set of the names that occur in a text. The suffixes of a path are included: if a text contains `src/a/b.rs`,
+//! the set contains `b.rs`. The gate and the extractive summary use the same set.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use super::previous::heading;
 use super::sections::split_line;
 use crate::identifiers::identifiers;
 
-/// A set of known names. It is queried, never iterated.
+/// A set of names. It is queried, never iterated.
 #[derive(Default)]
 pub(super) struct Known<'a> {
     names: HashSet<&'a str>,
@@ -44,7 +44,7 @@ impl<'a> Known<'a> {
 /// Returns a path without a line number: `a.go:12` is about `a.go`.
 pub(super) fn without_position(name: &str) -> &str {
     let bare = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == ':');
-    // Only if the name really ends with `:` and digits, and is still a name without them.
+    // Only if the name ends with `:` and digits, and the rest is also a name.
     let rest = name.get(bare.len()..).unwrap_or_default();
     if rest.starts_with(':') && bare.contains('.') { bare } else { name }
 }

@@ -1,7 +1,7 @@
-//! The exact names in all covered messages, and how informative each is. [`super::gather`] adds them while it reads,
-//! and [`super::choose`] takes the most informative ones for their size.
+//! The exact names in all covered messages, and how important each is. [`super::gather`] adds them while it reads,
+//! and [`super::choose`] selects by importance relative to size.
 //!
-//! A name counts once in each message: repeating it in one long output does not make it more informative.
+//! A name counts only once in each message, so that one long output does not make it important.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub(super) struct Name<'a> {
     /// The number of calls in which it is a whole argument.
     arguments: u32,
     results: u32,
-    /// The newest message that contains it, and the source there, so that a message counts once.
+    /// The newest message that contains it, and the source in that message. It ensures that a message counts once.
     newest: Option<(usize, Source)>,
     /// The weight of its position in the previous summary; 0 if it is not there.
     carried: u64,
@@ -98,7 +98,7 @@ impl<'a> Names<'a> {
         name.map_or(0, |name| name.value(self.messages))
     }
 
-    /// Returns the names, the most informative for their size first.
+    /// Returns the names in the order of their importance relative to their size.
     pub(super) fn ranked(&self) -> Vec<Name<'a>> {
         let mut ranked: Vec<(u64, usize)> = self
             .names
@@ -115,8 +115,8 @@ impl<'a> Names<'a> {
 }
 
 impl Name<'_> {
-    /// Returns a weight from who used the name, how often and how recently. Calls count most, because an agent will
-    /// need again what it used.
+    /// Returns a weight that depends on who used the name, how often and how recently. Calls count most, because an
+    /// agent needs again what it used.
     fn value(&self, messages: usize) -> u64 {
         if !self.text.bytes().any(|byte| byte.is_ascii_alphabetic() || byte >= 0x80) {
             return self.number_value(messages);
@@ -131,8 +131,8 @@ impl Name<'_> {
         used * self.lately(messages) / 64
     }
 
-    /// Returns the weight of a number. Numbers in tool output are often line numbers, so a number only counts if
-    /// somebody said it. A short number or a time of day is meaningless without its sentence.
+    /// Returns the weight of a number. A number only counts if somebody said it, because numbers in tool output are
+    /// often line numbers. A short number or a time of day does not count: without its sentence it is meaningless.
     fn number_value(&self, messages: usize) -> u64 {
         let digits = self.text.bytes().filter(u8::is_ascii_digit).count();
         let is_time = self.text.contains(':') && digits <= 6;
@@ -171,8 +171,8 @@ fn damped(count: u32) -> u64 {
 /// The number of digits in a token.
 const DIGITS: usize = 3;
 
-/// Returns roughly how many tokens a name needs, without a tokenizer: punctuation and capital letters begin new
-/// ones.
+/// Returns roughly how many tokens a name needs, without a tokenizer. Punctuation and capital letters begin new
+/// tokens.
 fn rough_cost(name: &str) -> u64 {
     if name.bytes().all(|byte| byte.is_ascii_digit()) {
         return 1 + name.len().div_ceil(DIGITS) as u64;

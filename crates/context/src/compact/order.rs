@@ -1,6 +1,6 @@
 //! Candidates: possible lines of a summary, in each section's order of preference. Most sections prefer the newest.
-//! Constraints alternate between the oldest carried over and the newest said, so that neither kind displaces the
-//! other. Notes are ordered by how informative they are. Called by [`super::gather`].
+//! Constraints alternate between those of the previous summary, oldest first, and new ones, newest first, so that
+//! neither kind displaces the other. Notes are ordered by importance. Called by [`super::gather`].
 
 use std::collections::HashSet;
 
@@ -69,7 +69,7 @@ pub(super) struct Lists<'a> {
     pub(super) open: Vec<Candidate<'a>>,
     /// A question that nobody answered.
     pub(super) asked: Option<Candidate<'a>>,
-    /// The newest to-do list, and every task that was done.
+    /// The newest to-do list, and every task that was completed.
     pub(super) steps: Vec<Candidate<'a>>,
     pub(super) closed: HashSet<&'a str>,
     /// Other sentences of assistants, with the weight of their cues.
@@ -100,7 +100,7 @@ pub(super) fn order<'a>(
     };
 
     let goal = old(Section::Goal);
-    // There is one goal, the very first one; a later request counts as a request.
+    // There is only one goal, the very first one. Later ones count as requests.
     let first = std::mem::take(&mut found.goal);
     if goal.is_empty() {
         candidates.add(Section::Goal, first);
@@ -138,7 +138,7 @@ pub(super) fn order<'a>(
     candidates
 }
 
-/// Sorts sentences by how informative they are: their names, words that announce a finding, how new they are.
+/// Sorts sentences by importance: by their names, by words that announce a finding, and by age.
 fn telling_first<'a>(
     notes: Vec<(u64, Candidate<'a>)>,
     names: &Names<'a>,

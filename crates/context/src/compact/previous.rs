@@ -12,7 +12,7 @@ use crate::truncate::truncate_to_bytes;
 pub(super) struct Carried<'a> {
     /// Oldest first, without the names.
     pub(super) lines: Vec<CarriedLine<'a>>,
-    /// All its names, in order: those in its lines, which are newer, before those in its list of names.
+    /// All its names, in order. The names in its lines are newer, so they come before those in its list of names.
     pub(super) names: Vec<&'a str>,
 }
 
@@ -38,7 +38,7 @@ const HEADINGS: [(Section, &[&str]); 7] = [
     (Section::Requests, &["request"]),
 ];
 
-/// Lines of free text are cut into pieces of this size, so that no line is too long to be kept.
+/// The size of the pieces that lines of free text are cut into, so that no line is too long to be kept.
 const PIECE_MAX: usize = 240;
 
 pub(super) fn parse(text: &str) -> Carried<'_> {

@@ -8,7 +8,7 @@ use tertulia_session::{PartKind, Role, ToolCall};
 
 use super::Covered;
 
-/// Deeper JSON stays one text, because each level is read once more.
+/// The maximum depth of JSON that is split. Deeper JSON stays one text, because each level must be read once more.
 const DEPTH_MAX: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::sections::{one_line, short_id};
 use super::{Covered, SummaryTask};
 use crate::truncate::truncate_to_bytes;
 
-/// The maximum length of one text, call or output in the request. The rest of a longer tool output is rarely
+/// The maximum length of one text, call or output in the request. What is cut off is mostly tool output and rarely
 /// important.
 const SAID_MAX: usize = 6000;
 const CALL_MAX: usize = 600;
@@ -64,7 +64,7 @@ fn rendered(covered: &[Covered<'_>]) -> Vec<String> {
         }
     };
     for Said { message, source, text } in &said {
-        // Thinking is left out: messages and actions show its results.
+        // Thinking is left out, because messages and actions show its results.
         if *source != Source::Thinking {
             push(*message, shortened(text.trim(), SAID_MAX));
         }

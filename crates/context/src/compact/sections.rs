@@ -1,11 +1,11 @@
-//! The sections of a summary: their headings, their order and their shares of the cap. Only this code determines how
-//! a line is written, so that [`super::previous`] can parse it.
+//! The sections of a summary: their headings, their order and their shares of the cap. This code also writes the
+//! lines, in the form that [`super::previous`] parses.
 
 use tertulia_session::EntryId;
 
 use crate::truncate::truncate_to_bytes;
 
-/// A section of a summary, in the order of the text.
+/// A section of a summary. The variants are in the order of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
     Goal,
@@ -28,7 +28,7 @@ impl Section {
         Self::Commands, Self::Errors, Self::Open, Self::Names, Self::Notes,
     ];
 
-    /// The order in which tokens are assigned. The first sections are kept longest.
+    /// The order in which sections get their tokens. The first sections are kept longest.
     #[rustfmt::skip]
     pub(super) const BY_WEIGHT: [Self; 11] = [
         Self::Goal, Self::Constraints, Self::Files, Self::Requests, Self::Errors, Self::Commands,
@@ -60,7 +60,7 @@ impl Section {
 pub(super) struct Layout {
     /// The heading with its line break.
     pub(super) heading: &'static str,
-    /// The part of the cap in thousandths. A section passes unused tokens on to the next one.
+    /// The section's share of the cap, in thousandths. Unused tokens go to the next section.
     pub(super) share: u64,
     /// The maximum bytes of one line.
     pub(super) line_max: usize,
@@ -72,7 +72,7 @@ pub(super) const COMMAND_MAX: usize = 80;
 /// The maximum characters of an id in a line.
 const ID_CHARS: usize = 8;
 
-/// An id up to this long is written whole.
+/// The maximum length of an id that is written whole.
 const ID_WHOLE: usize = 12;
 
 /// Returns the id as it is written in a line.
@@ -89,7 +89,8 @@ pub(super) fn line(id: &str, text: &str) -> String {
     if id.is_empty() { format!("- {text}\n") } else { format!("- [{id}] {text}\n") }
 }
 
-/// Returns the id and the text of a line that [`line()`] wrote; for any other line, no id and the whole line.
+/// Returns the id and the text of a line that [`line()`] wrote. For any other line, returns an empty id and the
+/// whole line.
 pub(super) fn split_line(line: &str) -> (&str, &str) {
     let line = line.trim();
     let text = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
@@ -100,8 +101,8 @@ pub(super) fn split_line(line: &str) -> (&str, &str) {
     }
 }
 
-/// Returns a text on one line within these bytes. Runs of spaces become one. The cut is between characters, if
-/// possible at a space.
+/// Returns a text on one line within these bytes, with every run of spaces replaced by one. The text is cut between
+/// characters, if possible at a space.
 pub(super) fn one_line(text: &str, max: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max + 8));
     for word in text.split_whitespace() {

@@ -1,5 +1,5 @@
-//! Splits texts in any script into sentences, which are slices in order. Code between fences is left out. A list
-//! item or a heading is a sentence of its own. Called by [`super::gather`].
+//! Splits texts in any script into sentences, which are slices of the text, in order. Code between fences is left
+//! out. A list item or a heading is a separate sentence. Called by [`super::gather`].
 
 /// Returns the sentences of a text without code between fences and without the marks at the start of lines.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -44,7 +44,7 @@ fn end(text: &str) -> usize {
                     return at;
                 }
             }
-            // The first byte of the wide punctuation marks; the next bytes decide which one it is.
+            // The first byte of wide punctuation marks. The next bytes show whether it is one that ends a sentence.
             0xE3 if bytes.get(at..at + 2) == Some(&[0x80, 0x82]) => {
                 return behind_closing(text, at + 2);
             }

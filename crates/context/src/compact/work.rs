@@ -38,7 +38,7 @@ pub(super) fn worked<'a>(task: &SummaryTask<'a>, reading: &'a Reading<'a>, found
     }
 }
 
-/// Returns a line of a list. It has no entry id: short lines leave room for more of them.
+/// Returns a line of a list. It has no entry id, so that more lines fit.
 fn listed<'a>(
     task: &SummaryTask<'a>,
     message: usize,

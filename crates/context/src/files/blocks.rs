@@ -30,13 +30,13 @@ pub(crate) struct Excerpts {
     pub(crate) sources: BTreeSet<usize>,
 }
 
-/// The minimum and maximum number of lines that are sent or left out together.
+/// The minimum and maximum number of lines in a block.
 const BLOCK_LINES: (usize, usize) = (12, 40);
 
 /// At this age, in messages, the weight of a block is halved.
 const HALF_AGE: u64 = 30;
 
-/// The limit of the candidates, as a multiple of what fits.
+/// The maximum size of all candidates, as a multiple of the size that fits.
 const LOOK_FACTOR: u64 = 16;
 
 /// Every line whose number is a multiple of this is shown with its number.
@@ -45,7 +45,7 @@ const NUMBERED: usize = 5;
 /// The character between the number of a line and the line.
 const NUMBER_MARK: char = '→';
 
-/// The number of blocks that do not fit after which the search for smaller ones ends.
+/// After this many blocks that do not fit, the search for smaller ones ends.
 const MISFITS_MAX: usize = 8;
 
 struct Block<'f> {
@@ -74,7 +74,7 @@ impl Files {
             left -= tokens;
             chosen.push(block);
         }
-        // If the whole needs more tokens than its parts, the blocks that were chosen last are removed.
+        // The whole text may need more tokens than its parts. If so, the blocks that were chosen last are removed.
         while !chosen.is_empty() {
             let excerpts = self.shown(&chosen);
             if wanted.tokenizer.count(&excerpts.text).tokens <= wanted.max_tokens {
@@ -225,8 +225,8 @@ pub(crate) fn without_number(line: &str) -> &str {
     bare.unwrap_or(line)
 }
 
-/// Cuts lines into blocks, where possible before the start of a section: before an unindented line that follows a
-/// blank one, or else before any line that follows a blank one.
+/// Cuts lines into blocks, if possible before an unindented line that follows a blank one, or else before any line
+/// that follows a blank one.
 fn segments(lines: &[Line]) -> Vec<Range<usize>> {
     let (min, max) = BLOCK_LINES;
     let is_blank = |at: usize| lines.get(at).is_none_or(|line| line.text.trim().is_empty());

@@ -6,7 +6,7 @@ use tertulia_session::json::{self, Object, RawValue};
 /// A change of a file by a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Shows lines, the first of them with this number; without it, only the result shows the number.
+    /// Shows lines from this number on. Without the number, only the result shows it.
     Read {
         path: Box<str>,
         first: Option<usize>,
@@ -66,7 +66,7 @@ struct Arguments {
     is_odd: bool,
     command: Option<String>,
     patch: Option<String>,
-    /// Whether the call searches, or only shows what it would do.
+    /// Whether the call only searches, or only shows what it would do.
     searches: bool,
     /// Whether the call changes the file in an unknown way.
     inserts: bool,
@@ -74,7 +74,7 @@ struct Arguments {
     others: Vec<String>,
 }
 
-/// Returns what a call does, once it succeeds.
+/// Returns the changes that a call makes if it succeeds.
 pub(super) fn changes(call: &ToolCall) -> Vec<Change> {
     let arguments = Arguments::read(call);
     if let Some(patch) = &arguments.patch {
@@ -120,7 +120,7 @@ pub(super) fn changes(call: &ToolCall) -> Vec<Change> {
 const EDITOR: [&str; 8] =
     ["view", "create", "str_replace", "insert", "undo_edit", "delete", "rename", "edit"];
 
-/// Returns whether an edit may match text that another edit wrote; tools handle this case differently.
+/// Returns whether an edit may match text that another edit wrote. Tools differ in such a case.
 fn has_edit_of_another(edits: &[Edit]) -> bool {
     let earlier = |at: usize| edits.iter().take(at);
     edits.iter().enumerate().any(|(at, edit)| earlier(at).any(|one| one.new.contains(&edit.old)))
@@ -215,7 +215,7 @@ impl Arguments {
 
 const PATCH: &str = "*** Begin Patch";
 
-/// Lines with larger numbers are ignored.
+/// The maximum line number. Larger ones are ignored.
 pub(super) const NUMBER_MAX: usize = 1 << 30;
 
 fn is_true(value: &RawValue) -> bool {

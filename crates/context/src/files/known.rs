@@ -15,9 +15,9 @@ use super::changes::{Edit, NUMBER_MAX};
 pub(super) struct KnownFile {
     /// In ascending order; between two runs there is at least one unknown line.
     pub(super) runs: Vec<Run>,
-    /// The position of the last read or change.
+    /// The position of the message with the last read or change.
     pub(super) touched: usize,
-    /// The sources of lines that an edit changed only in part.
+    /// The sources of lines that were changed only in part.
     pub(super) mixed: BTreeSet<usize>,
     /// Whether the last known line is known to end with a line break; the last line of a file may have none.
     has_break: bool,
@@ -34,13 +34,13 @@ pub(super) struct Run {
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) text: Arc<str>,
-    /// The newest message that showed the line; `None` if an edit changed only a part of it.
+    /// The newest message that showed the line; `None` if only a part of the line was changed.
     pub(super) source: Option<usize>,
 }
 
 impl Line {
-    /// Records that an edit changed only a part of this line, and returns the sources of the new and the kept part.
-    /// An unchanged line keeps its source.
+    /// Records that an edit changed only a part of this line. Returns the sources of the new part and of the kept
+    /// part. A line that did not change keeps its source.
     fn mix(&mut self, kept: Option<&Self>, position: usize) -> [Option<usize>; 2] {
         match kept {
             Some(kept) if kept.text == self.text => {
@@ -55,10 +55,10 @@ impl Line {
     }
 }
 
-/// Larger files are not tracked, because every edit searches all known lines of its file.
+/// The maximum size of a file. Larger ones are ignored, because every edit searches all known lines of its file.
 const BYTES_MAX: usize = 1 << 19;
 
-/// Longer lines are ignored.
+/// The maximum length of a line. Longer ones are ignored.
 const LINE_BYTES_MAX: usize = 1_900;
 
 impl Run {
@@ -163,12 +163,12 @@ impl KnownFile {
         }
         let text = self.runs.get(run).map(Run::text).unwrap_or_default();
         let behind = text.get(begin..).unwrap_or_default();
-        // The text may occur once more before a line break, overlapping its own end, even in unknown lines.
+        // The text may overlap another occurrence of itself that ends at a line break, even in unknown lines.
         let reaches_out = line_count(old) > 0 && behind.len() <= old.len().saturating_mul(2);
         reaches_out || behind.contains(&format!("{old}\n"))
     }
 
-    /// Removes everything after a position in a run, beginning with its line.
+    /// Removes the lines of a run from the line at a position on.
     fn forget_from(&mut self, run: usize, begin: usize) {
         self.runs.truncate(run + 1);
         self.has_break = true;
@@ -178,8 +178,7 @@ impl KnownFile {
         }
     }
 
-    /// Applies an edit of every occurrence of a text without line breaks. The text may continue after the known
-    /// lines.
+    /// Replaces every occurrence of a text without line breaks. There may also be occurrences after the known lines.
     fn replace_all(&mut self, old: &str, new: &str, position: usize) {
         // It is unknown whether line breaks were deleted too.
         if new.is_empty() || line_count(new) > 0 && !self.is_from_top() {
@@ -215,8 +214,8 @@ impl KnownFile {
         matches!(self.runs.as_slice(), [run] if run.first == 1)
     }
 
-    /// Applies an edit of a text without line breaks that no known line contains, unless the tool accepted a similar
-    /// text.
+    /// Applies an edit of a text without line breaks that is not in the known lines, unless the tool may have
+    /// accepted a similar text.
     fn edit_elsewhere(&mut self, old: &str, new: &str) {
         let old = skeleton(old);
         let is_near = |text: &str| skeleton(text).contains(&old);
@@ -246,7 +245,7 @@ impl KnownFile {
                 let begin = from + at;
                 from = begin + old.len();
                 let is_end = from == text.len() && number + 1 == self.runs.len();
-                // An empty last line may only be the end of the file.
+                // An empty last line may just be the end of the file.
                 let is_line = *is_lines && !text.ends_with("\n\n");
                 let is_sure = !is_end || self.has_break || is_line;
                 if is_sure && (run.first == 1 || !may_begin_before(&text, &old, begin)) {
@@ -268,8 +267,8 @@ impl KnownFile {
         else {
             return;
         };
-        // Line 0 ends with the line break before the first known line. It is unknown, as is the line after the last
-        // one.
+        // Line 0 ends with the line break before the first known line. It is unknown, and so is the line after the
+        // last known one.
         let (begin, end) = (line_count(before), line_count(before) + line_count(old));
         let head = before.rsplit('\n').next().unwrap_or_default();
         let tail = behind.split('\n').next().unwrap_or_default();
@@ -313,7 +312,7 @@ impl KnownFile {
         }
     }
 
-    /// Removes the lines that may contain a text of which a part is in unknown lines.
+    /// Removes the lines that may contain a text if a part of the text is in unknown lines.
     fn forget_near(&mut self, edit: &Edit) {
         let old = match edit.is_lines {
             true => edit.old.strip_suffix('\n').unwrap_or(&edit.old),
@@ -322,7 +321,7 @@ impl KnownFile {
         let ends = [old.split('\n').next(), old.rsplit('\n').next()];
         let ends = ends.map(|end| skeleton(end.unwrap_or_default()));
         let is_known = |end: &String| self.lines().any(|line| skeleton(&line.text).contains(end));
-        // The tool may have matched other lines as the ends of the text, with more or fewer lines between them.
+        // If both ends of the text are known, the tool may have matched any of the known lines.
         if ends.iter().any(String::is_empty) || ends.iter().all(is_known) {
             return self.clear();
         }
@@ -397,7 +396,7 @@ fn line_count(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// Returns whether a text that was found may also begin before the known lines: tools use the first match.
+/// Returns whether the first occurrence of a text may begin before the known lines. Tools use the first one.
 fn may_begin_before(text: &str, old: &str, begin: usize) -> bool {
     let (text, old) = (text.as_bytes(), old.as_bytes());
     (1..old.len().saturating_sub(begin))

@@ -9,7 +9,7 @@ use tertulia_session::ToolCall;
 
 use super::OPEN_MAX;
 
-/// The calls and the lines that results showed, and later events.
+/// The calls and lines of results, and the later events that may supersede them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Newer {
     /// Calls without a result: their position, and a hash of the call.
@@ -35,7 +35,7 @@ struct Shown {
     lines: Option<(Box<str>, Range<usize>)>,
 }
 
-/// A result that may supersede others.
+/// An event that may supersede results.
 #[derive(Clone, Debug)]
 struct Event {
     called: usize,

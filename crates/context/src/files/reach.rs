@@ -23,7 +23,7 @@ const WRITERS: [&str; 21] = [
     "python", "node ", "ruby ", " -w ", "--write", "--fix", "black ", "apply_patch", "unlink ",
 ];
 
-/// Commands that rewrite all files of a project, unless they name some.
+/// Commands that rewrite all files of a project, unless files are named.
 #[rustfmt::skip]
 const FORMATTERS: [&str; 12] = [
     "cargo fmt", "cargo fix", "rustfmt", "go fmt", "gofmt -w", "--fix", "--write", "black ", "ruff format", "isort ",
@@ -61,7 +61,7 @@ pub(super) fn reach(command: &str) -> Reach {
     }
 }
 
-/// Returns the command without quoted texts and without input texts: a commit message, for example, may contain
+/// Returns the command without quoted texts and here-documents, such as a commit message, because these may contain
 /// anything.
 fn unquoted(command: &str) -> String {
     let mut bare = String::with_capacity(command.len());

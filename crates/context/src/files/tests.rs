@@ -64,7 +64,7 @@ impl Work {
     }
 }
 
-/// A change that a tool makes to the real file. Numbers choose positions in it.
+/// A change that a tool makes to the real file. The numbers select positions in the file.
 #[derive(Clone, Debug)]
 enum Step {
     Read { from: usize, count: Option<usize>, style: u8 },
@@ -190,7 +190,7 @@ fn read(truth: &str, work: &mut Work, from: usize, count: Option<usize>, style: 
     }
 }
 
-/// Checks that every known and every shown line is the real one of its number, and is shown only once.
+/// Checks that every known or shown line is the real one with its number, and is shown only once.
 fn check(truth: &str, work: &Work) -> Result<(), TestCaseError> {
     let lines: Vec<&str> = truth.split('\n').collect();
     for run in work.files.files.values().flat_map(|file| &file.runs) {

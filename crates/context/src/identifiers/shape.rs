@@ -1,5 +1,5 @@
-//! Decides by its characters whether a word is an exact name. This runs for every run of name characters, so it
-//! reads each byte once.
+//! Decides by its characters whether a word is an exact name. Each byte is read only once, because this is done for
+//! every run of name characters.
 
 /// Words with a slash that are not names.
 #[rustfmt::skip]

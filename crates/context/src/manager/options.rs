@@ -36,7 +36,8 @@ pub struct ContextManagerOptions {
     pub log_sink: Option<LogSink>,
 }
 
-/// The maximum number of messages in a conversation. It needs an archive, so that nothing is lost silently.
+/// The maximum number of messages in a conversation, and the archive that gets the others, so that nothing is lost
+/// silently.
 pub struct MessageCap {
     pub messages_max: NonZeroUsize,
     pub archive: ArchiveHook,

@@ -1,5 +1,5 @@
 //! Finds the code in a text: fenced blocks and inline spans. `markdown` finds the fences. Spans are paired in one
-//! pass without knowing where blocks begin, whatever backticks the text contains.
+//! pass, whatever backticks the text contains, and without knowing where blocks begin.
 
 use std::collections::HashMap;
 use std::ops::Range;

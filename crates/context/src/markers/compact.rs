@@ -1,7 +1,7 @@
 //! Strips markers by the rule of the contract: one pass for each kind of marker, then whitespace is folded.
 //!
-//! If removing a marker creates another one, that one stays, because each kind has one pass. Code is treated like any
-//! other text; callers that send code use `preserve`.
+//! If removing a marker creates another one, the new one stays, because there is only one pass for each kind. Code
+//! is treated like any other text; callers that send code use `preserve`.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,7 +24,7 @@ fn without_markers(text: Cow<'_, str>, kind: Kind) -> Cow<'_, str> {
     without(text, |scanner, _, from| Some(scanner.find(kind, from)?.whole))
 }
 
-/// Returns the text without the ranges that `find` returns one after the other.
+/// Removes the ranges that `find` returns, one after the other, and returns the rest of the text.
 fn without<'a>(
     text: Cow<'a, str>,
     find: impl Fn(&mut Scanner<'_>, &str, usize) -> Option<Range<usize>>,
@@ -96,7 +96,7 @@ fn is_folded(line: &str) -> bool {
     !after_blank
 }
 
-/// Returns whether a line needs no folding. It has no branch for each byte, because it runs for nearly all lines.
+/// Returns whether a line needs no folding. It runs for nearly all lines, so it has no branch for each byte.
 fn is_folded_ascii(line: &[u8]) -> bool {
     let blank = |byte: u8| byte == b' ' || byte.wrapping_sub(b'\t') < 5;
     let [first, .., last] = line else {

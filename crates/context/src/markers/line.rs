@@ -86,7 +86,7 @@ fn mark(text: &str) -> Option<usize> {
     matches!(behind, None | Some(b' ' | b'\t' | b'\n' | b'\r')).then_some(width)
 }
 
-/// Returns whether a character takes no room on a screen.
+/// Returns whether a character is invisible.
 fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180e}' | '\u{200b}'..='\u{200f}'

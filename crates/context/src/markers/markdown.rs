@@ -15,8 +15,8 @@ pub(super) struct Markdown {
     /// Fenced code in whole lines, outside of quotes.
     pub(super) fences: Vec<Range<usize>>,
     pub(super) spans: Vec<Range<usize>>,
-    /// Lines after a code block that ended because they are not indented like its list item, up to the next fence.
-    /// Their author meant them to be code.
+    /// Lines after a code block that ended because they are not indented like its list item. They reach to the next
+    /// fence. Their author meant them to be code.
     pub(super) lost: Vec<Range<usize>>,
     pub(super) open: Option<usize>,
     /// The ranges of plain text, outside of code, quotes, links and HTML.
@@ -30,7 +30,7 @@ pub(super) struct Markdown {
 /// The maximum depth of lists and quotes. Deeper ones are not read, because the cost of a line grows with the depth.
 const DEPTH_MAX: usize = 100;
 
-/// How many times the rest of a text is read again after lost code.
+/// The maximum number of times that the rest of a text is read again after lost code.
 const READINGS_MAX: usize = 4;
 
 #[derive(Default)]
@@ -40,7 +40,7 @@ struct State {
     /// The end of the current quote, code, link or image.
     hidden_end: usize,
     fence: Option<Fence>,
-    /// A fence that ended with its list item, and the position.
+    /// A fenced block that ended with its list item, and where it ended.
     cut: Option<(Fence, usize)>,
 }
 
@@ -146,7 +146,7 @@ impl Markdown {
         None
     }
 
-    /// Adds indented code that contains a fence. By the rules it is not a fence, but its author meant it as one.
+    /// Adds indented code that contains a fence. By the rules there is no fence in it, but the author meant one.
     fn add_indented(&mut self, text: &str, range: &Range<usize>) {
         let mut lines = line::lines(&text[range.clone()])
             .map(|line| range.start + line.start..range.start + line.end);
@@ -221,8 +221,9 @@ impl Fence {
     }
 }
 
-/// Returns the text with every line break replaced by a line feed and without tabs before it, at the same positions.
-/// pulldown-cmark does not find fences after a single carriage return, or closing fences followed by a tab.
+/// Returns the text with every line break replaced by a line feed and without tabs before it. All positions stay the
+/// same. pulldown-cmark does not find a fence after a single carriage return, or a closing fence with a tab after
+/// it.
 fn with_plain_line_ends(text: &str) -> Cow<'_, str> {
     let parts = |line: Range<usize>| {
         let line = &text[line];

@@ -1,8 +1,8 @@
 //! Decides who is the author of a range of a message: the sender, or somebody else whose words are shown as code, as
-//! a quote or in HTML. `parse` calls it for markers, and the router for mentions.
+//! a quote or in HTML. `parse` uses it for markers, and the router for mentions.
 //!
-//! Backticks can be paired in several ways, and programs that display Markdown differ. A range is the sender's own
-//! only if every reading agrees.
+//! Backticks can be paired in several ways, and programs that display Markdown differ. A range counts as the
+//! sender's own only if it does so in every reading.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub enum Words {
 pub(super) struct Judge {
     code: Code,
     markdown: Markdown,
-    /// The code spans if none continues in the next line.
+    /// The code spans, if every span ended with its line.
     spans: Vec<Range<usize>>,
     elements: Vec<Range<usize>>,
     /// Lines that begin with `>`, also after list marks.
@@ -65,8 +65,8 @@ impl Judge {
         if is_own { Words::Own } else { Words::Unclear }
     }
 
-    /// Returns whether a fence before this range has no end. The fence may be a mistake, so a marker here is
-    /// reported.
+    /// Returns whether a fence before this range has no end. The missing end may be a mistake, so a marker in this
+    /// range is reported.
     pub(super) fn is_behind_open_fence(&self, range: &Range<usize>) -> bool {
         self.markdown.open.is_some_and(|open| open <= range.start)
     }
@@ -101,7 +101,7 @@ impl Judge {
 /// The number of bytes that are searched for the target of a link.
 const TARGET_BYTES_MAX: usize = 256;
 
-/// Returns whether the brackets at this range look like a link or the definition of one.
+/// Returns whether the brackets at this range look like a link or its definition.
 pub(super) fn looks_like_link(text: &str, range: &Range<usize>) -> bool {
     let behind = &text[range.end..];
     let near = &behind[..behind.floor_char_boundary(TARGET_BYTES_MAX)];

@@ -1,5 +1,5 @@
-//! Parses markers: who is next and with which intent, who is dropped from the queue, who speaks, and the team's task.
-//! It does not resolve names, which needs the team.
+//! Parses markers: who is next and with which intent, who is dropped from the queue, who speaks, and the team's
+//! task. The names are not resolved, because that requires the team.
 
 use std::ops::Range;
 
@@ -24,7 +24,8 @@ pub struct Markers {
     pub team_task: Option<String>,
     /// The text without the markers that were read, otherwise unchanged.
     pub clean_text: String,
-    /// Ignored markers whose sender may not expect that ([`Words::Unclear`]), as they are written; at most 20.
+    /// Ignored markers, as they are written, if the sender may not expect that they are ignored
+    /// ([`Words::Unclear`]); at most 20.
     pub unheard: Vec<String>,
 }
 
@@ -44,8 +45,9 @@ pub fn parse_markers(text: &str) -> Markers {
     parse_markers_where(text, |ranges| vec![true; ranges.len()])
 }
 
-/// Reads the markers of a message for which a caller's function returns true. It is called once with the ranges of
-/// all markers of the sender, in order. Every other marker is reported as ignored and stays in the clean text.
+/// Reads the markers of a message for which `counting` returns true. `counting` is called once, with the ranges of
+/// all markers of the sender, in order, and returns a value for each. Every other marker is reported as ignored and
+/// stays in the clean text.
 pub fn parse_markers_where(
     text: &str,
     counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
@@ -76,8 +78,8 @@ pub fn parse_markers_where(
     markers
 }
 
-/// Returns the ranges of a text without the markers that count, in order. Joined, they are the clean text of
-/// [`parse_markers_where`].
+/// Returns the ranges of a text that are left without the effective markers, in order. Joined, they are the clean
+/// text of [`parse_markers_where`].
 pub fn kept_ranges_where(
     text: &str,
     counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
@@ -124,7 +126,7 @@ pub fn whose_words(text: &str, ranges: &[Range<usize>]) -> Vec<Words> {
 }
 
 /// Returns the markers outside code, in order, without overlaps, each with its author. The range of a block is only
-/// its label. Finding code needs several passes, so there is a judge only if the text contains a marker.
+/// its label. If the text contains no marker, there is no judge, because finding code needs several passes.
 fn judged(text: &str) -> (Vec<(Found, Words)>, Option<Judge>) {
     let mut found: Vec<(Found, Words)> = Vec::new();
     let mut scanner = Scanner::new(text);

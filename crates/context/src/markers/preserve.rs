@@ -24,7 +24,7 @@ pub(super) fn without<'a>(text: &'a str, markers: &[Found]) -> Cow<'a, str> {
     Cow::Owned(ranges_without(text, markers).into_iter().map(|range| &text[range]).collect())
 }
 
-/// Returns the ranges of the text that are left without these markers and the spaces that they leave. No range is
+/// Removes these markers with the spaces that they leave, and returns the other ranges of the text. No range is
 /// empty.
 pub(super) fn ranges_without(text: &str, markers: &[Found]) -> Vec<Range<usize>> {
     let mut kept = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn ranges_without(text: &str, markers: &[Found]) -> Vec<Range<usize>>
     kept
 }
 
-/// Returns the markers outside code, in order, without overlaps, blocks with their text.
+/// Returns the markers outside code, in order, without overlaps. The range of a block includes its text.
 fn markers_with_blocks(text: &str) -> Vec<Found> {
     let mut markers: Vec<Found> = Vec::new();
     let mut scanner = Scanner::new(text);
@@ -103,7 +103,7 @@ impl Gap {
         let ends_line = end == text.len() || bytes[end] == b'\n';
         let range = match (starts_line, ends_line) {
             (true, true) => start..(end + 1).min(text.len()),
-            // The text before the marker is the indentation of the text after it.
+            // The spaces before the marker are the indentation of the text after it, so they stay.
             (true, false) => group.start..end,
             (false, _) => start..group.end,
         };
@@ -111,7 +111,7 @@ impl Gap {
     }
 }
 
-/// Removes the line break before the last line, if that line was removed and had no line break of its own.
+/// Removes the line break before the last line. Called if that line was removed and had no line break of its own.
 fn drop_line_break(text: &str, kept: &mut Vec<Range<usize>>) {
     kept.retain(|range| !range.is_empty());
     let Some(last) = kept.last_mut() else { return };

@@ -34,7 +34,7 @@ pub(super) struct Scanner<'t> {
     blank_line: Ahead,
 }
 
-/// A result that was found ahead: valid for every position from `from` up to `at`.
+/// A search result for the text ahead. It is valid for every position from `from` up to `at`.
 #[derive(Default)]
 pub(super) struct Ahead {
     from: usize,
@@ -95,7 +95,7 @@ impl<'t> Scanner<'t> {
 }
 
 impl Ahead {
-    /// Returns the first match at or after `from`. Callers pass ascending positions.
+    /// Returns the first match at or after `from`. Callers must pass ascending positions.
     pub(super) fn get(
         &mut self,
         from: usize,
@@ -113,7 +113,7 @@ pub(super) fn brackets(text: &str, from: usize) -> impl Iterator<Item = usize> {
     memchr_iter(b'[', &text.as_bytes()[from..]).map(move |at| from + at)
 }
 
-/// Returns whether a byte is a space or tab within a line, or `\r`, which belongs to the line break.
+/// Returns whether a byte is a space, a tab or `\r`.
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use tertulia_session::search::terms::terms;
 
-/// Words that name a day or a period of time. "May" is missing, because it is mostly another word.
+/// Words that name a day or a period of time. "May" is missing, because it usually has another meaning.
 #[rustfmt::skip]
 const WORDS: [&str; 36] = [
     "january", "february", "march", "april", "june", "july", "august", "september", "october", "november",

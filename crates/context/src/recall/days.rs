@@ -7,7 +7,7 @@ use tertulia_session::Timestamp;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Day(u16);
 
-/// The bits of a day that a request names, and their values.
+/// A day that a request names: the bits that it determines, and their values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NamedDay {
     mask: u16,

@@ -12,12 +12,12 @@ use super::score::Asked;
 const TERMS_MAX: usize = 20;
 /// The share of the total weight that the added words get, in percent.
 const ADDED_PERCENT: u128 = 25;
-/// A word is not added if more than one passage in five has it.
+/// The divisor for common words: a word that more than one passage in five contains is not added.
 const COMMON: u64 = 5;
-/// The minimum length, in terms, that a text counts with. Without it, the words of very short texts would get too
+/// The minimum length, in terms, that is assumed for a text. Otherwise the words of very short texts would get too
 /// much weight.
 const LENGTH_MIN: u64 = 8;
-/// Further repeats of a word in one text are not counted.
+/// The maximum number of repeats of a word in one text that are counted.
 const REPEATS_MAX: u64 = 3;
 
 /// Returns the terms of a request together with terms of `texts`, the best passages for it with their scores.
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the weight of each of these words after a query for "garden" in an index of these messages.
+    /// Returns the weights of these words in an index of these messages, after a query for "garden" was expanded.
     fn values(messages: &[&str], best: &[&str], words: &[&str]) -> Vec<u64> {
         let mut index = RecallIndex::new();
         for (at, text) in messages.iter().enumerate() {

@@ -13,7 +13,7 @@ use super::{RecallIndex, RecallQuery, Span, cut};
 /// A word of the query that occurs in a passage or in the call that the passage belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecallMatch {
-    /// The word as it is first written in the passage.
+    /// The word as it is written at its first occurrence in the passage.
     pub word: Box<str>,
     /// The weight of the word, as in a search of sessions: the rarer it is, the larger.
     pub weight: u64,
@@ -25,8 +25,8 @@ pub struct RecallMatch {
 const MATCHES_MAX: usize = 8;
 
 impl RecallIndex {
-    /// Returns the matching words for each passage, largest weight first. A passage is given by the place of its
-    /// message and its text. A passage that was added because of its neighbours has none.
+    /// Returns the matching words for each passage, largest weight first. A passage is given by its place and its
+    /// text. If it was added because of its neighbours, it has no matching words.
     pub fn matches<'m>(
         &self,
         query: &RecallQuery<'_>,

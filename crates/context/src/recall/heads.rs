@@ -1,5 +1,6 @@
-//! The subjects of calls, for the passages of their arguments and results: the content of a file does not contain
-//! the file's name, but its call does. Called by the index; it does not depend on scores.
+//! The subjects of calls, which also apply to passages of their arguments and results. For example, the content of a
+//! file does not contain the file's name, but the call that reads it does. Called by the index; it does not depend
+//! on scores.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -31,7 +32,7 @@ struct Head {
     is_file: bool,
 }
 
-/// Longer arguments are content, not a subject.
+/// The maximum length of an argument that is part of the subject. Longer ones are content.
 const ARGUMENT_BYTES_MAX: usize = 300;
 
 impl Heads {
@@ -95,8 +96,8 @@ impl Heads {
         self.heads.get(head as usize).is_some_and(|head| head.is_file)
     }
 
-    /// Removes the calls and heads at places that are not kept. The passages get their new numbers. A result that
-    /// lost its call belongs to the call before, or to none.
+    /// Removes the calls and heads at places that are not kept. The passages get their new numbers. If the call of a
+    /// result is removed, the result belongs to the previous call with this id, or to none.
     pub(super) fn retain(&mut self, keep: &impl Fn(usize) -> bool, new_spans: &[Option<u32>]) {
         self.calls.retain(|&(_, place, _), _| keep(place));
         self.postings = Postings::default();

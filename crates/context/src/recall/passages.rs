@@ -9,7 +9,7 @@ use tertulia_session::json::Escape;
 const PASSAGE_BYTES: usize = 1_000;
 /// Without a line end it ends here, if possible after a space.
 const PASSAGE_BYTES_MAX: usize = 2 * PASSAGE_BYTES;
-/// The last passage includes the rest of the text up to this length.
+/// If the rest of a text is short, the last passage includes it, up to this length.
 const LAST_BYTES_MAX: usize = PASSAGE_BYTES + PASSAGE_BYTES / 2;
 
 /// Returns the passages of a text in order. Joined, they are the text.
@@ -51,8 +51,7 @@ pub(super) enum StepKind {
     Other,
 }
 
-/// Returns the length and the kind of the character or escape at this position. Both halves of a surrogate pair are
-/// one.
+/// Returns the length and the kind of the character or escape at this position. A surrogate pair counts as one.
 pub(super) fn step(text: &str, at: usize, escaped: bool) -> (usize, StepKind) {
     let byte = |ahead: usize| text.as_bytes().get(at + ahead).copied().unwrap_or_default();
     let bytes = match byte(0) {

@@ -1,13 +1,13 @@
-//! The passages that contain a term, and how often: 32 bits for each. Only terms that occur in several passages need
-//! an allocation. Called by the index; it does not depend on the meaning of terms.
+//! The passages that contain each term, and how often they contain it, in 32 bits. Only terms that occur in several
+//! passages need an allocation. Called by the index; it does not depend on the meaning of terms.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use tertulia_session::search::rank::REPEATS_MAX;
 
-/// Passages by term. The result never depends on the order of the map. Its keys come from untrusted texts, so it
-/// keeps the standard hasher.
+/// The passages by term. No result depends on the order of the map. Its keys come from untrusted texts, so it uses
+/// the standard hasher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Postings {
     lists: HashMap<u64, List>,

@@ -14,15 +14,15 @@ use super::text::{decode, prefix, sources};
 pub struct RecallQuery<'a> {
     /// The newest request of a user.
     pub request: Option<&'a Message>,
-    /// The last messages, oldest first. If the request is the last of them, or if there are none, the request is
-    /// new. Otherwise its answer is under way, and the newest messages show best what is needed. Messages before the
+    /// The last messages, oldest first. The request is new if it is the last of them, or if there are none.
+    /// Otherwise its answer is under way, and the newest messages show best what is needed. Messages before the
     /// request count little.
     pub recent: &'a [&'a Message],
 }
 
 /// The weight of the newest message, and of a request that is the newest message.
 pub(super) const NEWEST: u64 = 1_000;
-/// The weight of a request whose answer is under way: the newest messages count more.
+/// The weight of a request whose answer is under way. The newest messages count more.
 const REQUEST_UNDER_WAY: u64 = 200;
 /// The factor between messages: each counts half as much as the next one.
 const FADE: u64 = 2;
@@ -92,8 +92,8 @@ impl RecallQuery<'_> {
     }
 }
 
-/// Adds the terms of a message. A term that several messages contain counts slightly more than in the message with
-/// the largest weight.
+/// Adds the terms of a message. The weight of a term is that of the message with the largest weight, and slightly
+/// more if several messages contain it.
 fn add(message: &Message, weight: u64, weights: &mut BTreeMap<u64, u64>) {
     let mut here: BTreeMap<u64, u64> = BTreeMap::new();
     let mut text = String::new();

@@ -29,7 +29,7 @@ const COMMON_IN_REQUEST: (u64, usize) = (5, 1);
 const COMMON_UNDER_WAY: (u64, usize) = (8, 8);
 /// The factor for terms that name a time.
 const DATE_WEIGHT: u64 = 3;
-/// The number of best passages that a new request is expanded from.
+/// The number of best passages whose words are added to a new request.
 const FEEDBACK_PASSAGES: usize = 10;
 /// The maximum length of such a passage, in terms. Longer ones cover too many subjects.
 const FEEDBACK_TERMS_MAX: u16 = 48;
@@ -54,7 +54,7 @@ pub(super) fn scores(
     scores
 }
 
-/// Returns the terms of the expanded query, and the score of each passage by itself.
+/// Returns the terms of the expanded query, and the score of each passage without its neighbours.
 pub(super) fn question(
     index: &RecallIndex,
     query: &RecallQuery<'_>,
@@ -90,8 +90,8 @@ fn best_of(found: impl Iterator<Item = (u64, usize)>, count: usize) -> Vec<(u64,
     best
 }
 
-/// What a new request prefers besides its words: passages of the speakers that it names and, if it asks for a time,
-/// passages that name one.
+/// The preferences of a new request besides its words: passages of the speakers that it names and, if it asks for a
+/// time, passages that name one.
 struct Preference {
     /// Whether nobody has begun to answer it.
     is_new: bool,
@@ -100,7 +100,7 @@ struct Preference {
     days: Vec<NamedDay>,
 }
 
-/// The factors for passages of a named speaker and for passages that name a time, in percent.
+/// The factor for passages of a named speaker, in percent. The next one is for passages that name a time.
 const SPEAKER_PERCENT: u64 = 135;
 const DATED_PERCENT: u64 = 200;
 
@@ -147,7 +147,7 @@ pub(super) fn values(index: &RecallIndex, query: &RecallQuery<'_>) -> HashMap<u6
     asked.into_iter().map(|asked| (asked.term, asked.value)).collect()
 }
 
-/// Returns the terms of a query with the largest values.
+/// Returns the terms of a query that are used for the search, largest value first.
 pub(super) fn words_of(
     index: &RecallIndex,
     query: &RecallQuery<'_>,
@@ -160,7 +160,7 @@ pub(super) fn words_of(
         let postings = index.postings.of(term);
         let passages = postings.len().max(index.heads.count(term)) as u64;
         let value = weight * rarity(passages, all) * if is_date(term) { DATE_WEIGHT } else { 1 };
-        // The rarest terms are often new. A term that no candidate contains must not displace others.
+        // The rarest terms are often new words that no older message contains. They must not displace others.
         let helps = || {
             postings.iter().any(|posting| may_help(posting.number()))
                 || index.heads.spans_of(term).any(|spans| may_help(spans.start))
@@ -171,7 +171,8 @@ pub(super) fn words_of(
     let mut common = COMMON_IN_REQUEST;
     if asked.is_empty() {
         common = COMMON_UNDER_WAY;
-        // Work is under way, or the request is like "go on": the last messages show what it is about.
+        // Either work is under way, or the request is like "go on". In both cases the last messages show what it is
+        // about.
         asked = query.weights().into_iter().filter_map(weigh).collect();
     }
     asked.sort_by(|a, b| b.value.cmp(&a.value).then(a.term.cmp(&b.term)));
@@ -209,9 +210,9 @@ const REACH: usize = 4;
 /// How much of the best score near by a passage gets, in percent.
 const NEIGHBOUR_SHARE: u64 = 60;
 
-/// Returns the scores, each with a part of the best one near by. A subject often continues after a passage, and the
-/// remark that introduces it often does not name it. Passages of the same message are near. Without tool calls, so
-/// are the messages around it; calls and their results may be about anything.
+/// Returns the scores, each increased by a part of the best score near by. A subject often continues after a
+/// passage, and the remark that introduces it often does not name it. Passages of the same message are near. In talk
+/// without tools, the messages around it are near too; calls and their results may be about anything.
 fn with_neighbours(spans: &[Span], own: &[u64]) -> Vec<u64> {
     let mut scores = own.to_vec();
     let mut messages: Vec<Spoken> = Vec::new();
@@ -254,8 +255,8 @@ struct Spoken {
     is_talk: bool,
 }
 
-/// Returns the score adjusted by age and kind. While work is under way, recent passages are preferred, above all the
-/// content of files, because it is quoted and changed. A new question may be about anything.
+/// Returns the score adjusted by age and kind. While work is under way, recent passages are preferred. The content
+/// of files is preferred most, because it is quoted and changed. A new question may be about anything.
 fn tempered(score: u64, span: &Span, index: &RecallIndex, age: usize, is_under_way: bool) -> u64 {
     const HALF_AGE: u64 = 50;
     let age = age as u64;

@@ -41,14 +41,14 @@ const HEAD_TOKENS: u64 = 6;
 /// The same if the message before or after it is recalled too.
 const NEXT_HEAD_TOKENS: u64 = 3;
 
-/// A text of this many bytes counts with half of its score: of two equal passages, the shorter one leaves room for
-/// others.
+/// The size of a text, in bytes, at which only half of its score counts. So of two equally good passages, the
+/// shorter one is chosen, which leaves room for others.
 const HALF_BYTES: u64 = 1_000;
 
-/// A message is recalled whole if it takes at most this part of the budget, as a divisor.
+/// The divisor of the budget that gives the maximum size of a message that is recalled whole.
 const WHOLE_SHARE: u64 = 3;
 
-/// A message with more bytes for each of these tokens is not counted, because it is too large.
+/// A message with more bytes than this for each of these tokens is not counted, because it is certainly too large.
 const WHOLE_BYTES: u64 = 16;
 
 /// The approximate number of bytes of a token.
@@ -87,7 +87,7 @@ pub(super) fn select(
             }
             Standing::Apart => continue,
         }
-        // Of passages that differ only in numbers, only the best one is recalled.
+        // Of passages that differ only in numbers, the best one is recalled.
         if is_taken[number] || gists.contains(&span.gist) {
             continue;
         }
@@ -121,8 +121,8 @@ pub(super) fn select(
     fitted(chosen, budget.max_tokens, tokenizer)
 }
 
-/// Returns the approximate tokens of the line above the passages of this message, given the messages that are
-/// chosen.
+/// Returns the approximate tokens of the line above the passages of this message. They depend on which other
+/// messages are chosen.
 fn head_tokens(place: usize, chosen: &HashSet<usize>) -> u64 {
     let is_chosen = |place: Option<usize>| place.is_some_and(|place| chosen.contains(&place));
     match is_chosen(Some(place)) {
@@ -133,8 +133,8 @@ fn head_tokens(place: usize, chosen: &HashSet<usize>) -> u64 {
     }
 }
 
-/// Returns the passages that were found, each with its score adjusted by its size. The size is that of its whole
-/// text if that may be recalled, otherwise its own.
+/// Returns the passages that were found, each with its score adjusted by its size. If the whole text may be
+/// recalled, the size of the text is used, otherwise that of the passage.
 fn worth(spans: &[Span], scores: &[u64], max_tokens: u64) -> Vec<(u64, usize)> {
     let whole_max = max_tokens.saturating_mul(TOKEN_BYTES) / WHOLE_SHARE;
     let mut found = Vec::new();

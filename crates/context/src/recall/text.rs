@@ -1,6 +1,6 @@
 //! The texts of a message as slices of its content. JSON stays in its escaped form, so that a passage can be found
-//! again by its bytes, and only returned text is decoded. Called by the index and by queries; it does not depend on
-//! terms or scores.
+//! again by its bytes. Only text that is returned is decoded. Called by the index and by queries; it does not depend
+//! on terms or scores.
 
 use tertulia_session::json;
 use tertulia_session::{Message, PartKind};

@@ -1,5 +1,5 @@
-//! A cache of token counts by content, so that no text is counted twice while its count is remembered. Its size is
-//! limited. It contains hashes, never the texts. Used wherever messages are counted repeatedly.
+//! A cache of token counts by content, so that no text is counted again while its count is remembered. The cache has
+//! a maximum size. It contains hashes, never the texts. Used wherever messages are counted repeatedly.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -9,8 +9,8 @@ pub const CALIBRATION_PERMILLE_MIN: u64 = 500;
 /// The highest ratio, in thousandths. Gemini CLI keeps its own correction within the same bounds.
 pub const CALIBRATION_PERMILLE_MAX: u64 = 2_000;
 
-/// This many tokens count as correctly estimated before the first report, so that one short answer cannot change the
-/// ratio much.
+/// The calibration starts as if this many tokens had been estimated correctly, so that one short answer cannot
+/// change the ratio much.
 const PRIOR_TOKENS: u64 = 1_000;
 
 /// Above this limit, both sums are halved, so that old reports lose weight and the sums stay small.
@@ -36,7 +36,7 @@ impl Calibration {
         if estimated == 0 || reported == 0 {
             return;
         }
-        // A report larger than the memory is scaled down to its size, at the same ratio.
+        // A report above the memory limit is scaled down to the limit, at the same ratio.
         let scale = estimated.div_ceil(MEMORY_TOKENS);
         let estimated = estimated / scale;
         let lowest = estimated / OUTLIER_FACTOR;

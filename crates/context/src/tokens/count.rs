@@ -7,7 +7,7 @@ use std::ops::{Add, AddAssign};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenCount {
     pub tokens: u64,
-    /// Whether the model's own tokenizer gives the same number; if not, at least a part of it is an estimate.
+    /// Whether the model's own tokenizer gives the same number. If not, at least a part of it is an estimate.
     pub is_exact: bool,
 }
 

@@ -1,5 +1,5 @@
-//! An estimate by script: one pass over the characters, with a price for each class of characters and for each start
-//! of a run. [`super::Tokenizer`] calls it; it uses no vocabulary.
+//! An estimate by script: one pass over the characters, with a price for each class of characters and for the start
+//! of each run. [`super::Tokenizer`] calls it; it uses no vocabulary.
 
 /// Prices in hundredths of a token, fitted for Claude 4.5 and 4.6. The ASCII prices are fitted to the reported usage
 /// of ten Claude Code sessions, those of other scripts to translated program texts. `docs/tokens.md` describes the
@@ -61,15 +61,15 @@ enum Before {
     Punctuation,
     LineBreak,
     Space,
-    /// Spaces whose price is already included.
+    /// Spaces whose price was already added.
     Spaces,
     Other,
 }
 
 /// Returns the tokens of this text, rounded up.
 ///
-/// No character has a negative price, so a longer text never costs less. A text begins in the same state as a line,
-/// so that the prices of lines add up to that of the text.
+/// No character has a negative price, so a longer text never costs less. A text and a line begin in the same state,
+/// so that the prices of the lines add up to that of the text.
 pub(super) fn estimate(text: &str) -> u64 {
     if text.is_empty() {
         return 0;
@@ -169,7 +169,7 @@ impl Scan {
 mod tests {
     use super::*;
 
-    /// Checks the price, which shows the class that a character is in.
+    /// Checks the price of a text, which shows the classes of its characters.
     fn check(text: &str, hundredths: u64) {
         let mut scan = Scan { before: Before::LineBreak, letters: 0 };
         assert_eq!(text.chars().map(|one| scan.price(one)).sum::<u64>(), hundredths, "{text:?}");

@@ -29,8 +29,8 @@ impl Vendor {
         }
     }
 
-    /// Returns the tokens of a picture whose size cannot be read: the maximum that Anthropic and OpenAI charge, and
-    /// for Google the six tiles of its own example.
+    /// Returns the tokens of a picture whose size cannot be read. For Anthropic and OpenAI it is the maximum that
+    /// they charge, for Google the six tiles of its own example.
     pub fn unknown_image_tokens(self) -> u64 {
         match self {
             Self::Anthropic => anthropic::TOKENS_MAX,
@@ -48,8 +48,8 @@ mod anthropic {
     pub(super) const TOKENS_MAX: u64 = 1_600;
 }
 
-/// OpenAI, high detail: scaled into 2,048 × 2,048, then down to 768 on the short edge. Each tile of 512 costs 170,
-/// and the picture costs 85 in addition. <https://platform.openai.com/docs/guides/images-vision>
+/// OpenAI, high detail: the picture is scaled into 2,048 × 2,048, then down to 768 on the short edge. It costs 85,
+/// and 170 for each tile of 512. <https://platform.openai.com/docs/guides/images-vision>
 mod open_ai {
     pub(super) const EDGE_MAX: u64 = 2_048;
     pub(super) const SHORT_EDGE_MAX: u64 = 768;

@@ -58,14 +58,14 @@ pub struct ToolSpec {
 }
 
 impl MessageCounter {
-    /// Creates a counter for words with this tokenizer, and for wrappers and pictures of the vendor that usually
-    /// uses it.
+    /// Creates a counter with this tokenizer. Wrappers and pictures are counted as for the vendor that usually uses
+    /// it.
     pub fn new(tokenizer: Tokenizer) -> Self {
         let vendor = Vendor::usual_for(&tokenizer);
         Self { tokenizer, vendor }
     }
 
-    /// Creates a counter for a model of the table.
+    /// Creates a counter for a known model.
     pub fn for_model(model: &Model) -> Self {
         Self { tokenizer: model.tokenizer.clone(), vendor: model.vendor }
     }
@@ -89,18 +89,18 @@ impl MessageCounter {
         let specs: TokenCount =
             tools.iter().map(|tool| self.tokenizer.count(&tool.to_json())).sum();
         let wrappers = overheads.tools + overheads.tool_spec * tools.len() as u64;
-        // Vendors rewrite the schema in ways that they do not publish, so this is an estimate even with an exact
+        // Vendors change the schema in ways that they do not publish. So this is an estimate even with an exact
         // tokenizer.
         specs + TokenCount::estimated(wrappers)
     }
 
-    /// Returns the tokens of a request without its messages and tools.
+    /// Returns the tokens that a request needs besides its messages and tools.
     pub fn count_reply(&self) -> TokenCount {
         self.published(self.vendor.overheads().reply)
     }
 
-    /// Returns an exact count for OpenAI, otherwise an estimate: only OpenAI publishes the tokens of a message
-    /// besides its words.
+    /// Returns an exact count for OpenAI, which publishes the tokens of a message besides its words. For other
+    /// vendors, returns an estimate.
     fn published(&self, tokens: u64) -> TokenCount {
         match self.vendor {
             Vendor::OpenAi => TokenCount::exact(tokens),
@@ -200,9 +200,9 @@ fn other_part(other: &OtherPart, count: &mut Count<'_>) -> TokenCount {
     count(&other.kind) + payload
 }
 
-/// Returns the arguments of a call as the model reads them, and their number. For Claude, each name is followed by
-/// its value, with strings unquoted, because this fits Claude's counts best. For others it is JSON text. Arguments
-/// that are not an object are counted as text.
+/// Returns the text of a call's arguments as the model reads it, and the number of arguments. For Claude, each name
+/// is followed by its value, with strings unquoted, because this fits Claude's counts best. For other vendors it is
+/// JSON text. Arguments that are not an object are counted as text.
 fn arguments_text(arguments: &Json, vendor: Vendor) -> (Cow<'_, str>, u64) {
     let whole = Cow::Borrowed(arguments.as_str());
     let Ok(object) = Object::try_from(arguments.raw()) else { return (whole, 0) };

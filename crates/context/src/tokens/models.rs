@@ -14,9 +14,9 @@ pub struct Model {
     pub window: Option<u64>,
 }
 
-/// Finds a model by its name: the longest prefix in the table that ends at the end of a word of the name. A path or
-/// a provider before the name (`openrouter/openai/gpt-4o`, `us.anthropic.claude-…`) and the case of letters are
-/// ignored. Returns `None` for unknown names; use [`Tokenizer::default`] for them.
+/// Finds a model by its name. The longest prefix in the table is used that ends where a word of the name ends. A
+/// path or a provider before the name (`openrouter/openai/gpt-4o`, `us.anthropic.claude-…`) and the case of letters
+/// are ignored. Returns `None` for unknown names; use [`Tokenizer::default`] for them.
 pub fn find_model(name: &str) -> Option<&'static Model> {
     let name = name.trim().to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();
@@ -32,8 +32,8 @@ fn after<'a>(name: &'a str, word: &str) -> Option<&'a str> {
     name.split_once(word).map(|(_, behind)| behind)
 }
 
-/// Returns whether a name begins with this prefix. `gpt-4` is a prefix of `gpt-4-0613`, but neither of `gpt-4o` nor
-/// of `gpt-4.1`.
+/// Returns whether a name begins with this prefix. `gpt-4` is a prefix of `gpt-4-0613`, but not of `gpt-4o` or
+/// `gpt-4.1`.
 fn begins(name: &str, prefix: &str) -> bool {
     let behind = name.strip_prefix(prefix);
     behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@', '_']))
@@ -64,8 +64,8 @@ const fn gemma(prefix: &'static str, window: u64) -> Model {
     google(prefix, Tokenizer::Gemma, window)
 }
 
-/// Returns a model with its own, unknown vocabulary. Its tokens are estimated as for Claude, which gives the highest
-/// known counts.
+/// Returns a model whose vocabulary is unknown. Its tokens are estimated as for Claude, because Claude's counts are
+/// the highest known ones.
 const fn guessed(prefix: &'static str, window: u64) -> Model {
     open_ai(prefix, Tokenizer::Claude, Some(window))
 }

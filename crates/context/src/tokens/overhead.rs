@@ -32,7 +32,7 @@ pub struct Overheads {
 }
 
 /// `message`, `reply`, `tool_spec` (func_init) and `tools` (func_end) are from the OpenAI Cookbook, "How to count
-/// tokens with tiktoken", for GPT-4o. It has no numbers for calls and results; their wrappers are assumed to cost as
+/// tokens with tiktoken", for GPT-4o. It has no numbers for calls and results. Their wrappers are assumed to cost as
 /// much as a message.
 const OPEN_AI: Overheads = Overheads {
     message: 3,

@@ -1,5 +1,5 @@
-//! The tokenizers: a closed set, and a trait for a caller's own. Creating one is cheap; a vocabulary is loaded when
-//! the first text is counted.
+//! The tokenizers: built-in ones, and a trait for those of callers. Creating one is cheap; a vocabulary is loaded
+//! when the first text is counted.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ pub enum Tokenizer {
     Cl100k,
     /// The tokenizer of Google's Gemma 3 and 4, which Gemini uses too; exact.
     Gemma,
-    /// An estimate for Claude, whose vocabulary is not public, by character classes. It is also used for unknown
+    /// An estimate by character classes for Claude, whose vocabulary is not public. It is also used for unknown
     /// models, because it tends to count too many tokens rather than too few.
     #[default]
     Claude,
@@ -58,7 +58,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns whether counting can start at once. Otherwise a vocabulary must be loaded first, which takes up to
+    /// Returns whether counting can start at once. If not, the vocabulary must be loaded first, which takes up to
     /// 0.6 s for Gemma and a few milliseconds for others.
     pub fn is_loaded(&self) -> bool {
         match self {

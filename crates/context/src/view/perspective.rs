@@ -55,7 +55,7 @@ pub enum Piece {
 pub type Pieces = Vec<(Piece, usize)>;
 
 impl Perspective<'_> {
-    /// Returns the perspective without a team: in the contract, everybody has the same view.
+    /// Returns the perspective of the contract, which has no team and one view for everybody.
     pub(crate) fn of_contract(strip: Strip) -> Self {
         let strip = Stripping::Rewrite(strip);
         Self { member: "", strip, labels: Labels::Names, is_partial: |_| false }
@@ -109,8 +109,8 @@ impl Perspective<'_> {
         ViewItem { index, line, pieces, is_from_person, task_block_bytes }
     }
 
-    /// Returns a message as the member gets it among model messages. Its own message has the role assistant, with
-    /// all parts. Any other message has the role user, with a label and without calls and results.
+    /// Returns a message as the member gets it among model messages. The member's own messages have the role
+    /// assistant and keep all parts. Other messages have the role user, a label, and no calls and results.
     pub fn model_message(&self, index: usize, entry: &Entry, message: &Message) -> Message {
         let item = self.item(index, entry, message);
         let is_own = self.is_own(message);

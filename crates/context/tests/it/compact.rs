@@ -177,7 +177,7 @@ fn a_chinese_session_is_summarised_without_spaces_between_words() {
     ");
 }
 
-/// A meeting of people: explicit decisions, comparisons, quotations, numbers.
+/// The messages of a meeting of people: explicit decisions, comparisons, quotations, numbers.
 const MEETING: [&str; 7] = [
     "u Make the import faster.",
     "a The files grew: 412,000 lines instead of 309,000. We killed it at 200 places since 02:10.",

@@ -1,4 +1,4 @@
-//! Verdicts: every message has one, its numbers are right, and it matches the prompt.
+//! Every message has a verdict, with the right numbers and in agreement with the prompt.
 
 use tertulia_context::{
     Assembler, ContextManager, ContextManagerOptions, ContextRequest, DropReason, Explanation,

@@ -19,7 +19,7 @@ pub(crate) fn ivo() -> Speaker {
     Speaker::new("ivo", "Ivo", SpeakerType::Ai)
 }
 
-/// Another agent.
+/// Returns another agent.
 pub(crate) fn lena() -> Speaker {
     Speaker::new("lena", "Lena", SpeakerType::Ai)
 }

@@ -1,4 +1,4 @@
-//! Log lines: their text and level, and that every line goes to the sink and to `tracing`.
+//! Log lines have the right text and level, and every line goes to the sink and to `tracing`.
 
 use std::io;
 use std::num::NonZeroUsize;

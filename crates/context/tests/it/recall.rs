@@ -42,7 +42,7 @@ fn ask(index: &RecallIndex, log: &[Message], request: &str, max_tokens: u64) -> 
     index.search(&query, max_tokens, &Tokenizer::Bytes, |_| true, |place| log.get(place))
 }
 
-/// Returns the place of the best passage: the only one that is found if there is room for just one.
+/// Returns the place of the best passage, by searching with room for only one.
 fn best(log: &[Message], request: &str) -> Option<usize> {
     let max_tokens = 400;
     ask(&index_of(log), log, request, max_tokens).first().map(|passage| passage.place)
@@ -166,7 +166,7 @@ fn a_message_that_is_gone_is_passed_over() {
     let log = [said(Role::User, "the needle"), said(Role::User, "the haystack")];
     let index = index_of(&log);
     assert!(ask(&index, &[], "needle", 100).is_empty());
-    // If another text has taken its place, the cut is made where possible, and never inside a character.
+    // If another text is at this place, the cut is made where possible, and never inside a character.
     let other = [said(Role::User, "漢"), said(Role::User, "")];
     assert!(ask(&index, &other, "needle", 100).is_empty());
 }

@@ -1,4 +1,4 @@
-//! Snapshots: which ones are refused and why, that a refusal changes nothing, and that unknown fields are kept.
+//! Invalid snapshots are refused with a reason and change nothing, and unknown fields are kept.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::harness::{Notes, ann, ann_said, ids, say, snapshot_of_ids};
 
 const SPEAKER: &str = r#"{"roleId":"ann","roleName":"Ann","type":"human"}"#;
 
-/// Checks why a text is not a snapshot; the outer error is always the same.
+/// Checks the cause of the error for a text that is not a snapshot. The outer error is always the same.
 #[track_caller]
 fn check_cause(text: &str, cause: &str) {
     let error = ContextSnapshot::parse(&text.replace('§', SPEAKER)).unwrap_err();

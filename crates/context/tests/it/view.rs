@@ -14,7 +14,7 @@ use tertulia_session::{
 };
 
 fn kept(text: &str) -> Vec<std::ops::Range<usize>> {
-    // Everything except one marker.
+    // Keeps everything except one marker.
     match text.find("[NEXT: max]") {
         Some(at) => vec![0..at, at + "[NEXT: max]".len()..text.len()],
         None => std::iter::once(0..text.len()).collect(),
@@ -157,7 +157,7 @@ fn a_turn_on_an_unchanged_log_counts_nothing_again() {
             &format!("The gateway {number} has port 4{number:03}. {}", "x ".repeat(30)),
         );
     }
-    // With and without a cut that has a summary and recalled passages.
+    // The first size causes a cut with a summary and recalled passages, the second one causes none.
     for tokens in [1_200, 100_000] {
         let (builder, mut index) = (builder(tokens), ContextIndex::new());
         let first = builder.build_with(&mut index, &input(&log)).unwrap();

@@ -3,7 +3,7 @@
 
 use super::Dimensions;
 
-/// The number of bytes of a JPEG that are searched: colour profiles and previews may precede the size.
+/// The maximum number of bytes of a JPEG that are searched. Colour profiles and previews may precede the size.
 const SEARCH_BYTES_MAX: usize = 1_048_576;
 
 /// The number of bytes that are read of every kind but JPEG.
@@ -57,7 +57,7 @@ fn jpeg(bytes: &mut impl Iterator<Item = u8>) -> Option<Dimensions> {
                 return size(big_u16(bytes)?, height);
             }
             0x01 | 0xD0..=0xD8 => {}
-            // The picture's data or its end, without a frame before it.
+            // The data or the end of the picture begins here, and no frame came before it.
             0xD9 | 0xDA => return None,
             _ => skip_segment(bytes)?,
         }
@@ -84,7 +84,7 @@ fn big_u16(bytes: &mut impl Iterator<Item = u8>) -> Option<u32> {
     Some(u32::from(bytes.next()?) << 8 | u32::from(bytes.next()?))
 }
 
-/// Returns a number of this many bytes, the lowest first.
+/// Returns a number of this many bytes, the lowest byte first.
 fn little(header: &[u8], at: usize, length: usize) -> Option<u32> {
     let bytes = header.get(at..at + length)?;
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte)))

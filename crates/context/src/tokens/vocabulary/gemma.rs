@@ -4,15 +4,15 @@
 //! takes `n log n` steps over memory that does not fit into a cache. So the encoder gets at most one window of text
 //! at a time. Consecutive windows overlap in one token, which makes the sum of their tokens exact:
 //!
-//! - Merging takes the best pair of neighbours, the leftmost of equal ones, until there is none. At the end of a
-//!   token nothing was ever merged across, so both sides give the same tokens on their own.
-//! - A sequence of tokens is the result of merging if that holds for every two neighbours in it: the first merge
-//!   across an end would also happen with these two tokens alone.
+//! - Merging takes the best pair of neighbours, the leftmost of equal ones, until there is none. No merge ever
+//!   crosses the end of a token, so the texts on both sides give the same tokens on their own.
+//! - A sequence of tokens is the result of merging if every two neighbours in it are. Otherwise there would be a
+//!   first merge across an end, and it would also happen with these two tokens alone.
 //!
-//! A window continues the previous one if it begins at the start of one of its tokens, and with the same token. Then
-//! all neighbours are next to each other in one of the two windows. If it begins with another token, the text after
-//! the previous window would have changed the tokens in it, so an earlier token is tried. If none fits, the text is
-//! counted again in larger windows. This was necessary for one of 100,000 random texts.
+//! A window continues the previous one if it begins where a token of the previous one begins, and with the same
+//! token. Then every two neighbours are in one window. If it begins with another token, the tokens of the previous
+//! window depend on the text after it, so an earlier token is tried. If none fits, the text is counted again in
+//! larger windows. This was necessary for one of 100,000 random texts.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ use splintr::{AnyTokenizer, Backend, SpecialMode};
 /// The vocabulary of Gemma 4, whose ordinary tokens are those of Gemma 3.
 pub(in crate::tokens) static GEMMA: Vocabulary = Vocabulary(OnceLock::new());
 
-/// The inner value is `None` if the embedded vocabulary cannot be read, which would be a broken build.
+/// The inner value is `None` if the embedded vocabulary cannot be read. This only happens in a broken build.
 pub(in crate::tokens) struct Vocabulary(OnceLock<Option<Gemma>>);
 
 /// The usual size of a piece for the encoder. Its lists for such a piece fit into a core's cache.
@@ -31,8 +31,8 @@ const WINDOW_BYTES: usize = 2 * 1_024;
 /// The factor to the next larger window. With it, a megabyte is counted at most four times.
 const WINDOW_GROWTH: usize = 8;
 
-/// The number of tokens before the end of a window at which the next one begins. It is doubled until a window fits.
-/// With more text after them, the last few tokens may be different ones.
+/// How many tokens before the end of a window the next one begins. The number is doubled until a window fits,
+/// because the last few tokens may be different ones if more text follows.
 const OVERLAP_TOKENS: usize = 8;
 
 /// The encoder remembers up to 65,536 words of any length. After this many bytes its cache is cleared, which limits
@@ -216,7 +216,7 @@ mod tests {
         "<0x41>",
     ];
 
-    /// Each pair of characters is a better merge than the one before it, so the end of the text determines how all
+    /// Each pair of characters is a better merge than the one before it. So the end of the text determines how all
     /// of it is merged.
     const CHAIN: &str =
         "ōnXHdXdNQHXAqdUxEbzcHpOIHUbkcNmAJDJEAWDLUmLRTMWRCFRPUBNCMMEOPSScmyeebeysopeles";

@@ -1,5 +1,5 @@
-//! OpenAI's vocabularies. A pattern cuts a text into pieces, and the tokens of each piece are counted. The build
-//! script makes all tables, which are used in place, without loading. Only [`super`] uses this code.
+//! OpenAI's vocabularies. A pattern cuts a text into pieces, and the tokens of each piece are counted. The tables
+//! are made by the build script and used in place, without loading. Only [`super`] uses this code.
 
 mod encode;
 mod known;
@@ -14,7 +14,7 @@ use std::thread::LocalKey;
 use self::known::KnownPieces;
 use self::tables::{CL100K_TABLES, O200K_TABLES, Tables};
 
-/// A vocabulary whose tables are first used with the first text.
+/// A vocabulary. Its tables are first used with the first text.
 pub(in crate::tokens) struct OpenAi {
     tables: &'static Tables,
     pattern: Pattern,

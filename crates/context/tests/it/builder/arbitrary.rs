@@ -106,8 +106,8 @@ fn odd_line() -> impl Strategy<Value = Vec<String>> {
     prop_oneof![6 => message, 1 => reported, 1 => usage, 2 => entry].prop_map(|line| vec![line])
 }
 
-/// Returns a line that changes more than the end of the log: a branch, a redaction, an old cut. Its numbers are
-/// counted from the end, and replaced by real ones when the line is appended.
+/// Returns a line that changes more than the end of the log: a branch, a redaction, an old cut. Its numbers count
+/// from the end. They are replaced by real numbers when the line is appended.
 fn turning() -> impl Strategy<Value = Vec<String>> {
     let branch = (1..6_usize).prop_map(|back| format!("BACK {back}"));
     let redaction = (0..12_usize).prop_map(|back| format!("REDACT {back}"));

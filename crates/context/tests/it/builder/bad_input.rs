@@ -140,7 +140,7 @@ fn a_system_message_in_the_middle_and_unknown_parts_stay_where_they_are() {
     assert!(result.model_messages[3].tokens > 100);
 }
 
-/// The size of an input on which a quadratic algorithm would never end.
+/// The size of an input that a quadratic algorithm could never finish.
 const MEGABYTES: usize = 5 << 20;
 
 #[test]

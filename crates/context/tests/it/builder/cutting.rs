@@ -178,7 +178,8 @@ fn where_all_that_stays_is_from_before_a_cut_the_cut_stays_where_it_is() {
     assert_eq!(appended(&result.entries_to_append), ["drop first=e4 kept=e2"]);
 }
 
-/// A late result belongs to its call: if a cut takes the call, the result is an orphan, now and in every later build.
+/// A late result belongs to its call. If the call is cut, the result is an orphan, in this build and in every later
+/// one.
 #[test]
 fn a_late_result_goes_with_the_call_that_is_cut() {
     let log = log(&["a go*900 +1", "a two*900", "a three*400", "t =1", "u last*100"]);

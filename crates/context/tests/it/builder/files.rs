@@ -104,7 +104,7 @@ fn recalls(log: &[Entry]) -> Vec<&Recall> {
     recalls.collect()
 }
 
-/// Returns a work in which a file is read and edited, and then enough is said that the context is cut.
+/// Returns a log in which a file is read and edited, and then so much is said that the context is cut.
 fn cut_work(builder: &ContextBuilder) -> (Work, Vec<(Source, Message)>) {
     let mut work = Work::default();
     work.say("user", "Mend main.rs.");

@@ -1,5 +1,5 @@
-//! Promises about several builds: no entry between two cuts is lost, hidden entries stay hidden, the order never
-//! changes, and a model that rejects requests as too large again and again gets an end in finite time.
+//! Promises about several builds: no entry between two cuts is lost, hidden entries stay hidden, and the order never
+//! changes. If a model rejects every request as too large, there is an end.
 
 use proptest::prelude::*;
 use tertulia_context::Outcome;
@@ -85,7 +85,7 @@ fn order_never_changes(turn: &Turn<'_>) -> Checked {
         })
         .collect();
     prop_assert!(places.iter().all(Option::is_some), "{:?}", sent(&result.model_messages));
-    // A result that was made up is after the real ones, and has the position of its call.
+    // A result that was made up comes after the real ones, and has the position of its call.
     let made_up = |one: &[Option<usize>]| one[0] > one[1];
     let backwards = places.windows(2).filter(|pair| made_up(pair)).count();
     prop_assert!(backwards <= result.repairs.len(), "{:?}", places);
@@ -116,7 +116,7 @@ fn new_entries_are_a_chain(turn: &Turn<'_>) -> Checked {
     Ok(())
 }
 
-/// The model rejects every request: each new context is smaller, and the sequence ends.
+/// Checks that each new context is smaller if the model rejects every request, and that there is a last one.
 fn refusals_end(setting: &Setting, mut log: Vec<Entry>) -> Checked {
     let builder = setting.builder();
     let mut index = ContextIndex::new();

@@ -1,11 +1,13 @@
 //! A small notation for logs and contexts, so that a test is easy to read: lines in, lines out.
 //!
 //! A line of a log is an entry after the one before it: `u hi`, `a text +call`, `t =call`, `s rule`. It may begin
-//! with `@3` (the parent is entry 3; `@-` means no parent) and `!` (the entry is pinned). Words: `+1` is a call,
-//! `=1` its result, `#1` a failed result, `~hm` thinking, `_` a space, `img` a picture, `odd` an unknown part,
-//! `hi*400` a word of 400 bytes, `k$k` a word that contains the position of its entry. Other entries: `prompt p`,
-//! `init {..}`, `usage m 12`, `branch text`, `redact 3`, `odd`, `task t`, `sum first=3 kept=0,1 text`, `drop first=3
-//! kept=0`, `elide 2,4`.
+//! with `@3` (the parent is entry 3; `@-` means no parent) and `!` (the entry is pinned).
+//!
+//! Words: `+1` is a call, `=1` its result, `#1` a failed result, `~hm` thinking, `_` a space, `img` a picture, `odd`
+//! an unknown part, `hi*400` a word of 400 bytes, `k$k` a word that contains the position of its entry.
+//!
+//! Other entries: `prompt p`, `init {..}`, `usage m 12`, `branch text`, `redact 3`, `odd`, `task t`, `sum first=3
+//! kept=0,1 text`, `drop first=3 kept=0`, `elide 2,4`.
 
 use tertulia_session::json::Json;
 use tertulia_session::{

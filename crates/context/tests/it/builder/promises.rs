@@ -1,4 +1,4 @@
-//! Promises about every context, tested on random sessions: a log that grows, is branched, redacted, cut by other
+//! Promises about every context, tested on random sessions: the log grows, is branched, redacted, cut by other
 //! programs, and built from repeatedly.
 
 use std::collections::HashSet;
@@ -52,7 +52,7 @@ fn every_entry_is_in_one_state(turn: &Turn<'_>) -> Checked {
     Ok(())
 }
 
-/// Checks that the context is within the budget, counted independently, or that there is an error with the reason.
+/// Checks that the context is within the budget by an independent count, or that there is an error with the reason.
 fn never_over_budget(turn: &Turn<'_>) -> Checked {
     let config = &turn.story.setting.config;
     let counter = counter(turn);
@@ -108,7 +108,7 @@ fn rightly_refused(turn: &Turn<'_>, error: &ContextError, counter: &MessageCount
             // If nothing may be dropped, a new summary needs some room.
             let may_drop = config.strategies.contains(&tertulia_context::builder::Strategy::Drop);
             let summary = if may_drop || summary == 0 { summary } else { summary.max(52) };
-            // Stubs name new entries, whose ids do not all have the same number of tokens for Claude.
+            // Stubs name new entries, and the ids of these do not all have the same number of tokens for Claude.
             let new_ids = 1 + turn.input.input_messages.len() as u64;
             let slack = if turn.story.setting.is_claude { 20 * new_ids } else { 0 };
             let least = fixed + summary + least_history(turn) + slack;

@@ -1,5 +1,5 @@
-//! The usage that a provider reported corrects the counts: the newest report of the right member and model, which
-//! cuts record.
+//! The usage that a provider reported corrects the counts. The newest report of the right member and model is used,
+//! and cuts record the correction.
 
 use tertulia_context::builder::{ContextBuilder, ContextConfig};
 use tertulia_session::{Entry, EntryKind};

@@ -157,7 +157,7 @@ fn what_comes_late_changes_what_was_built_before() {
     grown(&["u a", "a +1 +2", "t =1", "u b", "a c", "t =2", "u d", "t =2", "a +1", "t =1", "u e"]);
     // A call that waits for its result while other messages follow, and finally gets it.
     grown(&["u a", "a +1", "u b", "a c", "u d", "t =1", "u e"]);
-    // Redactions of what was sent long ago, of a call and of its result.
+    // Redactions of old messages, of a call and of its result.
     grown(&["u a", "a b", "u c", "a d", "redact 0", "u e", "redact 3", "u f"]);
     grown(&["u a", "a +1", "t =1", "u b", "a c", "redact 2", "u d", "redact 1", "u e"]);
     // Branches from the middle and back, and a cut on one of them.

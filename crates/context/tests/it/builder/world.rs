@@ -1,5 +1,5 @@
 //! Runs a story: appends its lines, builds with one index that is kept, appends the new entries, and passes every
-//! build to the check of a property.
+//! build to a check.
 
 use std::collections::HashSet;
 
@@ -108,8 +108,8 @@ pub(super) fn add(log: &mut Vec<Entry>, line: &str, is_legacy: bool) -> bool {
     turned.is_some() || line.starts_with("prompt") || line.starts_with("init")
 }
 
-/// Returns a line whose positions are counted from the end, with positions from the start; `Some(None)` if there are
-/// none.
+/// Returns a line in which positions that are counted from the end are replaced by positions from the start;
+/// `Some(None)` if there are no such positions.
 fn turned(log: &[Entry], line: &str) -> Option<Option<String>> {
     let (word, rest) = line.split_once(' ')?;
     let mut rest = rest.split(' ');
@@ -180,7 +180,7 @@ impl<'a> Branch<'a> {
         })
     }
 
-    /// Returns the position from which on the newest summary or drop keeps everything.
+    /// Returns the position of the first entry that the newest summary or drop keeps.
     pub(super) fn first_kept(&self) -> usize {
         let first = self.entries.iter().rev().find_map(|(_, entry)| match &(*entry)?.kind {
             EntryKind::CompactionSummary(summary) => self.position(&summary.first_kept_entry_id),

@@ -1,4 +1,4 @@
-//! A prompt is parsed back to its input, whatever the texts and the names are.
+//! Parsing a prompt gives its input back, whatever the texts and the names are.
 
 use proptest::collection::vec;
 use proptest::option;

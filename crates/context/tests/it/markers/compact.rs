@@ -27,7 +27,8 @@ fn code_is_text_like_any_other() {
 
 #[test]
 fn kinds_of_markers_go_one_after_the_other() {
-    // FROM is stripped first, so that stripping it can create a NEXT marker, but never the other way round.
+    // FROM is stripped first. So stripping FROM can create a NEXT marker, but stripping NEXT can never create a FROM
+    // marker.
     check("[NE[FROM: x]XT: b] hi", "hi");
     check("[TEAM[FROM: x]_TASK: y] hi", "hi");
     check("[TEAM[FROM: x]_TASK] y [z]", "[z]");

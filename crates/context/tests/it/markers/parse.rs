@@ -1,4 +1,4 @@
-//! The effect of markers, and where they have none.
+//! Where markers have an effect, and where they have none.
 
 use tertulia_context::{Markers, Strip, parse_markers, strip_markers};
 
@@ -166,7 +166,7 @@ fn what_only_looks_like_a_list_holds_no_items() {
 fn markers_in_a_fence_of_a_list_item_say_nothing() {
     check("- ```\n  [NEXT: a]\n  ```\n[NEXT: b]", "next b!P2");
     check("1. ~~~\n   [NEXT: a]\n\n   [NEXT: b]\n   ~~~\n\n[NEXT: c]", "next c!P2");
-    // The fence ends with its item, and text that is not indented may have been meant as code.
+    // The fence ends with its item. The text after it is not indented, but may have been meant as code.
     check("- ```\n[NEXT: a]\n\n[NEXT: b]", "next b!P2");
 }
 
@@ -259,7 +259,7 @@ fn what_commonmark_does_not_show_as_text_routes_nobody_and_is_reported() {
         let (names, told) = heard(text);
         assert!(names.is_empty() && told > 0, "{text}");
     }
-    // A marker whose target is defined elsewhere is a link too.
+    // A link may be defined elsewhere in the text, so this marker is a link.
     assert_eq!(heard("Go [NEXT: max]\n\n[next: MAX]: /u"), (Vec::new(), 2));
 }
 

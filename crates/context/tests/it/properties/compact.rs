@@ -51,7 +51,8 @@ proptest! {
     #[test]
     fn parsing_takes_any_text(text in prose_and_code()) {
         let markers = parse_markers(&text);
-        // Stripping recognises fences and spans. All other text of other authors needs one of these signs.
+        // Stripping recognises fences and spans. Any other text that is not the sender's own contains one of these
+        // signs.
         let signs = [">", "`", "\t", "    ", "\u{a0}", "\u{feff}", "\u{85}", "\u{2028}", "]:"];
         let is_plain = !signs.iter().any(|sign| text.contains(sign));
         if is_plain && !text.contains("[TEAM_TASK]") {

@@ -36,8 +36,8 @@ pub(crate) fn strip_compact(text: &str) -> String {
     fold(&String::from_iter(chars))
 }
 
-/// Returns the characters without those that `find` finds, one after the other. `find` returns the end of what
-/// begins at a position.
+/// Returns the characters without the parts that `find` finds. For a position, `find` returns the end of the part
+/// that begins there.
 fn without(chars: &[char], find: impl Fn(&[char], usize) -> Option<usize>) -> Vec<char> {
     let mut kept = Vec::new();
     let mut at = 0;
@@ -64,7 +64,7 @@ fn next_at(chars: &[char], at: usize) -> Option<usize> {
     body_at(chars, at, "[NEXT:", 0)
 }
 
-/// Returns a block: its label, then everything before the next opening bracket.
+/// Returns the end of a block, which consists of its label and everything before the next opening bracket.
 fn block_at(chars: &[char], at: usize) -> Option<usize> {
     let mut end = opening_at(chars, at, "[TEAM_TASK]")?;
     while end < chars.len() && chars[end] != '[' {
@@ -73,7 +73,7 @@ fn block_at(chars: &[char], at: usize) -> Option<usize> {
     Some(end)
 }
 
-/// Returns a marker with a body of at least this many characters, none of which closes it.
+/// Returns the end of a marker with a body of at least this many characters.
 fn body_at(chars: &[char], at: usize, opening: &str, least: usize) -> Option<usize> {
     let start = opening_at(chars, at, opening)?;
     let mut end = start;

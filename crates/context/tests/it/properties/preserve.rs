@@ -145,7 +145,7 @@ proptest! {
 
     #[test]
     fn no_marker_is_left_that_was_there_before(before in prose(), after in prose()) {
-        // The word is not part of any other marker: it follows a blank line, and its marker is closed.
+        // This marker is not part of another one: it follows a blank line, and it is closed.
         let text = format!("{before}]\n\nhere [NEXT: somebody-else] there\n\n{after}");
         prop_assert!(!preserve(&text).contains("[NEXT: somebody-else]"));
     }

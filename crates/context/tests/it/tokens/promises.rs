@@ -22,7 +22,7 @@ fn texts() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
-/// Returns how much the sum over lines may differ from the whole, for each cut.
+/// Returns by how much the sum over lines may differ from the count of the whole text, for each cut.
 ///
 /// Gemma has no token across a cut after a run of line breaks, and at most one within a run. OpenAI's tokens join
 /// line breaks with the punctuation and spaces around them. Estimates are rounded up line by line.

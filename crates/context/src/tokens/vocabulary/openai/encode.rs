@@ -17,15 +17,15 @@ pub(super) struct Encoder {
     borders: KnownBorders,
 }
 
-/// A cache of neighbouring tokens that stay separate or not, because the same pairs occur again and again. Each hash
-/// has one slot, which contains the newest result.
+/// A cache that shows which neighbouring tokens stay separate. The same pairs occur again and again. Each hash has
+/// one slot, which contains the newest result.
 #[derive(Default)]
 struct KnownBorders {
     /// For each slot: [`TAKEN`], two tokens, and in the last bit whether they stay separate; 0 if the slot is free.
     slots: Vec<u64>,
 }
 
-/// The maximum size of the memory that is kept. Longer pieces are rare.
+/// The maximum length of a piece for which memory is kept. Longer pieces are rare.
 const KEPT_BYTES: usize = 16 * 1_024;
 
 /// The number of slots: 256 KB are enough for the common pairs of tokens.

@@ -13,13 +13,13 @@
 //! - `shifts`, 2 bytes for each group of merges: a number that is mixed into their hashes so that no two merges
 //!   share a slot.
 
-/// Marks a node of the trie at which no token ends.
+/// Means that no token ends at a node of the trie.
 pub(crate) const NO_TOKEN: u32 = u32::MAX;
 
 /// The base of the root: every search begins with its children.
 pub(crate) const ROOT_BASE: u32 = 256;
 
-/// The number of bits for the byte that leads to a node and for whether it is in use.
+/// The size of a mark in bits: eight for the byte that leads to the node, one for whether the node is in use.
 pub(crate) const MARK_BITS: u32 = 9;
 pub(crate) const IN_USE: u64 = 1 << 8;
 const MARK: u64 = (1 << MARK_BITS) - 1;
@@ -39,7 +39,7 @@ const SHIFTED: u64 = 0xd1b5_4a32_d192_ed03;
 pub(crate) struct Node(pub(crate) u64);
 
 impl Node {
-    /// Returns whether this node is the child for this byte of the node whose base led here.
+    /// Returns whether this node is the child for this byte of the node whose base was used.
     pub(crate) const fn is_child(self, byte: u8) -> bool {
         self.0 & MARK == IN_USE | byte as u64
     }
@@ -96,7 +96,7 @@ pub(crate) const fn pair_group(hash: u64, groups: usize) -> usize {
     scaled(hash, groups)
 }
 
-/// Returns the only slot where a merge of this hash can be, if its group has this shift.
+/// Returns the only slot in which a merge with this hash can be, if its group has this shift.
 pub(crate) const fn pair_slot(hash: u64, shift: u16, slots: usize) -> usize {
     scaled((hash ^ (shift as u64).wrapping_mul(SPREAD)).wrapping_mul(SHIFTED), slots)
 }

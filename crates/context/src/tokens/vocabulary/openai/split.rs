@@ -11,7 +11,7 @@ use super::layout::class::{BEFORE, BLANK, BREAK, LETTER, LOWER, NUMBER, SIGN, UP
 /// For each block of characters, the number of its list of classes.
 static BLOCKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.blocks"));
 
-/// The different lists of classes of blocks.
+/// The lists of classes that occur, one after the other.
 static CLASSES: &[[u8; BLOCK]] = include_bytes!(concat!(env!("OUT_DIR"), "/classes")).as_chunks().0;
 
 /// The classes of the one-byte characters; empty for all other bytes.
@@ -44,7 +44,7 @@ pub(super) fn o200k(text: &[u8], from: usize) -> usize {
     }
     if class & BEFORE != 0 {
         let word = word(text, second);
-        // A mark may also be the word itself, if a word of capitals follows.
+        // A mark may also be the start of a word, if capitals follow it.
         if class & LOWER != 0 && !word.has_lower {
             return with_ending(text, second);
         }
@@ -102,8 +102,8 @@ struct Word {
 
 /// Returns the word that begins here; an empty one if there is none.
 ///
-/// Capitals are followed by lower-case letters, by at least one if possible. So a letter that counts as both, such
-/// as 漢, is then the last letter.
+/// A word consists of capitals and then lower-case letters, at least one if possible. Letters such as 漢 count as
+/// both, so one of them may be the last letter.
 #[inline]
 fn word(text: &[u8], from: usize) -> Word {
     let (mut at, mut either_end) = (from, from);
@@ -171,7 +171,7 @@ fn spaces(text: &[u8], from: usize, second: usize) -> usize {
     } else if at == text.len() {
         at
     } else {
-        // At least one character, so that a text is always cut to its end.
+        // At least one character is taken, so that a text is always cut to its end.
         last.max(second)
     }
 }
@@ -206,7 +206,7 @@ fn letters(text: &[u8], from: usize, class: u8) -> usize {
         return run(text, from, class);
     };
     let bytes = u64::from_le_bytes(*bytes);
-    // With this bit set, a capital is a lower-case letter.
+    // This bit turns capitals into lower-case letters.
     let small = if class == LETTER { bytes | (0x20 * EACH) } else { bytes };
     let from_a = (small & !HIGH) + (0x80 - u64::from(b'a')) * EACH;
     let behind_z = (small & !HIGH) + (0x7f - u64::from(b'z')) * EACH;

@@ -60,14 +60,14 @@ impl Tables {
 
     /// Returns the properties of a token.
     pub(super) fn token(&self, id: u32) -> Token {
-        // There is no other id. Returning one byte for it keeps a broken build from hanging.
+        // There are no other ids. Returning a length of one byte for them keeps a broken build from hanging.
         Token(self.tokens.get(id as usize).map_or(1, |token| u64::from_le_bytes(*token)))
     }
 
     /// Returns whether two neighbouring tokens stay separate: merging their bytes gives the same two tokens.
     ///
     /// It undoes the last merges, the latest first, and looks for a merge across the border that would have come
-    /// earlier.
+    /// before them.
     pub(super) fn stay_apart(&self, mut left: u32, mut right: u32) -> bool {
         let mut limit = u32::MAX;
         let (mut left_inner, mut right_inner) =
