@@ -28,7 +28,7 @@ pub(crate) fn run(file: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let import = session(&store, &["The import waits for a lock.", "Let us add a timeout to it."])?;
     let login = session(&store, &["The login form shows which accounts are locked."])?;
 
-    // Words match in all their forms: "waiting" finds "waits". The hits are sorted, best first.
+    // Words match in all their forms: "waiting" finds "waits". The best hit comes first.
     let query = SearchQuery { text: "waiting for locks".to_owned(), ..SearchQuery::default() };
     let mut lines = Vec::new();
     for hit in store.search(&query)?.hits {
@@ -53,7 +53,7 @@ fn session(store: &SessionStore, texts: &[&str]) -> Result<SessionId, Box<dyn Er
     let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
     for text in texts {
         let message = EntryKind::Message(Message::said(ann.clone(), *text));
-        // The entry is on disk when this returns. Its id is computed from its content, so a retry stores nothing
+        // When this returns, the entry is on disk. Its id is computed from its content, so a retry does not store it
         // twice.
         store.append(&id, Append::new([NewEntry::new(message).with_content_id()]))?;
     }

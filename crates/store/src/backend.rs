@@ -52,7 +52,7 @@ pub(crate) struct SessionStatus {
     pub(crate) project: Option<String>,
 }
 
-/// Approximate limit on the bytes of entries that a search ranks.
+/// The approximate limit on the bytes of entries that a search ranks.
 const CANDIDATE_BYTES_MAX: u64 = 32 << 20;
 
 /// Entries that match an index query, newest first, and whether there are more.
@@ -63,8 +63,8 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// Creates candidates from the rows that an index found, with their session ids. If there are more than `limit`,
-    /// there is one more row.
+    /// Creates candidates from the rows that an index found, with their session ids. The index returns one row more
+    /// than `limit` if there are more.
     pub(crate) fn from_rows(found: impl IntoIterator<Item = (String, Row)>, limit: usize) -> Self {
         let mut candidates = Self::default();
         let (mut looked_at, mut bytes) = (0, 0);
@@ -96,7 +96,7 @@ impl BranchPoint {
     pub(crate) const TASK: &str = "team_task";
 }
 
-/// The columns of an entry without its record, and the number of its parent.
+/// The columns of an entry without its record, with the number of its parent.
 pub(crate) type OutlineRow = (OutlineEntry, Option<Seq>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,9 +105,9 @@ pub(crate) struct Indexed {
     pub(crate) is_behind: bool,
 }
 
-/// A database of sessions. Sessions being imported can be found by id; [`list`](Self::list) and
-/// [`candidates`](Self::candidates) return only open ones. The default implementations are
-/// sufficient for sessions in memory.
+/// A database of sessions. Sessions that are being imported can be found by id, but [`list`](Self::list) and
+/// [`candidates`](Self::candidates) return only open ones. The default implementations are sufficient for sessions
+/// in memory.
 pub(crate) trait Backend: Send + Sync {
     /// Returns the location of the sessions as text for people, never with a password.
     fn location(&self) -> String;
@@ -139,8 +139,7 @@ pub(crate) trait Backend: Send + Sync {
         self.page(id, Direction::Forward, after, limit)
     }
 
-    /// Like [`rows`](Self::rows), without records. May return fewer than `limit` although there are
-    /// more.
+    /// Like [`rows`](Self::rows), without records. May return fewer than `limit` entries even if there are more.
     fn outline_rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<OutlineRow>> {
         let brief = |Row { seq, parent, record, .. }| {
             (OutlineEntry { number: seq, id: record.id, type_name: record.type_name }, parent)
@@ -191,7 +190,7 @@ pub(crate) trait Backend: Send + Sync {
         Ok(false)
     }
 
-    /// Finishes a deletion: removes the last trace of the session, including its id.
+    /// Finishes a deletion: removes everything that is left of the session, including its id.
     fn forget_deleted(&self, _id: &SessionId) -> Result<()> {
         Ok(())
     }
@@ -251,8 +250,7 @@ pub(crate) trait Backend: Send + Sync {
     }
 }
 
-/// Sorts and filters sessions: most recently changed first, and for equal times the highest key
-/// first.
+/// Filters sessions and sorts them, most recently changed first. For equal times, the highest key comes first.
 pub(crate) fn newest_first<K: Copy + Ord>(
     statuses: impl Iterator<Item = (SessionStatus, K)>,
     filter: &ListFilter,

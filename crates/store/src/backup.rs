@@ -1,6 +1,6 @@
-//! Backups: copies a whole store into a SQLite file, checks it, and restores such a file. The chain of hashes is the
-//! same in every store, so checking its links checks the copy. A backup gets its name only when it is complete and
-//! checked, and an incomplete backup is never restored.
+//! Backups: copies a whole store into a SQLite file, checks it, and restores such a file. A session has the same
+//! chain of hashes in every store, so a copy can be checked by its chain. A backup gets its name only when it is
+//! complete and checked, and an incomplete backup is never restored.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -43,8 +43,7 @@ impl SessionStore {
             }
         }
         let imports = copy_sessions(&from, self)?;
-        // The imported sessions are compared with the manifest again: the file may have changed
-        // meanwhile.
+        // The imported sessions are compared with the manifest again, because the file may have changed meanwhile.
         let expected: BTreeMap<&SessionId, &ManifestEntry> =
             manifest.iter().map(|one| (&one.id, one)).collect();
         for (import, id) in &imports {
@@ -69,13 +68,13 @@ fn fill(store: &SessionStore, part: &Path) -> Result<Vec<ManifestEntry>> {
     backup_file::finish(part)?;
     let Backup { store: copy, manifest, .. } = backup_file::open(part)?;
     let copy = SessionStore::from_backend(copy);
-    // Damage in the copy was most likely in the store before, so the error should name the store.
+    // Damage in the copy was most likely already in the store, so the error should name the store.
     let checked = check(&copy, &manifest, part);
     checked.map_err(|error| check_all(store).err().unwrap_or(error))?;
     Ok(manifest)
 }
 
-/// Turns a full disk into an error about the new file. A backup writes nowhere else.
+/// Turns a full disk into an error about the new file, which is the only file that a backup writes.
 fn about_new_file(error: StoreError, file: &Path) -> StoreError {
     match error {
         StoreError::SessionReadFailed { problem: problem @ Problem::DiskFull, .. }
@@ -112,8 +111,8 @@ pub(crate) fn not_written(error: NewFileError) -> StoreError {
     StoreError::write_failed(problem)
 }
 
-/// Turns an error into one about the named file. Otherwise damage in a backup would be reported for the store that
-/// it is copied into.
+/// Turns an error into one about the named file. Otherwise damage in a backup would be reported as damage in the
+/// store that is restored.
 fn about_backup(error: StoreError, file: &Path) -> StoreError {
     let what = match error {
         StoreError::SessionReadFailed {
@@ -146,9 +145,9 @@ fn not_the_same(file: &Path) -> StoreError {
     StoreError::unusable_path(file, reason)
 }
 
-/// Copies all sessions, the most recently changed one last, so that lists keep their order. The
-/// copies stay hidden until they are finished. Entries appended meanwhile may or may not be copied;
-/// each copied session is a prefix of its original.
+/// Copies all sessions, the most recently changed one last, so that lists keep their order. The copies stay hidden
+/// until they are finished. Entries that are appended meanwhile may be missing in the copy. Each copied session is a
+/// prefix of its original.
 fn copy_sessions(from: &SessionStore, to: &SessionStore) -> Result<Vec<(Import, SessionId)>> {
     let lock = ImportLock::acquire(to)?;
     let mut imports = Vec::new();

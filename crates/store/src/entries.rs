@@ -1,6 +1,5 @@
-//! Reads sessions: the entries of a range page by page, the outline of a branch, and new entries as
-//! they arrive. Branches are followed by parent numbers, so only their own entries are kept in
-//! memory.
+//! Reads sessions: the entries of a range page by page, the outline of a branch, and new entries as they arrive. A
+//! branch is followed by the numbers of parents, so only its own entries are kept in memory.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -20,8 +19,8 @@ const BRANCH_POINTS: usize = 64;
 
 const OUTLINE_PAGE: usize = 1 << 16;
 
-/// Iterator over the entries of a range, oldest first. Ends after the first error, so that the
-/// entries before a damaged one can be read.
+/// An iterator over the entries of a range, oldest first. It ends after the first error, so that the entries before
+/// a damaged one can be read.
 pub struct Entries<'s> {
     store: &'s SessionStore,
     session: SessionId,
@@ -193,8 +192,8 @@ fn missing(session: &SessionId, seq: Seq) -> StoreError {
     StoreError::unreadable(session, Problem::Damaged { seq, entry: None, reason })
 }
 
-/// The entries of the branch that ends in the newest one, oldest first, without their records. For
-/// long sessions, read the outline first and then only the entries that are needed.
+/// The entries of the branch that ends in the newest entry, oldest first, without their records. For long sessions,
+/// read the outline first and then only the entries that are needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
     pub entries: Vec<OutlineEntry>,
@@ -205,13 +204,13 @@ pub struct Outline {
 pub struct OutlineEntry {
     pub number: Seq,
     pub id: EntryId,
-    /// For a purged entry, the type that it had.
+    /// The type of the entry; for a purged entry, its original type.
     pub type_name: Box<str>,
 }
 
 impl SessionStore {
-    /// Calls `take` with all entries of a session after a number, oldest first, without their
-    /// records, and with the numbers of their parents. Needs a page of memory.
+    /// Calls `take` with all entries of a session after a number, oldest first. The entries have no records; the
+    /// numbers of their parents are passed too. Needs memory for only one page.
     pub fn each_outline_entry(
         &self,
         session: &SessionId,
@@ -258,8 +257,8 @@ impl Outline {
     }
 }
 
-/// Reader of new entries of a session, appended by a thread of this process, another
-/// process, or another machine. No entry is skipped or repeated.
+/// A reader of new entries of a session, which may be appended by a thread of this process, another process, or
+/// another machine. No entry is skipped or repeated.
 pub struct Follow {
     pub(crate) store: SessionStore,
     pub(crate) session: SessionId,
@@ -272,8 +271,8 @@ impl Follow {
         self.after
     }
 
-    /// Returns the entries since the last call. If there are none, waits for some, at most for
-    /// `timeout`; returns an empty list if none arrive.
+    /// Returns the entries since the last call. If there are none, waits for new ones, at most for `timeout`.
+    /// Returns an empty list if none arrive.
     pub fn next(&mut self, timeout: Duration) -> Result<Vec<StoredEntry>> {
         let deadline = Instant::now() + timeout;
         loop {

@@ -60,7 +60,7 @@ pub enum Outcome {
     Unknown,
 }
 
-/// The cause of a failure.
+/// The cause of a failed operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -77,7 +77,7 @@ pub enum Problem {
         id_text(.entry.as_ref())
     )]
     Damaged {
-        /// Number of the entry in its session, starting at 1.
+        /// The number of the entry in its session, starting at 1.
         seq: u64,
         entry: Option<EntryId>,
         reason: String,
@@ -108,7 +108,7 @@ pub enum Problem {
         "no connection to {server}: {reason}; check that the server runs, and the address, role and password"
     )]
     Connection {
-        /// Address of the server, without the password.
+        /// The address of the server, without the password.
         server: String,
         reason: String,
     },
@@ -140,7 +140,7 @@ impl StoreError {
         }
     }
 
-    /// Returns whether the same call may succeed later without a repair.
+    /// Returns whether the same call may succeed later, although nobody repairs anything.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::SessionConcurrentWrite { .. } => true,
@@ -173,7 +173,7 @@ impl StoreError {
         Self::SessionWriteFailed { session, outcome, problem }
     }
 
-    /// Removes the session id, for sessions that the user did not name.
+    /// Removes the session id. Used for sessions that the user did not name.
     pub(crate) fn unnamed(mut self) -> Self {
         if let Self::SessionWriteFailed { session, .. } | Self::SessionReadFailed { session, .. } =
             &mut self

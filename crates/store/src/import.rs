@@ -17,10 +17,10 @@ use crate::salting::SaltKey;
 use crate::{Entries, Result, SessionId, SessionStore, StoreError};
 
 const BATCH_ENTRIES: usize = 1000;
-/// Approximate number of bytes of entries that wait in memory.
+/// The approximate number of bytes of entries that wait in memory.
 const BATCH_BYTES: usize = 4 << 20;
-/// Imports of earlier versions had no lock. Such an import counts as abandoned if it has stored nothing for this
-/// long.
+/// How long an import of an earlier version may store nothing before it counts as abandoned. Such imports had no
+/// lock.
 const SILENT_MILLIS: i64 = 10 * 60 * 1000;
 const PREFIX: &str = "importing:";
 
@@ -66,14 +66,14 @@ pub(crate) fn is_silent(updated_at: i64) -> bool {
 /// An import in progress.
 pub struct Import {
     store: SessionStore,
-    /// Hidden name of the session.
+    /// The hidden name of the session.
     pub(crate) session: SessionId,
     waiting: Vec<Prepared>,
     waiting_bytes: usize,
     salts: SaltKey,
     is_done: bool,
     project: Option<String>,
-    /// Released after the session was published or deleted.
+    /// The lock, which is released after the session was published or deleted.
     _lock: Arc<ImportLock>,
 }
 
@@ -172,9 +172,10 @@ impl Drop for Import {
     }
 }
 
-/// The additional redactions for a session that is made from a branch. The branch may contain entries that a
-/// redaction outside of it has purged. The new session then gets its own redaction, and the purged entries refer to
-/// that one. This does not change the chain, because its hashes do not include which redaction purged an entry.
+/// The additional redactions for a session that is made from a branch. The branch may contain an entry that was
+/// purged by a redaction outside the branch. The new session then gets its own redaction, and the purged entry
+/// refers to that one. This does not change the chain, because the hashes of a purged entry do not depend on which
+/// redaction purged it.
 #[derive(Default)]
 pub(crate) struct Redactions {
     /// In the order in which they are appended.
@@ -184,7 +185,7 @@ pub(crate) struct Redactions {
 }
 
 impl Redactions {
-    /// Builds the redactions that a branch needs, chained to each other and starting after `last`.
+    /// Creates the redactions that a branch needs. They form a chain that starts after `last`.
     pub(crate) fn for_branch(
         store: &SessionStore,
         session: &SessionId,

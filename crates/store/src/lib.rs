@@ -4,8 +4,7 @@
 //! - an append is atomic, and durable when it returns;
 //! - a failed append reports whether it was not stored or may have been stored, and a retry with the same ids is
 //!   harmless;
-//! - the exact bytes of every entry are kept and hashed into a chain, so that any change is
-//!   detected;
+//! - the exact bytes of every entry are kept and hashed into a chain, so that every change is detected;
 //! - a redaction hides its target from every reader and erases its bytes from disk.
 //!
 //! ```
@@ -26,8 +25,8 @@
 //! # Ok::<(), tertulia_store::StoreError>(())
 //! ```
 //!
-//! [`SessionStore::follow`] returns new entries as others append them, [`Import`] adds a complete
-//! session, and [`SessionStore::lock_session`] reserves a session for one program.
+//! [`SessionStore::follow`] returns new entries as others append them, [`Import`] adds a complete session, and
+//! [`SessionStore::lock_session`] locks a session for one program.
 //!
 //! Features: `sqlite` (default) stores sessions in a file and makes backups; `postgres` stores them
 //! on a server.

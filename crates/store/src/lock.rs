@@ -1,5 +1,5 @@
-//! A lock that lets only one program open a session. The operating system holds it, so it ends with the program in
-//! any case. A killed program leaves an empty, unlocked file; the next program that takes a lock removes it.
+//! A lock that lets only one program open a session. The operating system holds it, so it always ends with the
+//! program. A killed program leaves an empty, unlocked file; the next program that takes a lock removes it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -51,7 +51,7 @@ impl SessionLock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(_)) => return Ok(Some(Self::unsupported())),
             }
-            // The previous owner may have removed the file before it was locked.
+            // The previous owner may have removed the file before this process locked it.
             if NewFile::is_at(&file, path) {
                 remove_unlocked(path);
                 return Ok(Some(Self { locked: Some((file, path.to_owned())) }));
@@ -60,7 +60,7 @@ impl SessionLock {
     }
 }
 
-/// Returns whether nobody has locked the file with this path, as far as the system can tell.
+/// Returns whether nobody has locked the file with this path, as far as the system can detect it.
 pub(crate) fn is_free(path: &Path) -> bool {
     match OpenOptions::new().write(true).open(path) {
         Err(error) => error.kind() == ErrorKind::NotFound,

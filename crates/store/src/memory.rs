@@ -38,7 +38,7 @@ struct Session {
     project: Option<String>,
     rows: Vec<Row>,
     positions: HashMap<EntryId, usize>,
-    /// The search index: the sorted terms of each entry, for the entries from the first one on.
+    /// The search index: the sorted terms of each entry, from the first one on. The newest entries may be missing.
     terms: Vec<Vec<Box<str>>>,
 }
 

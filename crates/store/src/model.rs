@@ -23,7 +23,7 @@ pub enum ProjectScope {
     /// Sessions of all projects, and those without one.
     #[default]
     All,
-    /// Sessions of this project: its folder, exactly as stored.
+    /// Sessions of this project, given by its folder, exactly as stored.
     Project(String),
     Unassigned,
 }
@@ -46,17 +46,17 @@ pub struct NewRecord {
 /// The token count of an entry, and the tokenizer that produced it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenCount {
-    /// Name of the tokenizer, such as `o200k`.
+    /// The name of the tokenizer, such as `o200k`.
     pub tokenizer: Box<str>,
     pub tokens: u64,
 }
 
-/// Result of an append.
+/// The result of an append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// The last entry of the append; `None` if it was empty.
     pub last_entry_id: Option<EntryId>,
-    /// Number of new entries; the others were already stored.
+    /// The number of new entries; the others were already stored.
     pub appended_count: usize,
     pub newest: Seq,
 }
@@ -67,7 +67,7 @@ pub struct StoredEntry {
     pub seq: Seq,
     pub parent: Option<Seq>,
     pub entry: Entry,
-    /// Size of its record in bytes, as written.
+    /// The size of its record in bytes, as written.
     pub bytes: u64,
     pub count: Option<TokenCount>,
     /// The time when it was stored, by the clock of the machine that stored it.
@@ -85,7 +85,7 @@ pub enum Range {
     Tail(usize),
     /// This entry and all after it.
     From(EntryId),
-    /// From this entry back to its root, oldest first; from the newest entry if `tail` is `None`.
+    /// The branch that ends in `tail`, or in the newest entry if `tail` is `None`; oldest entry first.
     Branch {
         tail: Option<EntryId>,
         /// Returns only this many of the newest entries.
@@ -95,22 +95,22 @@ pub enum Range {
     Numbers(Vec<Seq>),
 }
 
-/// Description of a session.
+/// The description of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionInfo {
     pub id: SessionId,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// Number of entries, which is also the number of the newest one.
+    /// The number of entries, which is also the number of the newest one.
     pub entries: Seq,
     pub tail: Option<EntryId>,
-    /// Chain hash of the newest entry. It identifies the whole log.
+    /// The chain hash of the newest entry. It identifies the whole log.
     pub chain_hash: ChainLink,
     /// The title that a person set, otherwise the start of the first readable message.
     pub title: Option<String>,
     /// Whether a person set the title.
     pub has_own_title: bool,
-    /// Folder of the project, if known. Not part of the log.
+    /// The folder of the project, if known. It is not part of the log.
     pub project: Option<String>,
 }
 
@@ -118,18 +118,18 @@ pub struct SessionInfo {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListFilter {
     pub id_prefix: Option<String>,
-    /// Changed at this time or later.
+    /// Only sessions that were changed at this time or later.
     pub since: Option<Timestamp>,
-    /// Changed before this time.
+    /// Only sessions that were last changed before this time.
     pub until: Option<Timestamp>,
     pub limit: Option<usize>,
     pub project: ProjectScope,
 }
 
-/// Result of checking a session.
+/// The result of checking a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// Number of intact entries, counted from the first.
+    /// The number of intact entries, counted from the first one.
     pub entries: Seq,
     pub purged: u64,
     pub chain_hash: ChainLink,
@@ -145,14 +145,14 @@ pub struct Damage {
     pub reason: String,
 }
 
-/// The way in which a query matches entries.
+/// How a query matches entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Matching {
-    /// Entries with all words; if there are none, falls back to [`Matching::BestWords`].
+    /// Entries with all words of the query. If there are none, [`Matching::BestWords`] is used.
     #[default]
     AllWords,
-    /// Entries with the most significant words, such as the answer to a question. Quoted phrases
-    /// are required.
+    /// Entries with the most significant words of the query; for example, this finds the answer to a question.
+    /// Quoted phrases are required.
     BestWords,
 }
 
@@ -170,16 +170,16 @@ pub struct SearchQuery {
     /// Restricts hits to the speaker with this role id or name.
     pub speaker: Option<String>,
     pub type_name: Option<String>,
-    /// At this time or later.
+    /// Only entries of this time or later.
     pub since: Option<Timestamp>,
-    /// Before this time.
+    /// Only entries from before this time.
     pub until: Option<Timestamp>,
-    /// Maximum number of hits; 20 by default.
+    /// The maximum number of hits; 20 by default.
     pub limit: Option<usize>,
     pub project: ProjectScope,
 }
 
-/// Result of a search, best hit first.
+/// The result of a search, best hit first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchResult {
     pub hits: Vec<Hit>,
@@ -215,13 +215,13 @@ pub struct TermMatch {
     /// The word as written in the entry, at its first occurrence.
     pub found: Box<str>,
     pub kind: TermKind,
-    /// Number of occurrences in the entry.
+    /// The number of occurrences in the entry.
     pub times: u64,
-    /// Number of entries in the store that contain it, at most 2,000; not counted for prefixes.
+    /// The number of entries in the store that contain the word, at most 2,000; not counted for prefixes.
     pub entries: Option<u64>,
-    /// Weight of its kind times its rarity.
+    /// The weight of its kind times its rarity.
     pub weight: u64,
-    /// Contribution to the score of the entry.
+    /// Its contribution to the score of the entry.
     pub score: u64,
 }
 
@@ -230,7 +230,7 @@ pub struct TermMatch {
 pub struct Snippet {
     /// The excerpt, on one line.
     pub text: String,
-    /// Byte ranges of the matches in the excerpt.
+    /// The byte ranges of the matches in the excerpt.
     pub marks: Vec<std::ops::Range<usize>>,
     pub cut_before: bool,
     pub cut_after: bool,
@@ -263,7 +263,8 @@ impl ProjectScope {
         project.map_or(Self::Unassigned, |project| Self::Project(project.to_owned()))
     }
 
-    /// Returns whether any project matches, and otherwise the project; `None` means no project.
+    /// Returns whether sessions of all projects are selected; if not, also the project, where `None` means no
+    /// project.
     pub(crate) fn values(&self) -> (bool, Option<&str>) {
         match self {
             Self::All => (true, None),

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::clock::random_u64;
 
-/// Suffix of temporary names. The writing process keeps the temporary file locked.
+/// The suffix of temporary names. The writing process keeps the temporary file locked.
 const ENDING: &str = ".tertulia-part";
 
 /// The users who may read a new file.
@@ -22,7 +22,7 @@ pub enum Readers {
     Umask,
 }
 
-/// A file that was not written. An existing file of that name is unchanged.
+/// The error of a file that was not written. If there is a file of that name, it is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NewFileError {
@@ -83,8 +83,8 @@ impl NewFile {
             let file =
                 OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(&part);
             let file = file.map_err(failed)?;
-            // Another process may have treated the file as abandoned before it was locked, and may remove it. On
-            // file systems without locks this cannot happen.
+            // Before the file was locked, another process may have treated it as abandoned and removed it. On file
+            // systems without locks this cannot happen.
             let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
             if !is_taken && Self::is_at(&file, &part) {
                 return Ok(Self { file, part, path: path.to_owned(), is_published: false });
@@ -100,8 +100,7 @@ impl NewFile {
         new.replace()
     }
 
-    /// Returns whether an open file is still the one at this path: another process may have
-    /// replaced or removed it.
+    /// Returns whether an open file is still the one at this path. Another process may have replaced or removed it.
     pub fn is_at(file: &File, path: &Path) -> bool {
         path.metadata().is_ok_and(|there| {
             file.metadata().is_ok_and(|here| here.ino() == there.ino() && here.dev() == there.dev())
@@ -113,7 +112,7 @@ impl NewFile {
         &self.part
     }
 
-    /// Syncs the file and gives it its final name, unless the name is taken.
+    /// Syncs the file and gives it its final name. Fails if the name is taken.
     pub fn publish(mut self) -> Result<(), NewFileError> {
         self.file.sync_all().map_err(|error| self.failed(error))?;
         match renameat_with(CWD, &self.part, CWD, &self.path, RenameFlags::NOREPLACE) {
@@ -128,7 +127,7 @@ impl NewFile {
         }
     }
 
-    /// A hard link is as atomic as a rename, but never replaces a file.
+    /// Publishes the file by a hard link, which is as atomic as a rename but never replaces a file.
     fn link(self) -> Result<(), NewFileError> {
         match fs::hard_link(&self.part, &self.path) {
             // The temporary name is removed when this value is dropped.
@@ -143,8 +142,8 @@ impl NewFile {
         }
     }
 
-    /// Syncs the file and gives it its final name, replacing an existing file. Anything that is not
-    /// a regular file is kept.
+    /// Syncs the file and gives it its final name, replacing an existing file. Fails if there is something other
+    /// than a regular file.
     pub fn replace(mut self) -> Result<(), NewFileError> {
         self.file.sync_all().map_err(|error| self.failed(error))?;
         if self.path.symlink_metadata().is_ok_and(|about| !about.is_file()) {
@@ -183,7 +182,7 @@ impl Drop for NewFile {
     }
 }
 
-/// Removes the temporary files of this file that killed processes left: those that nobody has locked.
+/// Removes the temporary files that killed processes left for this file. These are the ones that nobody has locked.
 fn remove_abandoned(path: &Path, name: &[u8]) {
     let prefix = [b".", name, b"."].concat();
     let is_part = |found: &[u8]| {

@@ -1,5 +1,5 @@
-//! Decides what an append does: which entries are new, which numbers, parents and links they get, and whether it is
-//! refused. Pure, and the same for every store; a store only looks up entries and writes the plan.
+//! Decides what an append does: which entries are new, which numbers, parents and links they get, and whether the
+//! append is refused. Pure, and the same for every store; a store only looks up entries and writes the plan.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -33,7 +33,7 @@ pub(crate) struct Known {
     pub(crate) hash: RecordHash,
 }
 
-/// The entries to write, in this order, and the resulting end of the session.
+/// The new entries, in the order in which they must be written, and the resulting end of the session.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) new: Vec<PlannedEntry>,
@@ -46,7 +46,7 @@ pub(crate) struct Plan {
 /// A new entry and its position in the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlannedEntry {
-    /// Index in the batch.
+    /// The index in the batch.
     pub(crate) index: usize,
     pub(crate) seq: Seq,
     pub(crate) parent: Option<Seq>,
@@ -101,7 +101,7 @@ pub(crate) fn plan(
             }
             continue;
         }
-        // Only a new append reaches this point: all entries of a repeated one are already stored.
+        // Only an append with a new entry reaches this point. All entries of a repeated append are already stored.
         if new.is_empty() {
             check_tail(session, tail, batch)?;
         }
@@ -127,7 +127,7 @@ pub(crate) fn plan(
         end.seq += 1;
         end.link = end.link.next(&prepared.digest);
         end.id = Some(id.clone());
-        // The last id is never looked up.
+        // No later entry of the batch can refer to the last one, so it is not remembered.
         if index + 1 < batch.records.len() {
             in_batch.insert(id, Known { seq: end.seq, hash });
         }
@@ -150,9 +150,9 @@ fn check_tail(session: &SessionId, tail: &Tail, batch: &Batch) -> Result<()> {
     Err(StoreError::SessionConcurrentWrite { session, expected, actual })
 }
 
-/// Returns a replacement record for every entry of a log that is hidden but still has its bytes,
-/// together with the old record if it is readable. A damaged target is overwritten like any other.
-/// Only one record is decompressed at a time.
+/// Returns a replacement record for every hidden entry of a log that still has its bytes, together with the old
+/// record if it is readable. A damaged target is overwritten like any other. Only one record is decompressed at a
+/// time.
 pub(crate) fn purged_records(rows: Vec<Row>) -> Vec<(Seq, Option<Record>, Record)> {
     let mut kept: BTreeMap<Seq, (Record, Option<Seq>)> = BTreeMap::new();
     let mut damaged = Vec::new();

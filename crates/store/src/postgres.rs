@@ -37,7 +37,7 @@ use error::PgError;
 use pool::WorkerThread;
 use search_index::WhenBusy;
 
-/// The interval at which a follower checks for entries without a notification, because notifications can get lost.
+/// How often a follower checks for entries, because notifications can get lost.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(crate) struct PostgresStore {
@@ -66,8 +66,8 @@ impl PostgresStore {
         })
     }
 
-    /// Runs work on a session, or on all of them, and retries it if the connection is lost.
-    /// `failed` converts the error.
+    /// Runs work on one session, or on all of them, and retries it if the connection is lost. `failed` converts the
+    /// error.
     fn work<T: Send + 'static>(
         &self,
         session: Option<&SessionId>,
@@ -272,7 +272,7 @@ impl Backend for PostgresStore {
         })?;
         match self.status(id) {
             Ok(status) if status.seq <= after => watch.wait(timeout.min(POLL_INTERVAL)),
-            // Either there are new entries or the session was deleted: the follower finds out which.
+            // Either there are new entries or the session was deleted. The follower finds out which.
             Ok(_) | Err(StoreError::SessionNotFound(_)) => {}
             Err(error) => return Err(error),
         }

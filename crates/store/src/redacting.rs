@@ -19,7 +19,7 @@ use crate::salting::fresh_salt;
 use crate::search::json_values;
 use crate::{Problem, Result, SessionId, SessionStore, StoreError};
 
-/// Field of a message's `meta` that names the entries it was made from.
+/// The field of a message's `meta` that names the entries from which the message was made.
 const SOURCES: &str = "sources";
 /// The built-in members whose answers quote entries, by their ids in the first versions.
 const QUOTING: [&str; 2] = ["scribe", "librarian"];
@@ -31,7 +31,7 @@ pub struct EntryLocation {
     pub entry: EntryId,
 }
 
-/// Result of a redaction.
+/// The result of a redaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redacted {
     /// The append to the session of the first target; its last entry is that target's redaction.
@@ -44,14 +44,14 @@ pub struct Redacted {
     pub remains: Vec<Remains>,
 }
 
-/// A reason why the files of a database may still hold purged or deleted bytes.
+/// A reason why the files of a database may still contain purged or deleted bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remains {
     /// Another process reads the SQLite file, so its journal could not be emptied yet.
     Journal,
     /// The role has no permission to VACUUM the server's tables.
     NotVacuumed,
-    /// The server's tables are large or in use: free space in their files may hold the bytes.
+    /// The server's tables are large or in use, so free space in their files may contain the bytes.
     FreeSpace,
     /// An open transaction on the server may still see the old rows.
     OldRows,
@@ -71,7 +71,7 @@ impl Remains {
         }
     }
 
-    /// Describes what remains, and how long.
+    /// Describes what remains, and how long it remains.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Journal => {
@@ -102,8 +102,8 @@ pub struct OldCopies {
     pub kept: Vec<PathBuf>,
 }
 
-/// Returns the `meta` value that names the entries a message was made from. A source without a
-/// session is in the same session as the message.
+/// Returns the `meta` value that names the entries from which a message was made. A source without a session is in
+/// the same session as the message.
 pub fn sources_meta(sources: &[(Option<SessionId>, EntryId)]) -> Option<Json> {
     let field = |name: &str, text: &str| format!(r#""{name}":{}"#, Json::text(text).as_str());
     let one = |(session, entry): &(Option<SessionId>, EntryId)| {
@@ -117,7 +117,7 @@ pub fn sources_meta(sources: &[(Option<SessionId>, EntryId)]) -> Option<Json> {
 
 /// Returns whether an entry is an answer of a built-in member that was made from other entries.
 pub fn has_sources(entry: &Entry) -> bool {
-    // The session does not matter here.
+    // Any session id works here, because only the existence of an origin matters.
     "any".parse::<SessionId>().is_ok_and(|session| Origin::from_entry(&session, entry).is_some())
 }
 
@@ -296,7 +296,7 @@ impl SessionStore {
                 row.decode().into_iter().for_each(|stored| look(session, stored));
             });
             match scanned {
-                // It was deleted meanwhile.
+                // The session was deleted meanwhile.
                 Err(StoreError::SessionNotFound(_)) if sessions.len() > 1 => {}
                 scanned => scanned?,
             }
@@ -304,9 +304,8 @@ impl SessionStore {
         Ok(())
     }
 
-    /// Hides entries, and the answers made from them, from every reader. Purges their bytes, and
-    /// those of summaries and recalled texts that may contain their text, also from the files of
-    /// the database.
+    /// Hides entries, and the answers made from them, from every reader. Purges their bytes, and the bytes of
+    /// summaries and recalled texts that may contain their text, also from the files of the database.
     pub fn redact_all(&self, targets: &[EntryLocation], reason: Option<&str>) -> Result<Redacted> {
         let derived = self.derived_from(targets)?;
         let same_record = self.of_the_same_records(targets.iter().chain(&derived))?;

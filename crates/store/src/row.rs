@@ -10,19 +10,19 @@ use tertulia_session::{
 use crate::model::{Damage, NewRecord, Seq, StoredEntry, TokenCount};
 use crate::{Problem, SessionId, StoreError};
 
-/// Larger records are compressed if that makes them smaller.
+/// The maximum size of a record that is never compressed. A larger one is compressed if that makes it smaller.
 const PLAIN_BYTES_MAX: usize = 4096;
-/// Maximum size of a record.
+/// The maximum size of a record.
 pub(crate) const RECORD_BYTES_MAX: usize = 256 << 20;
-/// The decompressed size that is always allowed. A larger record may be at most `EXPANDED_TIMES` as large as its
+/// The decompressed size that is always allowed. A larger record may be at most `EXPANDED_TIMES` the size of its
 /// compressed form, so that a file of a few kilobytes cannot expand to gigabytes.
 const EXPANDED_BYTES: usize = 16 << 20;
 const EXPANDED_TIMES: usize = 16;
-/// Maximum size of a record of an earlier version that is rewritten.
+/// The maximum size of a record of an earlier version that is rewritten.
 const EARLIER_BYTES_MAX: usize = 64 << 20;
-/// Maximum length of an id.
+/// The maximum length of an id.
 const ID_BYTES_MAX: usize = 1024;
-/// A fast level with almost the best ratio for texts of a few kilobytes.
+/// The compression level: fast, with almost the best ratio for texts of a few kilobytes.
 const LEVEL: i32 = 3;
 
 /// A row of the entry table.
@@ -42,12 +42,12 @@ pub(crate) struct Record {
     pub(crate) type_name: Box<str>,
     pub(crate) time: Option<i64>,
     pub(crate) speaker: Option<Speaker>,
-    /// Size of the record before compression.
+    /// The size of the record before compression.
     pub(crate) bytes: u64,
     pub(crate) count: Option<TokenCount>,
     pub(crate) encoding: Encoding,
     pub(crate) body: Vec<u8>,
-    /// Hash of the record; for a purged entry, the hash of the original record.
+    /// The hash of the record; for a purged entry, that of the original record.
     pub(crate) hash: RecordHash,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Speaker {
     pub(crate) name: Option<Box<str>>,
 }
 
-/// Encoding of a record's bytes.
+/// The encoding of a record's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Plain,
@@ -95,7 +95,7 @@ impl Encoding {
 }
 
 impl Prepared {
-    /// Serialises, hashes and compresses an entry, on the appending thread.
+    /// Serialises, hashes and compresses an entry. This runs on the appending thread.
     pub(crate) fn new(session: &SessionId, new: &NewRecord) -> Result<Self, StoreError> {
         let NewRecord { entry, count } = new;
         let (digest, json) = EntryDigest::with_record(entry);
@@ -149,7 +149,8 @@ fn compressed(json: Vec<u8>) -> (Encoding, Vec<u8>) {
     }
     match zstd::bulk::compress(&json, LEVEL) {
         Ok(mut small) if small.len() < json.len() && json.len() <= expanded_max(&small) => {
-            // The buffer was sized for incompressible data, and the record may wait in a queue.
+            // The buffer was sized for incompressible data. The record may wait in a queue, so unused memory is
+            // released.
             small.shrink_to_fit();
             (Encoding::Zstd, small)
         }
@@ -163,14 +164,14 @@ fn expanded_max(compressed: &[u8]) -> usize {
     EXPANDED_BYTES.max(times).min(RECORD_BYTES_MAX)
 }
 
-/// Returns the bytes of a record that an earlier version compressed beyond the current limit;
-/// `None` for others.
+/// Returns the decompressed bytes of a record that an earlier version compressed beyond the current limit; `None`
+/// for any other record.
 pub(crate) fn over_compressed(bytes: u64, body: &[u8]) -> Option<Vec<u8>> {
     let size = usize::try_from(bytes).ok().filter(|size| *size <= EARLIER_BYTES_MAX)?;
     (size > expanded_max(body)).then(|| zstd::bulk::decompress(body, size).ok())?
 }
 
-/// Appends the hash of a purged record to it: the hash column keeps the hash of the original
+/// Appends the hash of a purged record to the record itself, because the hash column keeps the hash of the original
 /// record.
 fn with_own_hash(mut json: Vec<u8>) -> Vec<u8> {
     let hash = RecordHash::new(&json);
@@ -230,7 +231,7 @@ impl Record {
         Ok(entry)
     }
 
-    /// Checks the columns, which are derived from the record, to detect changes to them.
+    /// Checks the columns. They are derived from the record, so this detects changes to them.
     fn check_columns(&self, entry: &Entry, bytes: usize) -> Result<(), String> {
         let is_purged = match &entry.kind {
             EntryKind::Purged(purged) if purged.hash != self.hash => {

@@ -25,8 +25,8 @@ pub(crate) fn salt_all(entries: &mut [NewRecord]) {
     }
 }
 
-/// A key from which the salts of one append or import are derived, so that repetitions of an entry
-/// get the same salt. It is discarded after the append.
+/// A key from which the salts of one append or import are derived, so that repetitions of an entry get the same
+/// salt. The key is discarded afterwards.
 pub(crate) struct SaltKey([u8; 32]);
 
 impl SaltKey {
@@ -62,7 +62,7 @@ pub(crate) fn is_repeated(new: &Entry, stored: &Entry) -> bool {
 /// The number of random bytes that are requested at once. The request is the main cost of a salt.
 const POOL_BYTES: usize = 512;
 
-/// The process that requested the bytes, how many at their start are unused, and the bytes.
+/// The pool: the process that requested the bytes, how many unused bytes are at the start, and the bytes.
 static POOL: Mutex<(u32, usize, [u8; POOL_BYTES])> = Mutex::new((0, 0, [0; POOL_BYTES]));
 
 /// Returns random bytes. No byte is used twice, not even in a forked process, and none stays in memory.

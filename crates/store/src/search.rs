@@ -36,7 +36,7 @@ const HITS: usize = 20;
 /// of the best entry.
 const COVERED_SHARE: u64 = 2;
 
-/// An entry that matches an index query.
+/// An entry that matches an index query, with its text.
 #[derive(Debug)]
 pub(crate) struct Candidate {
     pub(crate) session: SessionId,
@@ -116,9 +116,8 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// Returns the entries with the most significant words. Asks for the rarest terms first, so
-    /// that common ones do not use up the limit, and stops when the remaining terms can no longer
-    /// produce a hit.
+    /// Returns the entries with the most significant words. Queries the rarest terms first, so that common ones do
+    /// not use up the limit. Stops when the remaining terms can no longer produce a hit.
     fn with_some_words(&self) -> Result<Found> {
         let mut order: Vec<usize> = (0..self.parsed.ranked.len()).collect();
         let weight = |index: &usize| self.weights.terms.get(*index).copied();
@@ -144,7 +143,7 @@ impl Search<'_> {
             looked_at += candidates.found.len();
             self.judge(candidates, Required::Quoted, &mut found);
             best = found.found.iter().map(|one| one.covered).max().unwrap_or_default();
-            // The remaining entries contain none of these terms.
+            // Entries with these terms were already found, so the next queries exclude them.
             index_query.without.extend(index_query.all.pop().unwrap_or_default());
         }
         found.found.retain(|one| one.covered * COVERED_SHARE >= best);
@@ -165,8 +164,8 @@ impl Search<'_> {
 
     fn result(&self, found: Found, is_partial: bool) -> SearchResult {
         let Found { mut found, more } = found;
-        // For equal scores the later entry comes first, by time if known; then by session and
-        // number, so that every store and every run returns the same order.
+        // Of hits with the same score, the later entry comes first, by time if known. Then session and number
+        // decide, so that every store and every run returns the same order.
         found.sort_by_cached_key(|Scored { candidate, score, .. }| {
             let time = candidate.stored.entry.timestamp.as_ref().map(Timestamp::millis);
             (Reverse((*score, time)), candidate.session.clone(), Reverse(candidate.stored.seq))

@@ -21,7 +21,7 @@ pub struct InvalidSessionId {
 }
 
 impl SessionId {
-    /// Maximum length in bytes.
+    /// The maximum length in bytes.
     pub const BYTES_MAX: usize = 128;
 
     /// Generates an id for a new session: the current minute and random letters.

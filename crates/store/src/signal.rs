@@ -19,8 +19,7 @@ struct Notices {
     count: u64,
 }
 
-/// A waiting follower. It exists before the first check, so that no change between two checks is
-/// missed.
+/// A waiting follower. It is registered before the first check, so that no change between two checks is missed.
 pub(crate) struct Watch<'s> {
     signal: &'s Signal,
     session: String,
@@ -40,8 +39,8 @@ impl Signal {
         }
     }
 
-    /// Wakes all followers, because any session may have changed. Without followers there is no
-    /// system call.
+    /// Wakes all followers, because any session may have changed. If there are no followers, it makes no system
+    /// call.
     pub(crate) fn raise(&self) {
         let mut watched = self.watched();
         watched.values_mut().for_each(|notices| notices.count += 1);

@@ -50,7 +50,7 @@ use write_connection::{Request, WriteConnection};
 use writer::{Writer, lock};
 
 const READERS_KEPT: usize = 8;
-/// Interval at which a follower checks for entries of other processes.
+/// How often a follower checks for entries of other processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 pub(crate) struct SqliteStore {
@@ -68,7 +68,7 @@ impl SqliteStore {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let path = store_file::prepare(path)?;
         let (registration, is_stamped) = Registration::new(&path);
-        // The file is checked before the first write, so that a file of another program is never changed.
+        // The file is read before the first write, so that a file of another program is never changed.
         let mut connection = connection::open(&path, Purpose::Reading)?;
         if !is_stamped && !schema::is_current(&connection, &path)? {
             drop(connection);
@@ -78,7 +78,7 @@ impl SqliteStore {
         Ok(Self::new(path, connection, registration, Role::Store))
     }
 
-    /// Opens the new file of a backup. Its folder need not be suitable for a store.
+    /// Opens the new file of a backup. Its folder does not have to be suitable for a store.
     pub(crate) fn open_part(path: &Path) -> Result<Self> {
         let (registration, _) = Registration::new(path);
         Ok(Self::new(path.to_owned(), prepared(path)?, registration, Role::Part))
@@ -303,7 +303,7 @@ impl Backend for SqliteStore {
         let page = self.query_session(id, |connection, session| {
             Ok(read::page(connection, session.key, direction, from, limit))
         })?;
-        // An error counts only if no row precedes it.
+        // If there are rows before the error, they are returned first.
         let Some(error) = page.error.filter(|_| page.rows.is_empty()) else { return Ok(page.rows) };
         let seq = if direction == Direction::Forward { from + 1 } else { from.max(1) };
         let problem = match connection::problem(&self.path, &error) {
@@ -436,8 +436,8 @@ impl Backend for SqliteStore {
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        // Uses its own connection: SQLite checks the search index against the connection's cache,
-        // and would report changes by others as damage.
+        // Uses a new connection. SQLite checks the search index against the cache of the connection, and would
+        // report changes of other processes as damage.
         check::check(&self.reader()?, &self.path)
     }
 
@@ -447,7 +447,7 @@ impl Backend for SqliteStore {
     }
 
     fn lock_session(&self, id: &SessionId) -> Result<Option<SessionLock>> {
-        // Keys are never reused.
+        // The key of the session is part of the name of the lock file. Keys are never reused.
         self.lock_file(&with_suffix(&self.path, &format!("-table-{}", self.key(id)?)))
     }
 
@@ -455,8 +455,8 @@ impl Backend for SqliteStore {
         if self.role == Role::Immutable {
             return Ok(false);
         }
-        // Reading connections cannot write anything, not even another file. If the store itself is
-        // not writable, its sessions are copied one by one.
+        // Copying the file requires a connection that can write, because other connections cannot write any file. If
+        // the store itself is not writable, its sessions are copied one by one.
         match connection::open(&self.path, Purpose::Writing) {
             Ok(connection) => schema::copy_into(&connection, file).map(|()| true),
             Err(_) => Ok(false),

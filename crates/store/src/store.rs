@@ -24,13 +24,13 @@ use crate::{
     entries, title,
 };
 
-/// Number of entries indexed per step while a caller waits for a search.
+/// The number of entries that are indexed per step while a caller waits for a search.
 const INDEX_CHUNK: usize = 512;
 const PAGE: usize = 512;
-/// Number of entries searched for the first message of a session.
+/// The maximum number of entries that are searched for the first message of a session.
 const TITLE_ENTRIES: usize = 16;
 
-/// A collection of sessions in one database. Cheap to clone; can be used from many threads.
+/// A collection of sessions in one database. It is cheap to clone and can be used from many threads.
 #[derive(Clone)]
 pub struct SessionStore {
     pub(crate) backend: Arc<dyn Backend>,
@@ -100,7 +100,7 @@ impl SessionStore {
 
     /// Appends entries, all or none. Returns once they are on disk.
     ///
-    /// An entry that is already stored with the same id and content is skipped; the same id with other content is an
+    /// An entry that is already stored with the same id and content is skipped. The same id with other content is an
     /// error. The error's [`outcome`](StoreError::outcome) shows whether the entries may have been stored anyway; a
     /// retry with the same entries stores them once. An entry with text but without a salt gets a salt.
     pub fn append(&self, id: &SessionId, mut append: Append) -> Result<Appended> {
@@ -121,7 +121,7 @@ impl SessionStore {
         }
     }
 
-    /// Replaces entries that are already stored, but purged or with another salt, by their stored form. Returns
+    /// Replaces entries by their stored form, if they are already stored with another salt or purged. Returns
     /// whether there were any.
     fn use_stored_salts(&self, id: &SessionId, append: &mut Append) -> Result<bool> {
         let mut has_any = false;
@@ -187,8 +187,8 @@ impl SessionStore {
         self.backend.find(id, entry)?.ok_or_else(|| entry_not_found(id, entry))
     }
 
-    /// Continues from an earlier entry: the next append follows it. The appended entry also names the last entry of
-    /// the branch that was left.
+    /// Continues from an earlier entry: the next append follows it. Appends an entry that also names the last entry
+    /// of the old branch.
     pub fn branch(&self, id: &SessionId, from: &EntryId) -> Result<Appended> {
         self.number_of(id, from)?;
         let left = self.backend.status(id)?.tail.unwrap_or_else(|| from.clone());
@@ -272,8 +272,8 @@ impl SessionStore {
         })
     }
 
-    /// Returns the start of the first readable message. If an entry is damaged, there is no title, so that the
-    /// session can still be listed.
+    /// Returns the start of the first readable message. A damaged entry is not an error here, because the session
+    /// must still be listed.
     fn first_words(&self, id: &SessionId) -> Result<Option<String>> {
         let first = self.backend.rows(id, 0, TITLE_ENTRIES)?;
         let messages = first.into_iter().filter(|row| &*row.record.type_name == "message");
@@ -313,8 +313,7 @@ impl SessionStore {
     }
 
     /// Deletes a session permanently, also from the files of the database. Returns the reasons why bytes of it may
-    /// remain. After an interruption, calling it again finishes the deletion, although the session is no longer
-    /// visible.
+    /// remain. If a deletion was interrupted, another call finishes it, although the session is no longer visible.
     pub fn delete(&self, id: &SessionId) -> Result<Vec<Remains>> {
         let is_half_deleted = self.is_half_deleted(id)?;
         match self.backend.delete(id) {
@@ -327,7 +326,7 @@ impl SessionStore {
         Ok(remains)
     }
 
-    /// Deletes what interrupted imports and deletions left. No reader sees it.
+    /// Deletes what interrupted imports and deletions left. Readers never see this data.
     pub fn delete_left_behind(&self) -> Result<()> {
         self.backend.delete_left_behind()
     }
@@ -392,8 +391,7 @@ impl SessionStore {
         self.backend.reopen()
     }
 
-    /// Returns what interrupted imports and deletions left in the store. The next writer deletes
-    /// it.
+    /// Returns what interrupted imports and deletions left in the store, which the next writer deletes.
     pub fn left_behind(&self) -> Result<LeftBehind> {
         self.backend.left_behind()
     }

@@ -1,6 +1,6 @@
 //! The title that a person gives a session. It is stored in the log as a setting. So it is part of exports, backups
-//! and branches, but of no prompt. The ids of title entries are numbered (`title-1`, `title-2`, …), so the newest is
-//! found by its id, however long the session is.
+//! and branches, but of no prompt. The ids of title entries are numbered (`title-1`, `title-2`, …). So the newest
+//! title is found by its id, however long the session is.
 
 use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Setting, Timestamp};
 

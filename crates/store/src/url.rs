@@ -34,7 +34,7 @@ impl FromStr for StoreUrl {
             return Ok(Self::Postgres(text.to_owned()));
         }
         match text.strip_prefix("sqlite:") {
-            // For other programs these forms do not mean a file with that name.
+            // Other programs give these forms another meaning than a file name.
             Some(path)
                 if path.contains("://")
                     || [":", "file:", "//"].iter().any(|one| path.starts_with(one)) =>
@@ -75,7 +75,7 @@ pub(crate) fn without_password(url: &str) -> String {
         return format!("{scheme}://…");
     }
     let host = authority.rsplit('@').next().unwrap_or_default();
-    // A port follows a colon. Anything else may be a password whose host is missing.
+    // A port follows a colon. Any other text there may be a password if the host is missing.
     let hosts = host.split(',').filter(|one| !one.ends_with(']'));
     let mut ports = hosts.filter_map(|one| one.rsplit_once(':'));
     if ports.any(|(_, port)| !port.bytes().all(|byte| byte.is_ascii_digit())) {

@@ -17,7 +17,7 @@ pub(crate) struct ManifestEntry {
     pub(crate) chain_hash: ChainLink,
 }
 
-/// Checks the database and every session in it. Returns the sessions.
+/// Checks the database and every session in it. Returns the checked sessions.
 pub(crate) fn check_all(store: &SessionStore) -> Result<Vec<ManifestEntry>> {
     if let Some(reason) = store.check()?.into_iter().next() {
         let problem = Problem::NotAStore { location: store.location(), reason };

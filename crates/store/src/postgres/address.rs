@@ -20,15 +20,15 @@ const SILENCE: Duration = Duration::from_secs(30);
 
 pub(super) struct Address {
     pub(super) config: Config,
-    /// The settings of an encrypted connection; `None` for plain text, because the server is on this machine or the
-    /// address requires it.
+    /// The settings of an encrypted connection. `None` means plain text, because the server is on this machine or
+    /// the address requires it.
     pub(super) tls: Option<MakeRustlsConnect>,
     pub(super) location: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TlsPreference {
-    /// Not in the address, or left to the client.
+    /// The address does not set it, or leaves it to the client.
     Unspecified,
     Disabled,
     Required,
@@ -79,10 +79,10 @@ fn refused(location: &str, reason: &str) -> StoreError {
     StoreError::read_failed(Problem::Connection { server, reason })
 }
 
-/// Returns the address without `sslmode`, which is handled here, and its value. `None` if the value
-/// is unknown: encryption must not be guessed.
+/// Returns the address without `sslmode`, and the value of `sslmode`, which this code handles. Returns `None` if the
+/// value is unknown, because encryption must not be guessed.
 fn split_sslmode(url: &str) -> Option<(String, TlsPreference)> {
-    // Credentials end at the first @; a question mark in them does not start parameters.
+    // Credentials end at the first @, so a question mark before it does not start parameters.
     let credentials = url.find('@').map_or(0, |at| at + 1);
     let settings = url.get(credentials..).and_then(|rest| rest.find('?'));
     let Some(begin) = settings.map(|at| credentials + at) else {

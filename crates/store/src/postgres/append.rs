@@ -27,7 +27,7 @@ const TAIL: &str = "UPDATE tertulia.session SET tail_seq = $2, tail_id = $3, tai
 const MARK: &str = "INSERT INTO tertulia.unindexed (session) VALUES ($1) ON CONFLICT DO NOTHING";
 pub(super) const NOTIFY: &str = "SELECT pg_notify('tertulia', $1)";
 
-/// Approximate number of bytes of entries per statement.
+/// The approximate number of bytes of entries per statement.
 const STATEMENT_BYTES: usize = 8 << 20;
 
 const INSERT: &str = "INSERT INTO tertulia.entry (session, stored_at, seq, id, parent, type, time, \
@@ -202,8 +202,8 @@ impl Writing {
             }
         };
         *in_doubt = Some(plan.appended.clone());
-        // The notification is outside of the transaction: inside, the server would serialise all
-        // commits that notify, each with its own sync.
+        // The notification is sent outside of the transaction. Inside, the server would run all commits with a
+        // notification one after the other, each with its own sync.
         let ended: Values<'_> = &[&key, &seq, &tail_id, &tail_link, &parents, &now];
         let (inserted, ended, marked, committed, notified) = timed(join5(
             insert,
@@ -290,8 +290,8 @@ async fn insert(
         .await
 }
 
-/// Removes the bytes of everything that is hidden in a locked session from the tables and the
-/// search index. Old rows in the server's files are cleaned before the redaction returns.
+/// Removes the bytes of everything that is hidden in a locked session from the tables and the search index. Before a
+/// redaction returns, old rows are also removed from the server's files.
 async fn purge(connection: &mut PgConnection, key: i64) -> Result<()> {
     let mut log = Vec::new();
     let mut after = 0_i64;

@@ -50,8 +50,8 @@ const SIZE: &str = "SELECT count(*), coalesce(sum(octet_length(record)), 0)::big
 /// Has no effect if the session was published meanwhile.
 const HIDE_LEFTOVER: &str = "UPDATE tertulia.session SET state = 2 WHERE key = $1 AND state <> 0";
 
-/// Creates a session with its first entries. `made_by` is a random number that distinguishes our
-/// session from another one with the same id.
+/// Creates a session with its first entries. `made_by` is a random number. If the session already exists, it shows
+/// whether an earlier attempt created it.
 pub(super) async fn create(
     connection: &mut PgConnection,
     id: &SessionId,
@@ -184,7 +184,7 @@ pub(super) async fn store_token_counts(
         .await
 }
 
-/// Opens a connection whose lock shows that this process is importing.
+/// Opens a connection and takes a lock on it, which shows that this process is importing.
 pub(super) async fn lock_imports(pool: &Pool, number: u64) -> Result<Option<Box<dyn Send + Sync>>> {
     let mut connection = pool.new_connection().await?;
     let is_held = try_lock(&mut connection, number).await?;

@@ -16,9 +16,9 @@ use super::address::{Address, socket_folder};
 use super::error::{PgError, Result};
 use crate::signal::Signal;
 
-/// Time that the server waits for a lock.
+/// How long the server waits for a lock.
 pub(super) const LOCK_SECONDS: u64 = 10;
-/// The time limit for an answer. The server cancels a statement after 60 seconds; if no answer comes even later, the
+/// The time limit for an answer. The server cancels a statement after 60 seconds, so a longer silence means that the
 /// connection is lost.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(75);
 
@@ -77,7 +77,7 @@ impl PgConnection {
         let _ = (&mut self.driver).await;
     }
 
-    /// Returns a statement, prepared once per connection.
+    /// Returns a statement, which is prepared once per connection.
     pub(super) async fn prepared(&mut self, sql: &'static str) -> Result<Statement> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
@@ -124,8 +124,7 @@ impl PgConnection {
         Ok(timed(self.client.batch_execute(sql)).await??)
     }
 
-    /// Runs work in one transaction. After a server error the connection is dropped, and the
-    /// transaction with it.
+    /// Runs work in one transaction. After a server error the connection is dropped, which ends the transaction.
     pub(super) async fn transaction<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut Self) -> Result<T>,

@@ -14,7 +14,7 @@ pub(super) type Result<T, E = PgError> = std::result::Result<T, E>;
 pub(super) enum PgError {
     /// The connection is lost, or could not be opened; a retry may succeed.
     ConnectionLost(String),
-    /// The connection was refused, and a retry would not help: for example, a wrong password.
+    /// The connection was refused, and a retry would not help, for example because of a wrong password.
     ConnectionRefused(String),
     /// The server returned an error, and nothing of the transaction is stored.
     Server(tokio_postgres::Error),
@@ -94,7 +94,8 @@ fn problem_of(error: &tokio_postgres::Error, location: &str) -> Problem {
     }
 }
 
-/// Returns whether the connection is unusable, for example because the server announces that it closes it.
+/// Returns whether the connection is unusable. This includes an announcement of the server that it closes the
+/// connection.
 fn is_lost(error: &tokio_postgres::Error) -> bool {
     let ended = [
         &SqlState::ADMIN_SHUTDOWN,
@@ -108,8 +109,7 @@ fn is_lost(error: &tokio_postgres::Error) -> bool {
     by_code || error.is_closed() || error.source().is_some_and(|cause| cause.is::<io::Error>())
 }
 
-/// Returns the complete text of an error on one line: the driver's own text omits the server's
-/// message.
+/// Returns the complete text of an error on one line. The driver's own text omits the server's message.
 pub(super) fn full_text(error: &tokio_postgres::Error) -> String {
     if let Some(db) = error.as_db_error() {
         return format!("{} ({})", db.message(), db.code().code());

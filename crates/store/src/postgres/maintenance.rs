@@ -16,7 +16,7 @@ use crate::redacting::Remains;
 
 /// Maintenance starts after this long without an append.
 const IDLE: Duration = Duration::from_millis(500);
-/// Number of entries that are indexed before it checks for new appends.
+/// The number of entries that are indexed before the next check for new appends.
 const CHUNK: usize = 128;
 
 /// How often removing old rows is tried while another transaction may still see them, and the pause between
@@ -24,7 +24,7 @@ const CHUNK: usize = 128;
 const CLEAN_TIMES: u32 = 20;
 const CLEAN_PAUSE: Duration = Duration::from_millis(250);
 
-/// The permission must be queried first, because VACUUM only warns if it is missing.
+/// VACUUM only warns if the permission is missing, so the permission is queried first.
 const MAY_CLEAN: &str = "SELECT coalesce(bool_and(pg_has_role(c.relowner, 'USAGE') \
     OR pg_has_role(d.datdba, 'USAGE')), false) FROM pg_class c, pg_database d \
     WHERE d.datname = current_database() \
@@ -32,7 +32,7 @@ const MAY_CLEAN: &str = "SELECT coalesce(bool_and(pg_has_role(c.relowner, 'USAGE
 /// Removes rows that nobody can see from the tables and their indexes.
 const CLEAN: &str = "VACUUM tertulia.entry, tertulia.words";
 /// After VACUUM, the content of a row stays in the free space of its page until it is overwritten. So tables that
-/// are not too large are rewritten, which blocks others meanwhile.
+/// are not too large are rewritten, which blocks other processes meanwhile.
 const REWRITE: &str = "VACUUM FULL tertulia.entry, tertulia.words";
 const REWRITE_BYTES_MAX: i64 = 256 << 20;
 const SIZE: &str =
@@ -89,7 +89,7 @@ pub(super) async fn clean(pool: &Pool) -> Result<Vec<Remains>> {
         connection.run("SET statement_timeout = 0").await?;
         let mut remains = Vec::new();
         match clean_rows(connection).await? {
-            // Only if no other transaction uses the tables.
+            // This runs only if no other transaction uses the tables.
             true if connection.value(SIZE, &[]).await? <= Some(REWRITE_BYTES_MAX)
                 && done(connection.client.batch_execute(REWRITE).await)? => {}
             is_clean => {

@@ -1,6 +1,6 @@
 //! The thread that communicates with the server, and its connections. Callers submit work and wait for the result on
 //! a plain channel, so that a store can be used inside any async runtime. If a connection is lost, it is replaced
-//! and the work is retried, which must be harmless for all work.
+//! and the work is retried. So all work must be safe to repeat.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -22,21 +22,21 @@ use super::maintenance;
 use crate::signal::Signal;
 use crate::{Outcome, Problem, StoreError};
 
-/// Maximum number of connections, not counting the listening one.
+/// The maximum number of connections, without the one that listens for notifications.
 const CONNECTIONS_MAX: usize = 8;
-/// Time limit for getting a connection.
+/// The time limit for getting a connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
-/// Time during which work is retried after a lost connection.
+/// How long work is retried after a lost connection.
 const RETRY_LIMIT: Duration = Duration::from_secs(5);
-/// Pause before the first retry; it doubles with every attempt.
+/// The pause before the first retry. It doubles with every attempt.
 const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
-/// Time limit for closing connections properly.
+/// The time limit for closing connections properly.
 const CLOSING: Duration = Duration::from_millis(500);
 
 type Job = Box<dyn FnOnce(Rc<Pool>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
 
-/// Handle of the thread. Dropping it ends the thread and closes all connections.
+/// A handle of the thread. Dropping it ends the thread and closes all connections.
 pub(super) struct WorkerThread {
     jobs: Option<UnboundedSender<Job>>,
     thread: Option<JoinHandle<()>>,
@@ -98,7 +98,7 @@ fn gone(reason: &str) -> StoreError {
 pub(super) struct Pool {
     address: Address,
     signal: Arc<Signal>,
-    /// Notified after an append, because the search index must then be updated.
+    /// Notified after an append, so that the search index is updated.
     pub(super) appended: Notify,
     listener: RefCell<Option<task::JoinHandle<()>>>,
     idle: RefCell<Vec<PgConnection>>,
@@ -186,7 +186,7 @@ impl Pool {
         }
     }
 
-    /// Starts listening for notifications of what others store.
+    /// Starts listening for notifications about entries that other processes store.
     pub(super) fn listen(self: &Rc<Self>) {
         let mut listener = self.listener.borrow_mut();
         listener.get_or_insert_with(|| task::spawn_local(listen(Rc::clone(self))));

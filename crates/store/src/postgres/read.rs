@@ -69,7 +69,7 @@ pub(super) async fn statuses(
     connection: &mut PgConnection,
     filter: &ListFilter,
 ) -> Result<Vec<SessionStatus>> {
-    // Texts on the server cannot contain NUL, and ids cannot either.
+    // Neither texts on the server nor ids can contain NUL.
     if filter.id_prefix.as_ref().is_some_and(|prefix| prefix.contains('\0')) {
         return Ok(Vec::new());
     }
@@ -82,7 +82,7 @@ pub(super) async fn statuses(
     let rows = connection.query(STATUSES, values).await?;
     let mut statuses = Vec::with_capacity(rows.len());
     for row in rows {
-        // Skips ids that another program wrote.
+        // Rows with an invalid id, which only another program can have written, are skipped.
         if let Ok(id) = row.try_get::<_, &str>(0)?.parse::<SessionId>() {
             statuses.push(status_from_row(&row, id)?);
         }
@@ -116,7 +116,7 @@ pub(super) async fn rows(
     let found =
         connection.query(sql, &[&id.as_str(), &signed(from), &signed(limit as u64)]).await?;
     if found.is_empty() {
-        // An empty page may also mean that the session does not exist, which must be an error.
+        // The page is empty. If the session does not exist, this returns an error.
         status(connection, id).await?;
     }
     found.iter().map(row).collect()
@@ -171,7 +171,7 @@ pub(super) fn row(from: &Answer) -> Result<Row> {
         speaker,
         bytes: from.try_get::<_, i64>(7)?.unsigned_abs(),
         count,
-        // An unknown code is damage, which the comparison of hashes then detects.
+        // An unknown code is damage, which is detected when the hashes are compared.
         encoding: Encoding::from_code(i64::from(encoding)).unwrap_or(Encoding::Plain),
         body: from.try_get(12)?,
         hash: RecordHash::from_bytes(fixed(from.try_get(13)?)),
@@ -201,7 +201,7 @@ pub(super) fn chain_link(row: &Answer, column: usize) -> Result<ChainLink> {
     Ok(link.map_or(ChainLink::START, |connection| ChainLink::from_bytes(fixed(connection))))
 }
 
-/// Converts to 32 bytes. If the length is wrong, returns zeros, which no hash consists of.
+/// Converts to 32 bytes. If the length is wrong, returns zeros, which are never a valid hash.
 pub(super) fn fixed(bytes: &[u8]) -> [u8; 32] {
     bytes.try_into().unwrap_or([0; 32])
 }

@@ -105,12 +105,12 @@ async fn fill(connection: &mut PgConnection, limit: usize) -> Result<Indexed> {
         rows.push((one.try_get::<_, i64>(COLUMNS)?, row(&one)?));
     }
     let taken = rows.len();
-    // If there were as many as requested, the last session may have more.
+    // If `limit` entries were read, the last session may have more.
     let cut = rows.last().filter(|_| taken >= limit).map(|(key, _)| *key);
     let reached: BTreeMap<i64, i64> =
         rows.iter().map(|(key, row)| (*key, signed(row.seq))).collect();
-    // Computing terms takes time. Other work continues meanwhile, and no session is locked yet. If it fails,
-    // searches do not find these entries, but at least they end.
+    // Computing terms takes time. Meanwhile other work continues, and no session is locked yet. If computing fails,
+    // searches do not find these entries, but they still end.
     let terms = tokio::task::spawn_blocking(move || {
         let found = rows.into_iter();
         let found = found.filter_map(|(key, row)| Some((key, signed(row.seq), terms_of(row)?)));
@@ -142,7 +142,7 @@ pub(super) async fn frequencies(
     let texts: Vec<String> = terms.iter().map(|forms| any_text(forms)).collect();
     let values: Vec<_> =
         texts.iter().map(|text| (text as &(dyn ToSql + Sync), Type::TEXT)).collect();
-    // The statement is planned each time, like that for the candidates.
+    // The statement is planned each time, for the same reason as the one for the candidates.
     let sql = format!("SELECT ARRAY[{}]", counts.join(", "));
     let found = timed(connection.client.query_typed(&sql, &values)).await??;
     let counts: Vec<i64> = found.first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
@@ -157,8 +157,8 @@ fn count_text(number: usize) -> String {
     )
 }
 
-/// Returns the newest entries that match the index query and the filters, one more than `limit` if
-/// there are more; each with the id of its session.
+/// Returns the newest entries that match the index query and the filters, each with the id of its session. If there
+/// are more than `limit`, returns one more.
 pub(super) async fn candidates(
     connection: &mut PgConnection,
     index_query: &IndexQuery,
@@ -175,7 +175,7 @@ pub(super) async fn candidates(
     let (is_any, project) = query.project.values();
     let project = project.map(str::as_bytes);
     let limit = signed(limit as u64 + 1);
-    // Planned each time: the best plan depends on how many entries have a term.
+    // The statement is planned each time, because the best plan depends on how many entries have a term.
     let found = timed(connection.client.query_typed(
         CANDIDATES,
         &[

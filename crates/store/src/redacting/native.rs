@@ -11,9 +11,9 @@ use super::{EntryLocation, has_number};
 use crate::search::{is_record_field, is_word, strings};
 use crate::{Result, SessionId, SessionStore, StoreError};
 
-/// The field of an entry's `meta` with the place that the entry was imported from.
+/// The field of an entry's `meta` that contains its origin.
 const NATIVE: &str = "native";
-/// How many JSON texts may be nested in strings of each other, such as the arguments of a call.
+/// The maximum depth of JSON texts in strings of other JSON texts, such as the arguments of a call.
 const DEPTH_MAX: usize = 3;
 /// A shorter text counts as repeated only if it is a whole string: others contain it by chance.
 const REPEATED_BYTES_MIN: usize = 16;
@@ -69,7 +69,7 @@ fn holds(record: &str, is_it: &dyn Fn(&str) -> bool, depth: usize) -> bool {
     false
 }
 
-/// Decodes bytes in hex as text, as far as they are UTF-8.
+/// Decodes hexadecimal bytes as text, as far as they are UTF-8.
 fn from_hex(text: &str) -> Option<String> {
     let pairs = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
     let bytes =
@@ -82,7 +82,7 @@ fn has_record(entry: &Entry) -> bool {
     take_record(&mut entry.meta.clone()).is_some()
 }
 
-/// Returns the id of the first entry of a record, if this one may be another entry of it.
+/// Returns the id of the first entry of a record, if this id may belong to another entry of the same record.
 fn first_of(id: &EntryId) -> Option<EntryId> {
     let (first, number) = id.as_str().rsplit_once('#')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! Maps a word of a query to terms of the index: its stem, the word as an identifier, the words with a prefix. Used
-//! while a query is parsed; it does not depend on texts.
+//! Maps a word of a query to terms of the index: its stem, the word as an identifier, and all words with a prefix.
+//! Used while a query is parsed; it does not depend on texts.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ impl Form {
         Self { text, is_prefix: true }
     }
 
-    /// Returns whether it occurs in a sorted list of terms.
+    /// Returns whether it is in a sorted list of terms.
     pub(super) fn is_in(&self, terms: &[Box<str>]) -> bool {
         let at = terms.partition_point(|term| **term < *self.text);
         terms.get(at).is_some_and(|term| match self.is_prefix {
@@ -44,8 +44,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// Returns the groups of index terms that a text has if it contains these words literally. It has at least one term
-/// of every group.
+/// Returns groups of index terms. A text that contains these words literally has at least one term of every group.
 pub(super) fn groups(written: &str, is_prefix: bool) -> Vec<AnyOf> {
     let mut groups: Vec<AnyOf> = Vec::new();
     let mut runs = Runs::new(written);
@@ -67,7 +66,7 @@ pub(super) fn groups(written: &str, is_prefix: bool) -> Vec<AnyOf> {
     groups
 }
 
-/// Adds the pairs of a run in a script without spaces; at the end of a run the last character is a
+/// Adds the pairs of characters of a run in a script without spaces. At the end of a run, the last character is the
 /// prefix of a pair.
 fn dense_groups(run: &str, is_end: bool, groups: &mut Vec<AnyOf>) {
     let mut is_single = false;
@@ -110,7 +109,7 @@ fn word_groups(word: &str, is_prefix: bool, groups: &mut Vec<AnyOf>) {
     }
 }
 
-/// Returns the terms for a word or part of one, which is in lower case here.
+/// Returns the terms for a word or a part of one. `folded` is its text in lower case.
 fn forms(term: &Term<'_>, folded: &str, is_prefix: bool) -> AnyOf {
     match term.usage {
         TermUse::Exact => vec![Form::exact(index_text(term))],

@@ -9,7 +9,7 @@ use tertulia_session::writing_system::fold;
 use super::query::{ParsedQuery, Required};
 use super::terms::{common_text, folded, key_of, key_of_text, without_mark};
 
-/// Maximum number of recorded matches per term.
+/// The maximum number of recorded matches per term.
 const POSITIONS_MAX: usize = 64;
 
 /// A query prepared for matching many texts.
@@ -18,16 +18,17 @@ pub(super) struct Matcher<'q> {
     parsed: &'q ParsedQuery,
     /// The meaning of each key of a term, sorted by key.
     keys: Vec<(u64, Slot)>,
-    /// A Bloom filter with one bit per key, by its lowest bits: most terms of a text are not in the
-    /// query.
+    /// A Bloom filter with one bit per key, selected by the lowest bits of the key. It pays off because most terms
+    /// of a text are not in the query.
     filter: u64,
-    /// First letters and lengths of the terms with these keys, if they are ASCII.
+    /// The first letters and lengths of the terms with these keys, if they are ASCII.
     shapes: Shapes,
     prefixes: Vec<(String, Slot)>,
     groups: usize,
 }
 
-/// First letters and lengths of terms, as bit sets. A term of a text that matches none of them is not hashed.
+/// The first letters and lengths of terms, as bit sets. If a term of a text matches none of them, it need not be
+/// hashed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shapes {
     first: u128,
@@ -40,15 +41,15 @@ impl Shapes {
         self.lengths |= length_bit(text);
     }
 
-    /// Returns whether a term may be in the set. The length of non-ASCII text may change in lower case, so it always
-    /// may.
+    /// Returns whether a term may be in the set. Always true for non-ASCII text, because its length may change in
+    /// lower case.
     fn may_have(self, text: &str) -> bool {
         let fits = self.first & first_bit(text) != 0 && self.lengths & length_bit(text) != 0;
         fits || !text.is_ascii()
     }
 }
 
-/// Returns the bit of the first character in lower case, if it is ASCII.
+/// Returns the bit of the first character in lower case; 0 if it is not ASCII.
 fn first_bit(text: &str) -> u128 {
     let first = text.bytes().next().map_or(0, |byte| byte.to_ascii_lowercase());
     1_u128.checked_shl(first.into()).unwrap_or_default()
@@ -58,20 +59,20 @@ fn length_bit(text: &str) -> u64 {
     1 << text.len().min(63)
 }
 
-/// Meaning of a term in a text.
+/// The meaning of a term in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Slot {
-    /// A group of terms, numbered over all items.
+    /// A term of this group. Groups are numbered over all items.
     Group(usize),
     Ranked(usize),
 }
 
-/// Occurrences of a query's terms in a text.
+/// The occurrences of a query's terms in a text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// Number of occurrences of each ranked term.
+    /// The number of occurrences of each ranked term.
     pub(super) times: Vec<usize>,
-    /// Number of terms in the text.
+    /// The number of terms in the text.
     pub(super) length: u16,
 }
 
@@ -100,7 +101,7 @@ impl<'q> Matcher<'q> {
         Self { parsed, keys, filter, shapes, prefixes, groups }
     }
 
-    /// Counts the terms in a text; `None` if something required is missing.
+    /// Counts the terms in a text; `None` if something that is required is missing.
     pub(super) fn counts(&self, text: &str, required: Required) -> Option<Counts> {
         let mut times = vec![0; self.parsed.ranked.len()];
         let mut has_group = vec![false; self.groups];
@@ -119,7 +120,7 @@ impl<'q> Matcher<'q> {
         let mut has_groups = has_group.into_iter();
         let mut lower = Lower { text, folded: None };
         for item in &self.parsed.items {
-            // This takes all values of the item, so that the next values belong to the next item.
+            // All values of the item must be consumed, because the following ones belong to the next item.
             let missing = has_groups.by_ref().take(item.groups.len()).filter(|has| !has).count();
             let mut is_there = || {
                 item.needle
@@ -138,7 +139,7 @@ impl<'q> Matcher<'q> {
         Some(Counts { times, length })
     }
 
-    /// Returns the positions of the ranked terms in a text on one line, and the index of each term;
+    /// Returns the positions of the ranked terms in a text on one line, each with the index of its term. They are
     /// sorted.
     pub(super) fn positions(&self, text: &str) -> Vec<(Range<usize>, usize)> {
         let mut positions = Vec::new();
@@ -170,7 +171,7 @@ impl<'q> Matcher<'q> {
         if found.is_empty() {
             return;
         }
-        // Both forms have the same number of characters; only their bytes differ.
+        // Both forms have the same number of characters, but their bytes differ.
         let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         let lower = lower.get();
         let byte = |end: usize| {

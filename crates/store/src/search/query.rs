@@ -8,7 +8,7 @@ use super::forms::{AnyOf, forms_of, groups, is_one_dense};
 use super::needle::Needle;
 use super::terms::flat;
 
-/// Maximum number of ranked terms; further ones are ignored.
+/// The maximum number of ranked terms. Further ones are ignored.
 const RANKED_MAX: usize = 64;
 
 /// A parsed query.
@@ -41,7 +41,7 @@ pub(super) struct Ranked {
     pub(super) kind: TermKind,
     /// Its terms in the index.
     pub(super) forms: AnyOf,
-    /// The literal text that is counted in place of the forms, if no index term has the number of occurrences.
+    /// The literal text to count in place of the forms, because no index term represents it.
     pub(super) needle: Option<Needle>,
 }
 
@@ -95,7 +95,7 @@ impl ParsedQuery {
         self.ranked.len() > 1 && self.items.iter().any(|item| !item.is_quoted)
     }
 
-    /// Returns the index query for entries that may match all items, or the quoted ones.
+    /// Returns the index query for entries that may match all items, or only the quoted ones.
     pub(crate) fn index_query(&self, required: Required) -> IndexQuery {
         let items = self.items.iter().filter(|item| required.includes(item));
         let mut all: Vec<AnyOf> = items.flat_map(|item| item.groups.iter().cloned()).collect();
@@ -120,7 +120,7 @@ impl Required {
 }
 
 impl IndexQuery {
-    /// Returns whether an entry with these sorted terms matches, as an index would decide.
+    /// Returns whether an entry with these sorted terms matches. The result is the same as that of an index.
     pub(crate) fn is_in(&self, terms: &[Box<str>]) -> bool {
         self.all.iter().all(|group| group.iter().any(|form| form.is_in(terms)))
             && !self.without.iter().any(|form| form.is_in(terms))

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::model::Snippet;
 
 const CHARACTERS: usize = 160;
-/// Number of characters before the first match.
+/// The number of characters before the first match.
 const BEFORE: usize = 40;
 
 /// Returns the excerpt of a text on one line around the best of these matches. Each match has the
@@ -41,7 +41,7 @@ pub(super) fn around(
     }
 }
 
-/// Returns the start of the excerpt with the most valuable terms; the first among equals.
+/// Returns the start of the excerpt with the most valuable terms. Of several equal ones, the first is chosen.
 fn best_start(positions: &[(Range<usize>, usize)], value: impl Fn(usize) -> u64) -> usize {
     let mut best = (0, 0);
     let mut terms = Vec::new();

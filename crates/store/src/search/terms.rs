@@ -10,8 +10,8 @@ use tertulia_session::writing_system::fold;
 /// The maximum size of an entry's terms in bytes. A search does not find the rest of a very long text.
 const TERM_BYTES_MAX: usize = 512 << 10;
 
-/// The prefix of a common word in the index, so that `other` (`·other`) is not the stem of `others`. No index treats
-/// it as a separator.
+/// The mark before a common word in the index. It distinguishes the common word `other` (`·other`) from `other` as
+/// the stem of `others`. No index treats it as a separator.
 const COMMON_MARK: char = '·';
 
 /// Returns the distinct terms of a text in order of occurrence. None contains a space.

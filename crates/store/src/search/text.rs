@@ -1,6 +1,6 @@
 //! The searchable text of an entry: messages, tool calls and results, tasks and summaries. Recalled text is not
-//! included, because the entry in which it was said is found. Indexing and matching both use this code, so that they
-//! see the same text.
+//! included, because a search finds the original entry. Indexing and matching both use this code, so that they see
+//! the same text.
 
 use tertulia_session::json::{self, Json};
 use tertulia_session::{Entry, EntryKind, Message, PartKind};
@@ -70,8 +70,7 @@ pub(crate) fn is_record_field(name: &str) -> bool {
     ["type", "kind", "role", "state"].contains(&name)
 }
 
-/// Returns whether a field's name is a single word. Other names may be text, as in the arguments of
-/// a tool.
+/// Returns whether a field's name is a single word. Other names may be text, for example in the arguments of a tool.
 pub(crate) fn is_word(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
 }

@@ -8,26 +8,25 @@ use super::matcher::Counts;
 use super::query::ParsedQuery;
 use crate::model::TermMatch;
 
-/// The maximum to which entries with a term are counted. A larger count hardly changes the score.
+/// The maximum count of entries with a term. A larger count would hardly change the score.
 pub(crate) const COUNTED_MAX: u64 = 2_000;
-/// Maximum assumed number of entries, so that a very common term weighs little in a large store
-/// too.
+/// The maximum number of entries that is assumed, so that a very common term has little weight in a large store too.
 const ENTRIES_MAX: u64 = 8 * COUNTED_MAX;
-/// Number of terms in a text of average length.
+/// The number of terms in a text of average length.
 const LENGTH: u64 = 200;
 /// The assumed frequency of a prefix: one in this many entries. Counting all words with the prefix would take as
 /// long as the search.
 const PREFIX_SHARE: u64 = 8;
 
-/// Number of entries in a store, and for each group of terms the number of entries that have one of
-/// them, at most [`COUNTED_MAX`].
+/// The number of entries in a store, and for each group of terms the number of entries with one of them, at most
+/// [`COUNTED_MAX`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Frequencies {
     pub(crate) entries: u64,
     pub(crate) with_terms: Vec<u64>,
 }
 
-/// Weights of the terms of a query.
+/// The weights of the terms of a query.
 #[derive(Debug)]
 pub(super) struct Weights {
     pub(super) terms: Vec<Weight>,
@@ -37,7 +36,7 @@ pub(super) struct Weights {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weight {
     pub(super) value: u64,
-    /// Number of entries that contain it, if counted.
+    /// The number of entries that contain it, if counted.
     pub(super) entries: Option<u64>,
 }
 
@@ -58,7 +57,7 @@ impl Weights {
         let terms = parsed.ranked.iter().map(|ranked| {
             let entries = is_counted(&ranked.forms).then(|| counts.next().unwrap_or_default());
             let rarity = entries.map_or(rarity(1, PREFIX_SHARE), |entries| rarity(entries, all));
-            // Even if every entry has the term, its number of occurrences matters.
+            // The weight is at least 1, because the number of occurrences matters even if every entry has the term.
             Weight { value: kind_weight(ranked.kind) * rarity.max(1), entries }
         });
         Self { terms: terms.collect(), saturation: Saturation::new(LENGTH) }

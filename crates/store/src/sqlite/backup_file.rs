@@ -37,7 +37,8 @@ pub(crate) fn finish(path: &Path) -> Result<()> {
 fn write_manifest(path: &Path) -> rusqlite::Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE;
     let connection = Connection::open_with_flags(path, flags)?;
-    // The journal is switched off, so that there is a single file. A crash leaves only a file with a temporary name.
+    // Without the write-ahead journal, the backup is a single file. A crash leaves only a file with a temporary
+    // name.
     connection::run_pragma(&connection, "PRAGMA journal_mode = DELETE")?;
     connection::run_pragma(&connection, "PRAGMA journal_mode = MEMORY")?;
     connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE;")?;
@@ -81,8 +82,8 @@ fn digest(sessions: &[ManifestEntry]) -> RecordHash {
     RecordHash::new(lines.collect::<String>().as_bytes())
 }
 
-/// Opens a backup for reading, and refuses files that are obviously not complete backups. The
-/// caller checks the sessions against the manifest.
+/// Opens a backup for reading, and refuses files that are obviously not complete backups. The caller must check the
+/// sessions against the manifest.
 pub(crate) fn open(path: &Path) -> Result<Backup> {
     let path =
         path.canonicalize().map_err(|error| StoreError::unusable_path(path, error.to_string()))?;
@@ -108,7 +109,8 @@ pub(crate) fn open(path: &Path) -> Result<Backup> {
     }
 }
 
-/// Opens a backup of this version. `shown` is its name for people, if `path` is a copy of it.
+/// Opens a backup of this version. If `path` is a copy of the backup, `shown` is the path of the original for
+/// messages.
 fn open_current(path: &Path, shown: &Path, copy: Option<TemporaryFolder>) -> Result<Backup> {
     let store = SqliteStore::open_immutable(path)?;
     let (about, manifest) = store.query(read_manifest)?;

@@ -54,13 +54,13 @@ fn lost_entries(connection: &Connection) -> rusqlite::Result<Vec<String>> {
                 read::seq_of(found)
             ));
         }
-        // A damaged B-tree may return rows in any order, so this value must always increase for the loop to end.
+        // A damaged B-tree may return rows in any order. This value always increases, so that the loop ends.
         after = row_id(key, u64::from(u32::MAX)).max(found);
     }
     Ok(lines)
 }
 
-/// Finds sessions that end before their recorded anchor, or have another entry there.
+/// Finds sessions that end before their recorded anchor, or whose entry there is another one.
 fn cut_sessions(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT s.id, s.anchor_seq, coalesce((SELECT max(e.place) FROM entry e WHERE \
                e.place > s.key << 32 AND e.place < (s.key + 1) << 32), 0) & 4294967295 AS newest \

@@ -14,10 +14,10 @@ use crate::{Outcome, Problem, SessionId, StoreError};
 /// The first version of SQLite without a bug that damages files in WAL mode if a checkpoint runs while another
 /// process writes.
 const SQLITE_MIN: i32 = 3_051_003;
-/// Time that a writer waits for another process.
+/// How long a writer waits for another process.
 pub(super) const BUSY_SECONDS: u64 = 10;
 
-/// Purpose of a connection.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Reading,
@@ -46,7 +46,7 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
     }
     wait_when_busy(&mut connection).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(32);
-    // A file may come from anywhere: nothing in it is executed, and its pages are checked.
+    // A file may come from anywhere. So nothing in it is executed, and its pages are checked.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(failed)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(failed)?;
     // Query plans do not depend on the values, so no statement is prepared again for them.
@@ -59,7 +59,7 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
             "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON; \
              PRAGMA journal_size_limit = 16777216;"
         }
-        // FULL syncs every commit. Checkpoints are run explicitly, so that their errors are not lost.
+        // FULL syncs every commit. Checkpoints are run explicitly, so that their errors are noticed.
         Purpose::Writing => {
             "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA synchronous = FULL; \
              PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON; \
@@ -86,8 +86,8 @@ pub(super) fn run_pragma(connection: &Connection, sql: &str) -> rusqlite::Result
     Ok(answer)
 }
 
-/// Returns whether no process can write next to the file, so that SQLite cannot create the files that readers share.
-/// An existing journal is enough for reading.
+/// Returns whether no process can write next to the file. In that case SQLite cannot create the files that readers
+/// share. An existing journal is enough for reading.
 fn is_folder_read_only(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(Path::new("."));
     let closed = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err();
@@ -102,7 +102,7 @@ pub(super) fn is_journal_empty(path: &Path) -> bool {
     }
 }
 
-/// Returns whether no journal has to be applied before the file can be read.
+/// Returns whether the file can be read without applying a journal first.
 pub(super) fn is_settled(path: &Path) -> bool {
     is_journal_empty(path)
         && std::fs::metadata(with_suffix(path, "-journal")).map_or(0, |about| about.len()) == 0

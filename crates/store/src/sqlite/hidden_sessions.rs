@@ -70,7 +70,7 @@ pub(super) fn delete_some(connection: &Connection, key: i64, size: StepSize) -> 
     let sql = "SELECT indexed FROM session WHERE key = ?1";
     let indexed = connection.query_row(sql, [key], |row| row.get::<_, i64>(0)).optional()?;
     let Some(indexed) = indexed.map(i64::unsigned_abs) else { return Ok(false) };
-    // Entries that are not in the search index need not be read.
+    // If the first entry is not in the search index, none is, so the entries need not be read.
     let is_indexed = first_seq(connection, key)?.is_some_and(|first| first <= indexed);
     let last = if is_indexed {
         unindex_some(connection, key, indexed, size)?
@@ -171,8 +171,8 @@ pub(super) fn measure(connection: &Connection, store: &Path) -> Result<LeftBehin
     Ok(sum)
 }
 
-/// Makes imported sessions visible under their ids, and marks them for indexing. The inner error
-/// means that an id is taken or an import is missing; then nothing was changed.
+/// Makes imported sessions visible under their ids, and marks them for indexing. The inner error means that an id is
+/// taken or an import is missing. In that case nothing is changed.
 pub(super) fn publish(
     connection: &Connection,
     sessions: &[(SessionId, SessionId)],

@@ -15,10 +15,10 @@ use crate::{Problem, StoreError};
 const PAUSE: Duration = Duration::from_millis(50);
 /// The index is filled after this many pauses in a row.
 const QUIET: u32 = 10;
-/// Number of entries that are indexed before it checks for new appends.
+/// The number of entries that are indexed before the next check for new appends.
 const CHUNK: usize = 128;
 
-/// Handle of the thread. Dropping it ends the thread.
+/// A handle of the thread. Dropping it ends the thread.
 pub(super) struct Idle {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -74,8 +74,8 @@ impl Drop for Idle {
 }
 
 impl Shared {
-    /// Deletes what interrupted imports and deletions left, step by step, so that others can write in between.
-    /// Closing the store waits until everything is deleted. Otherwise short-lived processes might never finish it.
+    /// Deletes what interrupted imports and deletions left, in steps between which others can write. Closing the
+    /// store waits until everything is deleted. Otherwise short-lived processes might never finish it.
     fn delete_leftovers(&self) {
         let keys = {
             let writer = lock(&self.writer);
@@ -101,7 +101,7 @@ impl Shared {
         }
     }
 
-    /// Runs one transaction. Returns `false` if it failed: the next writer tries again.
+    /// Runs one transaction. Returns `false` if it failed, so that the next writer tries again.
     fn step(&self, change: impl FnOnce(&mut WriteConnection) -> rusqlite::Result<bool>) -> bool {
         let mut writer = lock(&self.writer);
         let changed = writer.transaction(change);
@@ -135,8 +135,8 @@ impl Shared {
         }
     }
 
-    /// Waits until something was appended and nothing followed for a while. Returns the number of
-    /// appends; `None` at the end.
+    /// Waits until something was appended, and then until nothing is appended for a while. Returns the number of
+    /// appends; `None` if the thread must end.
     fn wait_for_quiet(&self) -> Option<u64> {
         let mut state = lock(&self.state);
         let mut pauses = 0;

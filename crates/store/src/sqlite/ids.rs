@@ -1,5 +1,5 @@
 //! Finds entries by id. Ids are random, so each id that is added to an index changes another page of it. Therefore
-//! the newest entries of a session are not in the index: the writer remembers them, and other connections scan them.
+//! the newest entries of a session are not in the index. The writer remembers them, and other connections scan them.
 //! They are added to the index together, in the transaction of an append.
 
 use std::collections::BTreeSet;
@@ -14,15 +14,15 @@ use crate::plan::Known;
 type Result<T> = rusqlite::Result<T>;
 
 /// Returns the maximum number of entries of a session that may be missing in the index. The append that reaches it
-/// adds all of them. They change nearly every page that the session has in the index, so a longer session adds more
-/// of them at a time.
+/// adds all of them. This changes nearly every page that the session has in the index, so a longer session adds more
+/// entries at a time.
 fn recent_max(indexed: Seq) -> usize {
     usize::try_from(indexed / 16).unwrap_or(usize::MAX).clamp(256, 2048)
 }
 
-/// Returns the index key of an id. It has eight bytes, to keep the index small: the key of the
-/// session and a hash, so that the ids of a session are adjacent. Different ids may have the same
-/// key; lookups compare the text.
+/// Returns the index key of an id. It has eight bytes, to keep the index small. It consists of the key of the
+/// session and a hash, so that the ids of a session are adjacent. Different ids may have the same key, so lookups
+/// compare the text.
 pub(super) fn id_hash(key: i64, id: &EntryId) -> i64 {
     const BASIS: u32 = 0x811c_9dc5;
     const PRIME: u32 = 0x0100_0193;
@@ -88,7 +88,7 @@ impl Recent {
         self.entries.range((hash, 0)..=(hash, Seq::MAX)).map(|(_, seq)| *seq)
     }
 
-    /// Returns whether there is room for one more entry, and no recent entry can have the id with this hash.
+    /// Returns whether there is room for one more entry, and no recent entry has this hash.
     pub(super) fn has_room_for(&self, hash: i64) -> bool {
         self.entries.len() + 1 < self.max && self.with_hash(hash).next().is_none()
     }
@@ -119,8 +119,8 @@ impl Recent {
         if self.entries.len() < self.max {
             return Ok(());
         }
-        // The ids are inserted in index order. If damage in the row makes the index look shorter than it is, some
-        // are already there.
+        // The ids are inserted in index order. Some may already be there, if damage in the session's row makes the
+        // index look shorter than it is.
         let sql = "INSERT OR IGNORE INTO entry_id (hash, seq) VALUES (?1, ?2)";
         let mut statement = connection.prepare_cached(sql)?;
         for (hash, seq) in std::mem::take(&mut self.entries) {

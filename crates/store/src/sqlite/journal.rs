@@ -1,5 +1,5 @@
 //! Operations on the journal (`-wal`) that SQLite does not offer: making sure that it is on disk, and allocating its
-//! full length. The caller must hold the write lock. The content does not matter here.
+//! full length. The caller must hold the write lock. The code does not depend on the content.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -26,8 +26,8 @@ pub(super) fn renew(path: &Path) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Appends zeros up to this length and syncs the file. SQLite treats a page of zeros as the end of
-/// the journal: its checksum does not match.
+/// Appends zeros up to this length and syncs the file. For SQLite, a page of zeros is the end of the journal,
+/// because its checksum does not match.
 pub(super) fn lengthen(path: &Path, bytes: u64) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
     let mut at = file.metadata()?.len();

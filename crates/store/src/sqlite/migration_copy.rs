@@ -1,5 +1,5 @@
-//! The copy of a file that is made before a migration. It gets its name only when it is complete;
-//! an existing copy is reused only if it is complete and has the same content.
+//! The copy of a file that is made before a migration. It gets its name only when it is complete. An existing copy
+//! is reused only if it is complete and has the same content.
 
 use std::path::{Path, PathBuf};
 
@@ -38,8 +38,7 @@ pub(super) fn make(connection: &Connection, path: &Path, version: usize) -> Resu
     Err(migration_failed(path, "there are too many copies of it (.bak); move them away"))
 }
 
-/// Returns the path of a copy: `FILE.v3.bak` for the first copy of version 3, then `FILE.v3.2.bak`
-/// and so on.
+/// Returns the path of a copy. The first copy of version 3 is `FILE.v3.bak`, the next one `FILE.v3.2.bak`.
 fn copy_path(path: &Path, version: usize, number: usize) -> PathBuf {
     match number {
         1 => with_suffix(path, &format!(".v{version}.bak")),
@@ -75,7 +74,7 @@ fn content(connection: &Connection) -> rusqlite::Result<blake3::Hash> {
             for column in 0..columns {
                 match row.get_ref(column)? {
                     ValueRef::Integer(number) => hasher.update(&number.to_le_bytes()),
-                    // Hashed separately, so that adjacent values cannot be confused.
+                    // The hash of the value is hashed, so that adjacent values cannot be confused.
                     value => hasher.update(blake3::hash(value.as_bytes()?).as_bytes()),
                 };
             }
@@ -84,8 +83,8 @@ fn content(connection: &Connection) -> rusqlite::Result<blake3::Hash> {
     Ok(hasher.finalize())
 }
 
-/// Returns the copies that migrations left next to a file, complete or not, except those being
-/// written.
+/// Returns the copies that migrations left next to a file, complete or not. Copies that are being written are not
+/// included.
 pub(super) fn old_copies(path: &Path) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let files = folder_of(path).read_dir().into_iter().flatten().flatten();
@@ -101,8 +100,8 @@ pub(super) fn old_copies(path: &Path) -> Vec<PathBuf> {
     copies
 }
 
-/// Returns whether the rest of a file name after the store's name is that of a copy: `.v3.bak`,
-/// `.v3.2.bak`, or an incomplete copy.
+/// Returns whether a file name, after the store's name, is that of a copy: `.v3.bak`, `.v3.2.bak`, or an incomplete
+/// copy.
 fn is_copy_ending(ending: &str) -> bool {
     let Some((version, rest)) = ending.strip_prefix(".v").and_then(|rest| rest.split_once('.'))
     else {

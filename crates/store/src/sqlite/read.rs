@@ -13,7 +13,7 @@ use crate::plan::Tail;
 use crate::row::{Encoding, Record, Row, Speaker};
 use crate::{OutlineEntry, SessionId};
 
-/// Number of low bits of a row id that hold the number of an entry.
+/// The number of low bits of a row id that contain the number of an entry.
 pub(super) const SEQ_BITS: u32 = 32;
 /// A page ends after about this many bytes of records.
 const PAGE_BYTES: usize = 8 << 20;
@@ -49,8 +49,8 @@ pub(super) fn seq_of(row_id: i64) -> Seq {
     (row_id & i64::from(u32::MAX)).unsigned_abs()
 }
 
-/// Returns the stored code of a state. No single-bit error turns one code into another, so that no
-/// session is hidden or deleted by accident.
+/// Returns the stored code of a state. A single-bit error never turns one code into another, so it cannot hide or
+/// delete a session.
 pub(super) fn state_code(state: State) -> i64 {
     match state {
         State::Open => 0,
@@ -133,7 +133,7 @@ pub(super) fn newest(connection: &Connection, key: i64) -> Result<Option<Newest>
 }
 
 /// Returns the last recorded entry of a session and its link. They are recorded whenever the session's row is
-/// written for another reason.
+/// written anyway.
 pub(super) fn anchor(connection: &Connection, key: i64) -> Result<Option<(Seq, ChainLink)>> {
     let sql = "SELECT anchor_seq, anchor_link FROM session WHERE key = ?1 AND anchor_seq > 0";
     let mut statement = connection.prepare_cached(sql)?;
@@ -205,8 +205,8 @@ pub(super) fn branch_points(
     statement.query_map((row_id(key, 0), row_id(key, from), signed(limit)), read)?.collect()
 }
 
-/// The rows before the first one that the database could not return, and its error. There may be fewer rows than
-/// requested even if more exist.
+/// The rows before the first one that the database could not return, and the error of that one. There may be fewer
+/// rows than requested even if there are more.
 pub(super) struct Page {
     pub(super) rows: Vec<Row>,
     pub(super) error: Option<rusqlite::Error>,
@@ -228,7 +228,7 @@ pub(super) fn page(
     Page { rows, error }
 }
 
-/// Reads the entries between two row ids. `order` is the expected order of each row and the next.
+/// Reads the entries between two row ids. `order` is the expected result of comparing a row with the next one.
 fn collect(
     connection: &Connection,
     (low, high): (i64, i64),
@@ -246,7 +246,7 @@ fn collect(
     let (mut before, mut bytes) = (None, 0);
     while let Some(one) = found.next()? {
         let row_id: i64 = one.get(0)?;
-        // A damaged B-tree may return rows in any order, and reading page by page would then never end.
+        // A damaged B-tree may return rows in any order. Without this check, reading page by page might never end.
         let is_inside = low < row_id && row_id <= high;
         if !is_inside || before.is_some_and(|before: i64| before.cmp(&row_id) != order) {
             let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
@@ -288,7 +288,7 @@ fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
         speaker,
         bytes: row.get::<_, i64>(7)?.unsigned_abs(),
         count,
-        // An unknown code is damage, which the comparison of hashes then detects.
+        // An unknown code is damage, which is detected when the hashes are compared.
         encoding: Encoding::from_code(row.get(11)?).unwrap_or(Encoding::Plain),
         body: row.get(12)?,
         hash: RecordHash::from_bytes(bytes(row, 13)?),
@@ -316,7 +316,7 @@ pub(super) fn optional_text(row: &rusqlite::Row<'_>, column: usize) -> Result<Op
     })
 }
 
-/// Reads 32 bytes. If they are invalid, returns zeros, which no hash consists of.
+/// Reads 32 bytes. If they are invalid, returns zeros, which are never a valid hash.
 pub(super) fn bytes(row: &rusqlite::Row<'_>, column: usize) -> Result<[u8; 32]> {
     Ok(match row.get_ref(column)? {
         ValueRef::Blob(bytes) => bytes.try_into().unwrap_or([0; 32]),

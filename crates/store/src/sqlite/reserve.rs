@@ -1,5 +1,6 @@
 //! Reserves disk space in a file without content next to the store. If the disk is full, redactions and deletions
-//! release it, so that people can still remove text and free space. The file is created again when there is space.
+//! release it, so that people can still remove text and free space. When there is space again, the file is created
+//! again.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -11,7 +12,7 @@ use crate::new_file::with_suffix;
 const ENDING: &str = "-reserve";
 /// The size of the reserve: the content of the journal that is not in the file yet, and some working space.
 const BYTES: usize = 6 << 20;
-/// Minimum free space: on a smaller disk no space is reserved.
+/// The minimum free space. On a disk with less, no space is reserved.
 const FREE_MIN: u64 = 16 << 20;
 
 /// Creates the file if it does not exist and the disk has space. The store works without it too.

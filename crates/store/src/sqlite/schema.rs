@@ -1,5 +1,5 @@
-//! The tables, and the migration of files of earlier versions: step by step, each in one
-//! transaction, after a copy of the file was made.
+//! The tables, and the migration of files of earlier versions. After a copy of the file was made, the migration runs
+//! step by step, each step in one transaction.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -21,10 +21,9 @@ const APPLICATION_ID: i32 = 0x5465_7274;
 
 /// One step per version. A published step is never changed.
 pub(super) const STEPS: [&str; 8] = [
-    // The column `place` combines the key of the session, shifted, with the number of the entry:
-    // one B-tree holds all entries, those of a session next to each other. Ids are looked up by a
-    // hash, which keeps that index small, and compared as text afterwards. Keys are never reused,
-    // because the search index refers to places.
+    // The column `place` combines the key of the session, shifted, with the number of the entry. So one B-tree
+    // contains all entries, and those of a session are adjacent. Ids are looked up by a hash, which keeps the index
+    // of ids small, and then compared as text. Keys are never reused, because the search index refers to places.
     "CREATE TABLE session (
         key INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE,
@@ -137,8 +136,7 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<()> {
 }
 
 /// Returns whether the header of the file identifies a store of this version in WAL mode, and no journal can
-/// contradict it. If not, the database must be queried, which would be the main cost of a short command.
-/// a short command.
+/// contradict it. Otherwise the database must be queried, which would be the main cost of a short command.
 pub(super) fn is_stamped(path: &Path) -> std::io::Result<bool> {
     if !connection::is_journal_empty(path) {
         return Ok(false);
@@ -159,7 +157,7 @@ pub(super) fn is_stamped(path: &Path) -> std::io::Result<bool> {
 
 pub(super) fn look(connection: &Connection, path: &Path) -> Result<Found> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    // Read in one transaction: another process may create the tables between two queries.
+    // Both values are read in one transaction, because another process may create the tables in between.
     let marks = connection.unchecked_transaction().and_then(|moment| {
         let marks = (number("application_id")?, number("user_version")?, number("schema_version")?);
         moment.finish().map(|()| marks)
@@ -188,7 +186,7 @@ pub(super) fn is_wal(connection: &Connection, path: &Path) -> Result<bool> {
     mode.map(|mode| mode == "wal").map_err(|error| cannot_open(path, &error))
 }
 
-/// Switches to WAL mode and checks the result: the store's guarantees depend on it.
+/// Switches to WAL mode and checks the result, because the store's guarantees depend on it.
 fn set_wal(connection: &Connection, path: &Path) -> Result<()> {
     // SQLite does not wait here while another process opens the new file.
     let until = Instant::now() + Duration::from_secs(BUSY_SECONDS);
@@ -235,8 +233,8 @@ pub(super) fn copy_into(connection: &Connection, copy: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the file has exactly the tables and indexes of this version. A view or trigger in place of a table
-/// could run SQL of somebody else.
+/// Checks that the file has exactly the tables and indexes of this version. In place of a table, there might be a
+/// view or trigger that runs other SQL.
 pub(super) fn check(connection: &Connection, path: &Path, version: usize) -> Result<()> {
     let found = schema_of(connection).map_err(|error| cannot_open(path, &error))?;
     if version == VERSION && digest(&found) == DIGEST {
@@ -249,7 +247,7 @@ pub(super) fn check(connection: &Connection, path: &Path, version: usize) -> Res
     Ok(())
 }
 
-/// Returns the schema that the steps up to a version create. Running the steps takes longer than a short command.
+/// Returns the schema that the steps up to a version create. This takes longer than a short command.
 fn schema_made(version: usize) -> rusqlite::Result<Schema> {
     let new = Connection::open_in_memory()?;
     STEPS.iter().take(version).try_for_each(|step| new.execute_batch(step))?;
@@ -267,7 +265,7 @@ fn digest(schema: &Schema) -> String {
 
 type Schema = BTreeSet<String>;
 
-/// Returns the schema of a file without the manifest. The limit on its size is more than any store needs.
+/// Returns the schema of a file without the manifest. It is limited to more entries than any store has.
 fn schema_of(connection: &Connection) -> rusqlite::Result<Schema> {
     let sql =
         "SELECT coalesce(substr(sql, 1, 4096), type || ' ' || name) FROM sqlite_schema LIMIT 64";

@@ -12,7 +12,7 @@ use crate::search::{AnyOf, COUNTED_MAX, Form, Frequencies, IndexQuery, terms_of,
 
 type Result<T> = rusqlite::Result<T>;
 
-/// Approximate limit on the stored bytes of entries that are returned to a search.
+/// The approximate limit on the stored bytes of entries that a search gets.
 const CANDIDATE_BYTES: usize = 64 << 20;
 
 const CANDIDATES: &str = "SELECT w.rowid, s.id FROM words w JOIN entry e ON e.place = w.rowid \
@@ -77,8 +77,8 @@ fn index_session(connection: &Connection, key: i64, limit: usize) -> Result<(usi
             connection.prepare_cached(sql)?.execute(params![row_id, terms])?;
         }
     }
-    // The row is written anyway, so recording the anchor costs nothing. A rebuilt index starts before the anchor,
-    // which must not move back.
+    // The row is written anyway, so recording the anchor costs nothing. If the index is rebuilt, it starts before
+    // the anchor, and the anchor must not move back.
     let sql = "UPDATE session SET indexed = ?2, anchor_seq = max(anchor_seq, ?2), \
                anchor_link = iif(?2 >= anchor_seq, ?3, anchor_link) WHERE key = ?1";
     connection.prepare_cached(sql)?.execute(params![key, last.cast_signed(), link.as_bytes()])?;
@@ -86,7 +86,7 @@ fn index_session(connection: &Connection, key: i64, limit: usize) -> Result<(usi
     Ok((taken, last >= newest))
 }
 
-/// Removes an entry from the index. This requires the same terms that were added.
+/// Removes an entry from the index. Its terms must be the same as those that were added.
 pub(super) fn remove(connection: &Connection, row_id: i64, entry: &Entry) -> Result<()> {
     if let Some(terms) = terms_text(entry) {
         let sql = "INSERT INTO words (words, rowid, terms) VALUES ('delete', ?1, ?2)";
@@ -108,8 +108,8 @@ pub(super) fn frequencies(connection: &Connection, terms: &[AnyOf]) -> Result<Fr
     Ok(Frequencies { entries: entries.unsigned_abs(), with_terms })
 }
 
-/// Returns the newest entries that match the index query and the filters, with their session ids;
-/// one more than `limit` if there are more.
+/// Returns the newest entries that match the index query and the filters, with their session ids. If there are more
+/// than `limit`, returns one more.
 pub(super) fn candidates(
     connection: &Connection,
     index_query: &IndexQuery,
@@ -151,7 +151,7 @@ pub(super) fn candidates(
     Ok(found)
 }
 
-/// Formats an index query for FTS5. Terms contain no quotes, so quoting is safe.
+/// Formats an index query for FTS5. Terms contain no quotes, so they can simply be quoted.
 fn match_text(index_query: &IndexQuery) -> String {
     let all: Vec<String> =
         index_query.all.iter().map(|group| format!("({})", any_text(group))).collect();

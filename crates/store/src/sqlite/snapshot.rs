@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-/// This text differs from the one that queries the version inside transactions, so that each has its own statement.
+/// The text differs from the one with which transactions query the version, so that each has its own statement.
 const SQL: &str = "PRAGMA main.data_version";
 
 /// Opens a snapshot. Returns the data version of the file, which changes whenever another process
@@ -50,7 +50,7 @@ mod tests {
         assert!(own.is_autocommit());
         write(&own).unwrap();
         write(&own).unwrap();
-        // Other connections see the rows, but cannot empty the journal.
+        // Another connection sees the rows, but cannot empty the journal while the snapshot is open.
         let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
         assert_eq!(other.query_row("SELECT count(*) FROM t", [], count).unwrap(), 2);
         assert!(!journal_is_emptied(&other));

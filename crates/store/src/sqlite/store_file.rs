@@ -27,8 +27,8 @@ static OPEN: Mutex<usize> = Mutex::new(0);
 pub(super) struct Registration;
 
 impl Registration {
-    /// Registers a store. Reads the header of its file, unless the process has another store open: closing a file
-    /// drops all locks that the process has on it, including SQLite's.
+    /// Registers a store. If the process has no other store open, reads the header of its file. Otherwise it must
+    /// not, because closing a file drops all locks of the process on it, including SQLite's.
     pub(super) fn new(path: &Path) -> (Self, bool) {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let is_stamped = *open == 0 && schema::is_stamped(path).unwrap_or(false);
@@ -43,8 +43,8 @@ impl Drop for Registration {
     }
 }
 
-/// Creates the file and its folder if they do not exist, and checks them. Returns the checked path: absolute, and
-/// with a folder without symbolic links.
+/// Creates the file and its folder if they do not exist, and checks them. Returns the checked path. It is absolute,
+/// and its folder contains no symbolic links.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| StoreError::unusable_path(path, "names no file"))?;
     let folder = folder_of(path);
@@ -75,7 +75,7 @@ fn make_folder(folder: &Path) -> Result<()> {
 }
 
 fn make_file(path: &Path) -> Result<()> {
-    // A broken symbolic link must not be followed either, and `exists` would not detect it.
+    // A broken symbolic link must not be followed either. `exists` would not detect it.
     match path.symlink_metadata() {
         Ok(_) => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -47,8 +47,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Inserts the only entry of a plan in its own transaction. Does nothing if the id may already be in the index or
-/// another process has written. Returns whether the entry was inserted.
+/// Inserts the only entry of a plan in a separate transaction. Does nothing if the id may already be in the index,
+/// or if another process has written. Returns whether the entry was inserted.
 pub(super) fn write_alone(
     connection: &Connection,
     open: &mut Open,
@@ -70,8 +70,8 @@ pub(super) fn write_alone(
     }
 }
 
-/// The values are those of [`insert`], in column order. The SQL text is short, because the statement cache finds a
-/// short one faster.
+/// The values are those of [`insert`], in column order. The SQL text is short, so that the statement cache finds it
+/// faster.
 macro_rules! insert_entry {
     ($link:literal) => {
         concat!("INSERT INTO entry VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,", $link, ")")

@@ -1,6 +1,5 @@
-//! The one connection of this process that changes the file, with cached state of the sessions that
-//! it writes to. Only one thread uses it at a time. Appends come in groups, and a group is one
-//! transaction and one sync.
+//! The only connection of this process that changes the file, with cached state of the sessions that it writes to.
+//! Only one thread uses it at a time. Appends come in groups. A group is written in one transaction with one sync.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -22,30 +21,31 @@ use crate::model::Appended;
 use crate::plan::{Batch, Tail, plan};
 use crate::{Outcome, Problem, Result, SessionId, StoreError};
 
-/// When the journal has this many pages, it is copied into the file. If a reader prevented this, it is tried again
-/// after as many more pages. The content of the journal must fit into the reserve for a full disk.
+/// The number of pages of the journal at which it is copied into the file. If a reader prevents this, it is tried
+/// again after as many more pages. The content of the journal must fit into the reserve for a full disk.
 const JOURNAL_PAGES: u32 = 1024;
-/// A journal with this many pages will probably grow further, so it gets its full length at once.
+/// The number of pages of the journal at which it gets its full length at once, because it will probably grow
+/// further.
 const JOURNAL_GROWS: u32 = 64;
-/// Full length of the journal.
+/// The full length of the journal.
 const JOURNAL_BYTES: u64 = 4400 << 10;
 
-/// Number of sessions whose state is cached.
+/// The maximum number of sessions whose state is cached.
 const KNOWN_MAX: usize = 4096;
 
 /// The connection that writes, with its cached state.
 pub(super) struct WriteConnection {
     connection: Connection,
     path: PathBuf,
-    /// There is usually one session; a tree map avoids hashing its id.
+    /// A tree map does not hash the id, which saves time because there is usually only one session.
     known: BTreeMap<SessionId, Open>,
     /// SQLite's data version, which changes when another process writes.
     version: i64,
     /// Whether the read snapshot of the last append is still open; see [`Self::keep_snapshot`].
     has_snapshot: bool,
-    /// Number of pages in the journal after the last commit.
+    /// The number of pages in the journal after the last commit.
     journal_pages: Arc<AtomicU32>,
-    /// Number of journal pages at which the next checkpoint runs.
+    /// The number of journal pages at which the next checkpoint runs.
     checkpoint_at: u32,
     /// Whether the journal has its full length.
     has_room: bool,
@@ -99,15 +99,15 @@ impl WriteConnection {
         if writer.journal_bytes() > 0 {
             writer.renew_journal()?;
             writer.checkpoint("PASSIVE");
-            // Another process may have purged or deleted something while a reader was active, so the journal may
-            // still contain it.
+            // Another process may have purged or deleted something while a reader was active. Then the journal still
+            // contains it.
             writer.checkpoint_at_once("TRUNCATE");
         }
         Ok(writer)
     }
 
     /// Rewrites the journal with its own bytes and syncs it. After a failed sync, Linux treats unwritten pages as
-    /// written, and later syncs succeed. In a power failure, a checkpoint from such a journal could be lost halfway.
+    /// written, and later syncs succeed. A checkpoint from such a journal could be lost in part if the power fails.
     /// No process appends to the journal meanwhile.
     fn renew_journal(&mut self) -> Result<()> {
         let renewed = self.transaction(|writer| Ok(journal::renew(&writer.journal())));
@@ -225,8 +225,8 @@ impl WriteConnection {
         }
     }
 
-    /// Keeps a read snapshot open between appends. This saves two thirds of the locks of an append, and SQLite
-    /// refuses the write if another process has written since the snapshot was opened. Returns whether the cached
+    /// Keeps a read snapshot open between appends. This saves two thirds of the locks of an append. If another
+    /// process has written since the snapshot was opened, SQLite refuses the write. Returns whether the cached
     /// sessions are valid in this snapshot.
     fn keep_snapshot(&mut self) -> bool {
         if !self.has_snapshot {
@@ -373,7 +373,7 @@ impl WriteConnection {
         Ok(())
     }
 
-    /// Drops the cached sessions, after changes that were not appends.
+    /// Drops the cached sessions. Called after changes that were not appends.
     pub(super) fn forget(&mut self) {
         self.known.clear();
     }
@@ -405,8 +405,8 @@ impl WriteConnection {
         !self.holds_purged
     }
 
-    /// Copies a long journal into the file. SQLite then overwrites the journal from the start. Its length stays the
-    /// same, so the decision does not depend on the length.
+    /// Copies a long journal into the file. SQLite then overwrites the journal from the start, so its length does
+    /// not show how much of it is in use and is not considered.
     pub(super) fn tidy_journal(&mut self) {
         let pages = self.journal_pages.load(Ordering::Relaxed);
         if pages < JOURNAL_PAGES {
@@ -451,9 +451,8 @@ impl WriteConnection {
         }
     }
 
-    /// Copies the journal into the file and syncs it. A disk error stops the store: SQLite would
-    /// not report it, and a later sync would falsely succeed. Returns whether everything was
-    /// copied.
+    /// Copies the journal into the file and syncs it. A disk error stops the store. Otherwise SQLite would not
+    /// report it, and a later sync would succeed although data is lost. Returns whether everything was copied.
     fn checkpoint(&mut self, mode: &str) -> bool {
         self.close_snapshot();
         let sql = format!("PRAGMA wal_checkpoint({mode})");

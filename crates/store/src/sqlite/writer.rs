@@ -1,5 +1,5 @@
 //! Groups appends of many threads. The first thread writes all appends that are waiting, in one transaction with one
-//! sync; then the next waiting thread does the same. So a lone writer needs no other thread, and many threads share
+//! sync. Then the next waiting thread does the same. So a lone writer needs no other thread, and many threads share
 //! their syncs. A separate thread only fills the search index when the store is idle.
 
 use std::path::Path;
@@ -14,9 +14,9 @@ use crate::model::Appended;
 use crate::plan::Batch;
 use crate::{Outcome, Problem, Result, SessionId, StoreError};
 
-/// Maximum number of appends in a group.
+/// The maximum number of appends in a group.
 const GROUP_MAX: usize = 512;
-/// Approximate maximum size of a group in bytes.
+/// The approximate maximum size of a group in bytes.
 const GROUP_BYTES: usize = 8 << 20;
 /// How long to wait for the threads that appended together last time.
 const GATHER: Duration = Duration::from_micros(150);
@@ -35,7 +35,7 @@ pub(super) struct Writer {
 struct Queue {
     waiting: Vec<Arc<PendingAppend>>,
     has_leader: bool,
-    /// Size of the last group.
+    /// The size of the last group.
     group: usize,
 }
 
@@ -46,10 +46,10 @@ struct PendingAppend {
     changed: Condvar,
 }
 
-/// State of a queued append.
+/// The state of a queued append.
 enum AppendState {
     Waiting,
-    /// This thread writes for all.
+    /// The thread of this append writes for all.
     Leading,
     Done(Answer),
 }
@@ -80,7 +80,7 @@ impl Writer {
         group.finish(&append, answers)
     }
 
-    /// Appends directly if no other thread appends now or did last time. Returns `None` if that is not possible.
+    /// Appends directly, if no other thread appends now or did so last time. Otherwise returns `None`.
     fn append_alone(&self, session: &SessionId, batch: &Batch) -> Option<Answer> {
         {
             let mut queue = lock(&self.queue);
@@ -161,7 +161,7 @@ impl Queue {
 }
 
 impl PendingAppend {
-    /// Waits for the result; `None` if this thread must write for all.
+    /// Waits for the result. Returns `None` if this thread must write for all.
     fn wait(&self) -> Option<Answer> {
         let state = lock(&self.state);
         let waits = |state: &mut AppendState| matches!(state, AppendState::Waiting);
@@ -196,7 +196,7 @@ struct Group<'w> {
 }
 
 impl Group<'_> {
-    /// Finishes the group. The next group starts first, while the threads of this one get their results.
+    /// Finishes the group. First starts the next group, then gives the threads of this group their results.
     fn finish(mut self, mine: &Arc<PendingAppend>, answers: Vec<Answer>) -> Answer {
         let appends = std::mem::take(&mut self.appends);
         self.writer.hand_over(appends.len());

@@ -58,7 +58,7 @@ pub(crate) fn chain(count: usize) -> Vec<Entry> {
     (1..=count).map(|number| link(number, &format!("text {number}"))).collect()
 }
 
-/// Returns the entry `eN`, the child of the one before.
+/// Returns the entry `eN`, the child of the entry before.
 pub(crate) fn link(number: usize, text: &str) -> Entry {
     let parent = (number > 1).then(|| format!("e{}", number - 1));
     said(&format!("e{number}"), parent.as_deref(), text)

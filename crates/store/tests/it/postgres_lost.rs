@@ -1,5 +1,5 @@
-//! Connections are lost in the middle of appends. An append that returned is stored once, a failed one reports its
-//! outcome, and a retry is harmless.
+//! Connections are lost in the middle of appends. An append that returned is stored once, a failed append reports
+//! its outcome, and a retry is harmless.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -100,7 +100,7 @@ fn check_all_stored_once(store: &SessionStore, session: &SessionId, kept: &[Vec<
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
 }
 
-/// Returns the ids that were acknowledged.
+/// Appends many times while connections are lost. Returns the ids that were acknowledged.
 fn append_until_stopped(
     store: &SessionStore,
     session: &SessionId,

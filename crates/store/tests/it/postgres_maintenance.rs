@@ -1,5 +1,5 @@
-//! Maintenance: purges reach every table, the server cleans its files after them, and the search
-//! index is filled in the background.
+//! Maintenance: purges change every table, the server then cleans its files, and the search index is filled in the
+//! background.
 
 use std::thread;
 use std::time::Duration;
@@ -105,7 +105,7 @@ fn the_next_import_deletes_what_a_killed_one_left() {
     let mut import = Import::begin(&killed).unwrap();
     (1..=1500).for_each(|number| import.push(link(number, "left words")).unwrap());
     let store = SessionStore::open(&database.url()).unwrap();
-    // It is kept while its process is alive.
+    // The unfinished import is kept while its process is alive.
     assert_eq!(store.left_behind().unwrap(), LeftBehind::default());
     std::mem::forget(import);
     let others = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \

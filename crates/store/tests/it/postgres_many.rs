@@ -28,7 +28,7 @@ fn followers_are_notified_of_appends_by_another_store() {
         });
         assert_eq!(ids(entries.iter().map(|stored| &stored.entry)), format!("e{number}"));
     }
-    // The server sends notifications; polling is only for lost ones.
+    // The server notifies the store. Polling is only for lost notifications.
     let listening = database.query(
         "SELECT count(*) FROM pg_stat_activity \
          WHERE datname = current_database() AND query = 'LISTEN tertulia'",
@@ -174,7 +174,7 @@ fn a_batch_of_many_megabytes_is_stored_completely() {
     let Some(database) = Database::new() else { return };
     let (one, other) = two_stores(&database);
     let session = filled(&one, "talk", Vec::new());
-    // Bytes that do not compress well, so that one statement is not enough.
+    // These bytes do not compress well, so that one statement is not enough.
     let noise = |seed: u64| -> String {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut next = || {

@@ -90,7 +90,7 @@ fn every_store_returns_the_same_hits() {
         ..ProptestConfig::default()
     });
     let cases = (logs(), prop::collection::vec(question(), 1..12));
-    // The logs accumulate: later queries also search those of earlier cases.
+    // The logs accumulate, so later queries also search those of earlier cases.
     let done = runner.run(&cases, |(logs, questions)| {
         let round = rounds.get();
         rounds.set(round + 1);

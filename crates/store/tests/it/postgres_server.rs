@@ -1,7 +1,6 @@
-//! A PostgreSQL server for these tests: the one that `cargo xtask test` started, or one that the
-//! first test starts and that ends with the process. Both are reached through a socket in a folder.
-//! Every test has its own database. Nothing is installed here: without a server or the programs for
-//! one, the tests are skipped by name.
+//! A PostgreSQL server for these tests. It is the one that `cargo xtask test` started, or one that the first test
+//! starts and that ends with the process. Both are reached through a socket in a folder. Every test has its own
+//! database. Nothing is installed here. Without a server or its programs, the tests are skipped by name.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -25,8 +24,7 @@ static SHARED: LazyLock<Option<Shared>> = LazyLock::new(|| match std::env::var(P
 });
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
-/// Returns the socket folder of the shared server; `None` without a server, and then the test is
-/// skipped.
+/// Returns the socket folder of the shared server; `None` if there is no server. The test is then skipped.
 fn shared_folder() -> Option<&'static str> {
     match &*SHARED {
         Some(Shared::Given(folder)) => Some(folder),
@@ -47,7 +45,7 @@ fn start() -> Option<PostgresServer> {
 pub(crate) struct Server(PostgresServer);
 
 impl Server {
-    /// Starts a server; `None` without the programs for it, and then the test is skipped.
+    /// Starts a server; `None` if its programs are missing. The test is then skipped.
     pub(crate) fn start() -> Option<Self> {
         let server = start();
         if server.is_none() {
@@ -75,7 +73,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Creates a database; `None` without a server, and then the test is skipped.
+    /// Creates a database; `None` if there is no server. The test is then skipped.
     pub(crate) fn new() -> Option<Self> {
         let folder = shared_folder()?;
         let number = DATABASES.fetch_add(1, Ordering::Relaxed);

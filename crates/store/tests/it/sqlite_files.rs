@@ -64,7 +64,7 @@ fn a_folder_that_others_can_write_to_is_refused() {
     assert!(!file.exists());
     // This is like /tmp: nobody can remove the files of others, but anybody can create a journal first.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
-    // It is shared on purpose, so the message must not suggest changing its mode.
+    // The folder is shared on purpose, so the message must not suggest changing its mode.
     assert!(refusal(&file).ends_with("can be written to by others; choose another folder"));
     // For a parent folder the sticky bit is enough.
     open(&folder.path().join("own/sessions.db")).unwrap();
@@ -138,7 +138,7 @@ fn files_of_another_program_are_not_changed() {
     make(b"a letter to ann, not a database at all, but long enough to look like one");
     let error = refusal(&file);
     assert!(error.contains("is damaged or not a session store"), "{error}");
-    // A database of another program: the header of an empty one with another application id.
+    // This is a database of another program: the header of an empty one with another application id.
     let (_other, other) = folder();
     drop(open(&other).unwrap());
     let mut bytes = fs::read(&other).unwrap();
@@ -404,7 +404,7 @@ fn the_journal_gets_its_full_length_once() {
     }
     assert!(lengths[0] > 4 << 20, "it grows at once: {lengths:?}");
     assert!(lengths.iter().all(|length| *length == lengths[0]), "and not again: {lengths:?}");
-    // The zeros after the end are not read as entries, by another process either.
+    // The zeros after the end are not entries, for another process either.
     let other = open(&file).unwrap();
     assert_eq!(other.load(&session, &Range::All).unwrap().len(), 2401);
 }
@@ -421,7 +421,7 @@ fn a_deleted_session_is_nowhere_in_the_files_while_others_have_the_store_open() 
     store.catch_up(|_| {}).unwrap();
     assert_eq!(other.load(&session, &Range::All).unwrap().len(), 2);
     assert_eq!(store.delete(&session).unwrap(), []);
-    // Both still have the store open.
+    // Both stores are still open.
     check_absent(folder.path(), &["sesame", "4711"]);
     assert_eq!(other.load(&id("kept"), &Range::All).unwrap().len(), 3);
 }

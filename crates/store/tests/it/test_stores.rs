@@ -9,7 +9,7 @@ use crate::postgres_server::Database;
 pub(crate) struct TestStore {
     pub(crate) store: SessionStore,
     url: StoreUrl,
-    /// Whether another process could open the same sessions; not true for memory.
+    /// Whether another process could open the same sessions. Not true for memory.
     is_shared: bool,
     /// Removed with the store.
     _folder: Option<TempDir>,
@@ -18,7 +18,7 @@ pub(crate) struct TestStore {
 }
 
 impl TestStore {
-    /// Creates a store in its own file.
+    /// Creates a store in a separate file.
     pub(crate) fn sqlite() -> Self {
         let folder = TempDir::new().unwrap();
         let url = StoreUrl::Sqlite(folder.path().join("sessions.db"));
@@ -26,7 +26,7 @@ impl TestStore {
         Self { store, url, is_shared: true, _folder: Some(folder), _database: None }
     }
 
-    /// Creates a store in its own database; `None` without a server, and then the test is skipped.
+    /// Creates a store in a separate database; `None` if there is no server. The test is then skipped.
     pub(crate) fn postgres() -> Option<Self> {
         let database = Database::new()?;
         let url = database.url();

@@ -107,7 +107,7 @@ fn a_task_behind_many_branches_is_found(fixture: &TestStore) {
     let mut entries = vec![said("e1", None, "one"), task("t", Some("e1"), "task")];
     let mut before = "t".to_owned();
     for number in 0..200 {
-        // One step on the branch, and one on a side branch.
+        // One step is on the branch, and one is on a side branch.
         let (on, beside) = (format!("on{number}"), format!("beside{number}"));
         entries.push(said(&on, Some(&before), "on"));
         entries.push(said(&beside, Some(&before), "beside"));
@@ -131,7 +131,7 @@ fn a_fork_from_before_a_redaction_verifies_and_can_be_backed_up(fixture: &TestSt
     let verified = store.verify(&id("fork")).unwrap();
     assert_eq!((verified.damage, verified.purged), (None, 3));
     let forked = store.load(&id("fork"), &Range::All).unwrap();
-    // The copied entries have the same links: the new redactions follow them.
+    // The copied entries have the same links, because the new redactions come after them.
     assert!(forked.iter().zip(&before).take(6).all(|(one, other)| one.link == other.link));
     let redactions: Vec<_> = forked
         .iter()

@@ -1,4 +1,4 @@
-//! Lists and deletions.
+//! Sessions are listed with filters, and a deleted session is gone from every list.
 
 use tertulia_session::Timestamp;
 use tertulia_store::{Import, ListFilter, NewSession, Range, SearchQuery, SessionStore};

@@ -1,4 +1,4 @@
-//! Loads everything, the tail, from an entry, or one branch.
+//! Entries can be loaded as a whole, as a tail, from an entry on, or along one branch.
 
 use tertulia_store::{Append, Outline, OutlineEntry, Range, SessionStore, StoreError, StoredEntry};
 

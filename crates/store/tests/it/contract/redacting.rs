@@ -132,7 +132,7 @@ fn a_redacted_text_is_not_found(fixture: &TestStore) {
     assert_eq!(find(&fixture.store), 2);
     fixture.store.redact(&session, &"e1".into(), None).unwrap();
     assert_eq!(find(&fixture.reopen()), 1);
-    // An entry that was never in the index.
+    // This entry was never in the index.
     append(&fixture.store, &session, vec![link(3, "zebra"), redaction("r", Some("e3"), "e3")]);
     assert_eq!(find(&fixture.reopen()), 1);
 }
@@ -166,7 +166,7 @@ fn an_entry_without_a_salt_gets_one(fixture: &TestStore) {
     let stored = log(&fixture.reopen());
     assert!(stored.iter().all(|entry| entry.salt.is_some()));
     assert!(stored.iter().zip(&entries).all(|(stored, sent)| stored.repeats(sent)));
-    // If it is sent again, without a salt or with another one, it is the same entry.
+    // The same entry without a salt, or with another one, counts as a repetition.
     let other = Entry { salt: Some(Salt::from_bytes([9; 16])), ..entries[1].clone() };
     for again in [entries[1].clone(), other] {
         let appended = fixture.reopen().append(&session, Append::new([again])).unwrap();
@@ -201,7 +201,7 @@ fn a_purged_entry_confirms_no_guess_of_its_text(fixture: &TestStore) {
 
 fn an_unsalted_entry_is_reported_as_guessable(fixture: &TestStore) {
     let session = filled(&fixture.store, "talk", vec![link(1, "hello")]);
-    // The entries are copied unchanged, as older programs stored them.
+    // The import keeps the entries unchanged, as older programs stored them.
     let mut old = tertulia_store::Import::begin(&fixture.store).unwrap();
     for entry in [unsalted(link(1, "hello")), unsalted(link(2, "the secret"))] {
         old.push_new(&entry.into()).unwrap();

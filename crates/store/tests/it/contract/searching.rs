@@ -246,7 +246,7 @@ fn the_better_hit_comes_first(fixture: &TestStore) {
         link(4, "a cache"),
     ];
     filled(&fixture.store, "a", entries);
-    // The same words at the same time: the later entry comes first.
+    // These entries have the same words and the same time, so the later entry comes first.
     assert_eq!(hits(&fixture.reopen(), &query("cache")), ["a/e2", "a/e4", "a/e3", "a/e1"]);
 }
 

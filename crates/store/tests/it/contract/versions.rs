@@ -1,5 +1,5 @@
-//! Both record versions in one session. Stored entries do not change, the chain covers both versions, and a
-//! redaction removes turn events in either form.
+//! Both record versions in one session. Stored entries do not change, the chain covers both versions, and redactions
+//! work for turn events in either form.
 
 use tertulia_session::record::{EntryRecord, read_entry_line};
 use tertulia_session::{Entry, EntryKind, Setting};
