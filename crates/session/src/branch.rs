@@ -1,5 +1,5 @@
 //! The view of a log along one branch: from an entry back to its root, with redactions applied. All code that shows,
-//! counts, searches or sends entries uses this view, in which hidden text cannot be reached.
+//! counts, searches or sends entries uses this view, because it gives no access to hidden text.
 
 mod ancestry;
 mod hidden;
@@ -52,7 +52,7 @@ impl<'a> ViewEntry<'a> {
         self.entry().map(|entry| &entry.kind)
     }
 
-    /// Returns the redaction that hides this entry, or hides something that this entry summarizes.
+    /// Returns the redaction that hides this entry or something that this entry summarizes.
     pub fn hidden_by(&self) -> Option<&'a EntryId> {
         self.hidden_by
     }

@@ -14,8 +14,8 @@ use crate::{Entry, EntryKind, InvalidHex};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RecordHash(blake3::Hash);
 
-/// The input of the chain for one entry: the hash of what is always visible (id, parent, type,
-/// time), and the hash of its record.
+/// The input of the chain for one entry: the hash of the fields that are always visible (id, parent, type, time),
+/// and the hash of its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryDigest {
     envelope: blake3::Hash,

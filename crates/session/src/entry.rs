@@ -1,5 +1,5 @@
-//! An entry: one record of a session's log. The log is never rewritten. A change of its view (a summary, a cut, a
-//! redaction, a branch) is an entry too. See [`crate::EntryIndex`].
+//! An entry: one record of a session's log. The log is never rewritten. Changes of its view (a summary, a cut, a
+//! redaction, a branch) are entries too. See [`crate::EntryIndex`].
 
 mod kind;
 mod payload;
@@ -56,9 +56,8 @@ pub struct NewEntry {
 }
 
 impl Entry {
-    /// Returns the id derived from the content: the same content after the same parent has the same
-    /// id on every machine, so that appending it twice is harmless. The salt is part of the
-    /// content.
+    /// Returns the id that is computed from the content. The same content after the same parent has the same id on
+    /// every machine, so appending it twice is harmless. The salt is part of the content.
     ///
     /// The id is `e-` and 32 hex digits: the first 128 bits of the BLAKE3 hash of the entry's JSON record, as
     /// [`EntryRecord`] writes it, without its `id`. The record contains `parentId`, so ids form a chain: each
@@ -83,7 +82,7 @@ impl Entry {
         }
     }
 
-    /// Returns the id of the turn that it belongs to, for an entry of a turn or an event during one.
+    /// Returns the id of the turn, if it is an entry of a turn or an event during one.
     pub fn turn_id(&self) -> Option<&EntryId> {
         match &self.kind {
             EntryKind::Turn(turn) => Some(turn.turn_id.as_ref().unwrap_or(&self.id)),
@@ -97,8 +96,8 @@ impl Entry {
         matches!(self.kind, EntryKind::Purged(_))
     }
 
-    /// Returns whether it has the same id and content as another entry, whatever their salts. If so, it is that
-    /// entry, sent again.
+    /// Returns whether it has the same id and content as another entry, whatever their salts. If it does, it is the
+    /// same entry, sent again.
     pub fn repeats(&self, other: &Self) -> bool {
         let Self { id, parent_id, kind, timestamp, run_id, meta, salt: _, unknown } = self;
         (id, parent_id, kind, timestamp)
@@ -119,7 +118,7 @@ impl NewEntry {
         self.with_parent(parent.id.clone())
     }
 
-    /// Sets the id of the parent.
+    /// Sets the parent by its id.
     #[must_use]
     pub fn with_parent(mut self, parent: EntryId) -> Self {
         self.parent_id = Some(parent);
@@ -147,7 +146,7 @@ impl NewEntry {
         self
     }
 
-    /// Returns the entry with the id derived from its content, see [`Entry::content_id`].
+    /// Returns the entry with the id that is computed from its content, see [`Entry::content_id`].
     pub fn with_content_id(self) -> Entry {
         let mut entry = self.with_id(EntryId::from(""));
         entry.id = entry.content_id();

@@ -1,5 +1,5 @@
-//! The fields of a JSON object that this version does not know, kept so that a round trip loses
-//! nothing. Part of every domain type; read and written by [`crate::record`].
+//! The fields of a JSON object that this version does not know. They are kept, so that a round trip loses nothing.
+//! Part of every domain type; read and written by [`crate::record`].
 
 use crate::json::Json;
 

@@ -1,4 +1,4 @@
-//! The ids of entries and messages. New entries get an id derived from their content, see
+//! The ids of entries and messages. The id of a new entry is computed from its content, see
 //! [`crate::Entry::content_id`].
 
 use std::borrow::Borrow;
@@ -17,8 +17,7 @@ impl EntryId {
         &self.0
     }
 
-    /// Returns the id derived from these bytes: `e-` and the first 128 bits of their BLAKE3 hash in
-    /// hex.
+    /// Returns the id that is computed from these bytes: `e-` and the first 128 bits of their BLAKE3 hash in hex.
     pub(crate) fn from_content(bytes: &[u8]) -> Self {
         let hex = blake3::hash(bytes).to_hex();
         Self::from(format!("e-{}", &hex[..32]))
@@ -56,8 +55,8 @@ impl fmt::Display for EntryId {
     }
 }
 
-/// The id of a message in a conversation: numbered by the conversation, or any text from an
-/// imported snapshot.
+/// The id of a message in a conversation. The conversation numbers its messages; an imported snapshot may contain
+/// any text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MessageId {
     /// `msg-N`, written without leading zeros. It needs no allocation.
@@ -97,8 +96,7 @@ impl fmt::Display for MessageId {
     }
 }
 
-/// Returns a UUID (version 8) that is derived from these texts: the same texts give the same UUID on
-/// every machine.
+/// Returns a UUID (version 8) that is computed from these texts. It is the same on every machine.
 pub fn derived_uuid(texts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     for text in texts {

@@ -1,6 +1,5 @@
-//! Reads JSON field by field, so that an error can name the field and unknown fields are kept.
-//! Values stay JSON text until they are needed: numbers keep all their digits, and nesting of any
-//! depth costs no stack.
+//! Reads JSON field by field, so that an error can name the field and unknown fields are kept. Values stay JSON text
+//! until they are needed, so numbers keep all their digits and deep nesting needs no stack.
 
 mod escape;
 mod object;
@@ -28,7 +27,7 @@ pub enum Kind {
     Object,
 }
 
-/// A field that cannot be read.
+/// The error of a field that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FieldError {
     /// The path, such as `messages[3].speaker.roleId`; empty for the value itself.
@@ -63,7 +62,7 @@ pub enum Problem {
     LoneSurrogateInName,
 }
 
-/// A text that is not JSON.
+/// The error of a text that is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON at line {line}, column {column}: {reason}")]
 pub struct SyntaxError {
@@ -180,7 +179,7 @@ impl FieldError {
         Self::new(Problem::Missing { expected }).within(name)
     }
 
-    /// Adds the name of the field that holds the value to the path.
+    /// Adds the name of the field that contains the value to the path.
     #[must_use]
     pub fn within(mut self, name: &str) -> Self {
         self.path = match self.path.as_str() {
@@ -191,7 +190,7 @@ impl FieldError {
         self
     }
 
-    /// Adds the index of the list element that holds the value to the path.
+    /// Adds the index of the list element that contains the value to the path.
     #[must_use]
     pub fn at_index(self, index: usize) -> Self {
         self.within(&format!("[{index}]"))

@@ -9,7 +9,6 @@
 //! - [`record`] is the JSON format of all of them; a reader keeps unknown fields. [`json`] is the reader.
 //! - [`search`] splits texts into search terms.
 //!
-//!
 //! ```
 //! use tertulia_session::record::{EntryRecord, read_entry_line};
 //! use tertulia_session::{EntryIndex, EntryKind, Message, NewEntry, Speaker, SpeakerType};

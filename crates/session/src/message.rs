@@ -31,7 +31,7 @@ pub struct Message {
 /// A message with its id in a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationMessage {
-    /// Unique, except for duplicates from an imported snapshot.
+    /// The id, which is unique except for duplicates from an imported snapshot.
     pub id: MessageId,
     pub message: Message,
 }
@@ -91,7 +91,7 @@ impl Message {
         self
     }
 
-    /// Returns the text parts, joined with line breaks. Borrowed if there is one.
+    /// Returns the text parts, joined with line breaks. The result is borrowed if there is only one part.
     pub fn text(&self) -> Cow<'_, str> {
         Self::words(&self.parts)
     }
@@ -101,7 +101,7 @@ impl Message {
         join_lines(parts.iter().filter_map(Part::as_text).map(Cow::Borrowed))
     }
 
-    /// Returns whether it is one text and nothing else, so that `content` alone is enough.
+    /// Returns whether it is one text and nothing else. In that case `content` alone is enough.
     pub fn is_plain_text(&self) -> bool {
         match self.parts.as_slice() {
             [part] => {
@@ -144,7 +144,7 @@ impl Addressee {
     }
 }
 
-/// Joins texts with line breaks. Borrowed if there is one.
+/// Joins texts with line breaks. The result is borrowed if there is only one text.
 pub(crate) fn join_lines<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Cow<'a, str> {
     let mut joined = texts.next().unwrap_or_default();
     for text in texts {

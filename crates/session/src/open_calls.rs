@@ -61,7 +61,7 @@ impl<K: Borrow<str> + Eq + Hash, T> OpenCalls<K, T> {
 }
 
 impl ToolResult {
-    /// Text that replaces a result that was not recorded.
+    /// The text in place of a result that was not recorded.
     pub const NOT_RECORDED: &'static str = "No result was recorded for this call.";
 
     /// Creates an error in place of a result that was not recorded.

@@ -1,6 +1,6 @@
-//! The JSON format of messages and entries. Reads both spellings of speakers and addressees, writes
-//! the first, and keeps unknown fields. docs/session-record.md is its reference,
-//! schema/entry-v2.schema.json the schema of an entry.
+//! The JSON format of messages and entries. It reads both spellings of speakers and addressees, writes the first
+//! one, and keeps unknown fields. docs/session-record.md is its reference, and schema/entry-v2.schema.json is the
+//! schema of an entry.
 //!
 //! ```json
 //! {"id":"msg-1","content":"Hello","speaker":{"roleId":"ann","roleName":"Ann","type":"human"},

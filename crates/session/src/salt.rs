@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// 16 random bytes.
+/// A salt of 16 random bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Salt([u8; 16]);
 

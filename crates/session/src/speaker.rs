@@ -1,4 +1,4 @@
-//! The speaker of a message. Shared by all messages of one speaker; it does not depend on teams or agents.
+//! The speaker of a message. All messages of one speaker share it; it does not depend on teams or agents.
 
 use crate::Fields;
 

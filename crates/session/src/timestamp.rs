@@ -36,7 +36,7 @@ impl Timestamp {
         iso(self.millis)
     }
 
-    /// Returns the date text; `None` if the time was written as a number.
+    /// Returns the date text, if the time was written as one; `None` if it was written as a number.
     pub fn text(&self) -> Option<String> {
         match &self.spelling {
             Spelling::Millis => None,

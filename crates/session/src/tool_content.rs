@@ -12,7 +12,8 @@ use crate::{Image, ImageSource, ToolResult};
 pub enum ResultPiece<'a> {
     /// A text: the JSON of a string, or of the `text` of a block.
     Text(&'a RawValue),
-    /// A picture. Data without a type has [`Image::ANY_TYPE`]; an unknown picture has no data.
+    /// A picture. If its data has no type, the type is [`Image::ANY_TYPE`]. If nothing is known about it, it has no
+    /// data.
     Image(Image),
     /// A block or a value of an unknown kind.
     Other(&'a RawValue),

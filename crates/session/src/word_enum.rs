@@ -3,7 +3,7 @@
 /// The maximum number of characters of a wrong word that are shown.
 const SHOWN: usize = 40;
 
-/// A word that is not one of the allowed ones.
+/// The error of a word that is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be {allowed}; got {got:?}")]
 #[non_exhaustive]

@@ -4,8 +4,8 @@
 /// A section of a text that contains terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Run<'t> {
-    /// The rest of the text. It begins with a word that ends at whitespace or punctuation. The caller reports the
-    /// length of the word with [`Runs::skip`].
+    /// The rest of the text. It begins with a word that ends at whitespace or punctuation. The caller passes the
+    /// length of the word to [`Runs::skip`].
     Spaced(&'t str),
     /// Characters of a script without spaces, which are found by their [`pairs`].
     Unspaced(&'t str),
@@ -50,8 +50,8 @@ pub fn pairs(run: &str) -> impl Iterator<Item = (char, Option<char>)> {
     run.chars().zip(run.chars().skip(1).map(Some).chain([None]))
 }
 
-/// Returns whether a script writes words without spaces between them, or joins them so freely that pairs of
-/// characters find more: Thai to Khmer, Kana, Han, Hangul.
+/// Returns whether a character belongs to a script without spaces between words, or with spaces used so freely that
+/// pairs of characters find more: Thai to Khmer, Kana, Han, Hangul.
 pub fn is_unspaced(one: char) -> bool {
     matches!(u32::from(one),
         0xE00..=0xEFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF
@@ -64,7 +64,7 @@ pub fn is_word(one: char) -> bool {
     one.is_alphanumeric() && !is_unspaced(one)
 }
 
-/// Returns the lower case of a character, as one character.
+/// Returns the lower case of a character, always as one character.
 pub fn fold(one: char) -> char {
     if one.is_ascii() {
         return one.to_ascii_lowercase();

@@ -1,8 +1,8 @@
 //! Queries about the ancestors of an entry. Each takes logarithmic time, so that no log can make them slow. They use
 //! only positions.
 //!
-//! Every entry stores its parent, one jump to a more distant ancestor, as in skew-binary lists (E. Myers, "An
-//! applicative random-access stack", 1983), and the latest redaction in between.
+//! Every entry stores its parent, and one jump to a more distant ancestor with the latest redaction in between. The
+//! jumps are those of skew-binary lists (E. Myers, "An applicative random-access stack", 1983).
 
 /// The ancestors of the added entries.
 #[derive(Debug)]
@@ -18,16 +18,16 @@ struct Node {
     jump: usize,
     depth: usize,
     own: Since,
-    /// The latest redaction for this entry and those up to `jump`, which is excluded.
+    /// The latest redactions of this entry and its ancestors before `jump`.
     span: Since,
 }
 
-/// The redaction from which on something is hidden; `None` is before all redactions.
+/// The redaction since which something is hidden; `None` is earlier than all redactions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Since {
-    /// For any entry.
+    /// The value for any entry.
     pub(super) entry: Option<usize>,
-    /// For entries that are compaction summaries.
+    /// The value for compaction summaries only.
     pub(super) summary: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ impl Ancestry {
         }
     }
 
-    /// Returns the nearest of this entry and its ancestors that was hidden after `moment`.
+    /// Returns the nearest entry that was hidden after `moment`, among this one and its ancestors.
     pub(super) fn nearest(
         &self,
         from: usize,
@@ -84,7 +84,7 @@ impl Ancestry {
         at == ancestor
     }
 
-    /// Returns since when this entry is hidden.
+    /// Returns the redaction since which this entry is hidden.
     pub(super) fn since(&self, position: usize) -> Option<usize> {
         self.node(position)?.own.entry
     }

@@ -2,8 +2,8 @@
 //! the targets.
 //!
 //! A redaction applies from its position in the log on, to every branch. A summary becomes void if it was written
-//! before the redaction and covers its target, or if it covers or continues another summary that became void. A
-//! later summary never had access to the text, so it stays valid; otherwise a range with a redacted entry could
+//! before the redaction and covers its target. It also becomes void if it covers or continues another void summary.
+//! A later summary never had access to the text, so it stays valid; otherwise a range with a redacted entry could
 //! never be summarized again.
 
 use std::collections::HashMap;
@@ -54,7 +54,7 @@ impl Hidden {
         self.void.get(&position).copied()
     }
 
-    /// Checks that every redaction has a target.
+    /// Returns an error if a redaction has no target.
     pub(super) fn check_targets(
         &self,
         index: &EntryIndex,
@@ -114,8 +114,8 @@ impl Hidden {
         Since { entry: since, summary: since.filter(|_| is_compaction) }
     }
 
-    /// Returns a redaction of one of the sources that is later than the recalled text. An earlier one had already
-    /// removed its text.
+    /// Returns a redaction of one of the sources, if it is later than the recalled text. After an earlier redaction
+    /// the text was no longer available.
     fn judge_recall(&self, position: usize, sources: &[EntryId]) -> Option<usize> {
         let redactions = sources.iter().filter_map(|source| self.redacted_at(source));
         redactions.filter(|redaction| *redaction > position).min()
@@ -123,8 +123,8 @@ impl Hidden {
 }
 
 impl Case<'_> {
-    /// Returns a redaction that hides something in the range, or an earlier summary that this one
-    /// continues.
+    /// Returns a redaction that hides something in the range of the summary, or that makes a summary void that this
+    /// one continues.
     fn judge_compaction(&self, summary: &CompactionSummary) -> Option<usize> {
         let covered = self.covered(summary);
         // The summary continues every earlier summary that was visible at the time, directly or through others.
@@ -134,8 +134,8 @@ impl Case<'_> {
     }
 
     /// Returns a redaction that hides something that the summary covers. If the summary does not name its range, or
-    /// names unknown entries, it is assumed to cover everything before the first kept entry, or else everything
-    /// before itself: hiding too much is safer than hiding too little.
+    /// names unknown entries, it is assumed to cover everything before the first kept entry. If that is unknown too,
+    /// it covers everything before itself. Hiding too much is safer than hiding too little.
     fn covered(&self, summary: &CompactionSummary) -> Option<usize> {
         let known =
             |id: &EntryId| self.index.position(id).filter(|position| self.ancestry.has(*position));
@@ -146,7 +146,7 @@ impl Case<'_> {
                 None => self.parent?,
             },
         };
-        // Only in a cycle of parents can `last` be unvisited.
+        // `last` is only unvisited if there is a cycle of parents.
         let last = if self.ancestry.has(last) { last } else { self.parent? };
         let hidden = self.nearest_later(last, |since| since.entry)?;
         let first = summary.covered_from_id.as_ref().and_then(known);
@@ -160,7 +160,7 @@ impl Case<'_> {
     fn judge_branch(&self, summary: &BranchSummary, newest: Option<usize>) -> Option<usize> {
         let source = self.index.position(&summary.source_entry_id)?;
         if !self.ancestry.has(source) {
-            // The source comes later in the log, so it is not known yet whether it is hidden.
+            // The source comes later in the log, so it is not known yet what hides it.
             return newest.filter(|newest| *newest > self.position);
         }
         self.hidden_later(source, |since| since.entry)

@@ -1,5 +1,5 @@
-//! The position of every entry of a log, its parent and what hides it. Built once and kept up to
-//! date as the log grows, so that reading the newest entries costs no more than their number.
+//! The position of every entry of a log, its parent and the redaction that hides it. It is built once and updated as
+//! the log grows, so that the cost of reading the newest entries depends only on their number.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -12,9 +12,9 @@ use crate::{Entry, EntryId, EntryKind};
 ///
 /// The parent of an entry is:
 /// - the entry that `parentId` names, wherever in the log it is;
-/// - without `parentId`, the entry before it, as long as no entry of the log has named a parent: a log without
+/// - without `parentId`, the entry before it, if no entry of the log has named a parent so far: a log without
 ///   branches is one chain;
-/// - without `parentId`, none, once an entry has named a parent: the entry starts a branch.
+/// - without `parentId`, none, if an earlier entry has named a parent: the entry starts a branch.
 ///
 /// So later entries never change the parents of earlier ones. An entry that repeats an earlier one, with the same id
 /// and content, is skipped.
@@ -44,15 +44,15 @@ impl EntryIndex {
         Ok(index)
     }
 
-    /// Adds the entries that were appended to the log since the last call. Costs as much as the new entries; if
-    /// redactions are among them, it visits every entry once.
+    /// Adds the entries that were appended to the log since the last call. The cost depends on the number of new
+    /// entries. If redactions are among them, every entry is visited once.
     ///
     /// After an error, the entries before the invalid one are indexed, and the next call returns
     /// the error again.
     pub fn catch_up(&mut self, log: &[Entry]) -> Result<(), EntryError> {
         let mut hides_more = false;
         let result = self.append_all(log, &mut hides_more);
-        // This must happen also after an error, so that everything in the index is hidden that must be.
+        // This must happen even after an error, because every indexed entry that must be hidden has to be.
         if hides_more {
             let mut hidden = mem::take(&mut self.hidden);
             hidden.judge(self, log);
@@ -82,8 +82,7 @@ impl EntryIndex {
         Ok(Walk { index: self, log, start: self.newest, last: None, been: None })
     }
 
-    /// Returns the parent of the entry at this position; the error is the id of a parent that is
-    /// not in the log.
+    /// Returns the parent of the entry at this position. The error is the id of a parent that is not in the log.
     fn parent<'a>(&self, log: &'a [Entry], position: usize) -> Result<Option<usize>, &'a EntryId> {
         match self.links.get(position) {
             Some(Link::Earlier(parent)) => Ok(Some(*parent)),
@@ -161,7 +160,7 @@ impl EntryIndex {
     }
 }
 
-/// The entries from the newest back to its root. Ends after the first error.
+/// An iterator over the entries from the newest one back to its root. It ends after the first error.
 #[derive(Clone, Debug)]
 pub struct Walk<'a, 'i> {
     index: &'i EntryIndex,

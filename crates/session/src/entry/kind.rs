@@ -12,8 +12,7 @@ use crate::Message;
 use crate::json::{FieldError, Json, Kind, RawValue};
 use crate::record::field::Payload;
 
-/// Defines the enum of the types whose payload is an object: variant, payload and the word in
-/// `type`.
+/// Defines the enum of the types whose payload is an object. Each has a variant, a payload and the word in `type`.
 macro_rules! entry_kinds {
     ($($variant:ident($payload:ty) = $word:literal,)+) => {
         /// The kind of an entry, with its payload.
@@ -93,8 +92,7 @@ pub struct OtherEntry {
 }
 
 impl EntryKind {
-    /// Returns whether it may contain text that somebody wrote. Such an entry is stored with a
-    /// salt.
+    /// Returns whether it may contain text that somebody wrote. Such an entry is stored with a salt.
     pub fn holds_text(&self) -> bool {
         match self {
             Self::SessionHeader(header) => !header.unknown.is_empty(),

@@ -65,7 +65,7 @@ payloads! {
         ..unknown
     }
 
-    /// Tool outputs were elided, or entries dropped, without a summary.
+    /// A cut without a summary: tool outputs were elided, or entries were dropped.
     pub struct ContextCut {
         pub strategy: CutStrategy = "strategy",
         pub first_kept_entry_id: Option<EntryId> = "firstKeptEntryId",
@@ -83,7 +83,7 @@ payloads! {
         ..unknown
     }
 
-    /// The origin of a branch, and a summary of it.
+    /// The origin of a branch, with a summary of that origin.
     pub struct BranchSummary {
         pub source_session_id: Box<str> = "sourceSessionId",
         /// The last entry that the summary covers.
@@ -121,8 +121,8 @@ payloads! {
         ..unknown
     }
 
-    /// A record of an agent's own session that is no message, such as a setting or a snapshot of
-    /// files. Its text is in the entry's `meta`, like that of every imported record.
+    /// A record of an agent's own session that is not a message, such as a setting or a snapshot of files. Its text
+    /// is in the entry's `meta`, like that of every imported record.
     pub struct NativeRecord {
         /// The agent, such as `claude`.
         pub agent: Box<str> = "agent",
@@ -166,7 +166,7 @@ payloads! {
     }
 }
 
-/// The environment of a run; stable within a session.
+/// The environment of a run. It stays the same within a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeInit {
     /// A JSON object, such as `{"cwd":"/src","os":"linux"}`.
@@ -253,7 +253,7 @@ kinds! {
         Reopened = "reopened" { count: u64 = "count" },
         /// The session belongs to this project folder.
         Folder = "folder" { path: Box<str> = "path" },
-        /// The largest number of turns before a person is asked; `None` for the team's limit.
+        /// The maximum number of turns before a person is asked; `None` for the team's limit.
         TurnsMax = "turns_max" { turns: Option<u32> = "turns" },
         /// The title that a person gave the session; an empty one removes it.
         Title = "title" { title: Box<str> = "title" },

@@ -19,7 +19,7 @@ pub struct Turn {
     pub cause_source: Option<Json>,
     pub error_class: Option<Box<str>>,
     pub prompt_hash: Option<Box<str>>,
-    /// The steps that built the prompt, so that it can be built again (docs/session-record.md).
+    /// The steps that built the prompt, with which it can be built again (docs/session-record.md).
     pub prompt_recipe: Option<Json>,
     pub native_session_id: Option<Box<str>>,
     pub unknown: Fields,
@@ -68,7 +68,7 @@ kinds! {
         ToolDenied = "tool_denied" { name: Box<str> = "toolName", reason: Option<Box<str>> = "reason" },
         /// The agent asked for a permission.
         PermissionAsked = "permission_asked" { title: Box<str> = "title" },
-        /// The permission was answered: the name of the choice; `None` for a denial.
+        /// The permission was answered. `choice` is the name of the chosen option; `None` for a denial.
         PermissionAnswered = "permission_answered" { title: Box<str> = "title", choice: Option<Box<str>> = "choice" },
         /// The model's thinking.
         Thought = "thought" { text: Box<str> = "text" },
@@ -76,7 +76,7 @@ kinds! {
         Warned = "warned" { class: Option<Box<str>> = "errorClass", message: Box<str> = "message" },
         /// The turn failed; `cure` contains the advice.
         Failed = "failed" { class: Box<str> = "errorClass", message: Box<str> = "message", cure: Box<str> = "cure" },
-        /// The prompt was too large, and the turn is retried with this smaller budget.
+        /// The prompt was too large, so the turn is retried with this smaller budget.
         Retried = "retried" { budget: u64 = "budget" },
         /// The smaller prompt was sent. Its recipe refers to no other recipe.
         Resent = "resent" { prompt_hash: Box<str> = "promptHash", prompt_recipe: Json = "promptRecipe" },
@@ -96,8 +96,8 @@ impl TurnEvent {
 }
 
 kinds! {
-    /// The cause of a turn's state, with the entries that the decision is based on. `by` is the
-    /// author of the message; `None` for a person from outside.
+    /// The cause of a turn's state, with the entries that the decision is based on. `by` is the author of the
+    /// message; `None` for a person outside the team.
     #[non_exhaustive]
     pub enum Cause {
         /// Queued: a message addresses the member.
@@ -160,7 +160,7 @@ words! {
         Local = "local",
         /// P2 before P3, oldest first.
         InTurn = "in_turn",
-        /// Others were chosen before it as often as allowed.
+        /// The other turns were chosen before it as often as allowed.
         LongestWait = "longest_wait",
     }
 }

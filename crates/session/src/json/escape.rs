@@ -1,5 +1,5 @@
-//! Decodes the escapes in JSON strings without failing: a lone surrogate, which is valid JSON but
-//! not a character, becomes U+FFFD.
+//! Decodes the escapes in JSON strings without failing. A lone surrogate is valid JSON but not a character, so it
+//! becomes U+FFFD.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -80,8 +80,7 @@ pub fn inner(raw: &RawValue) -> Option<&str> {
     raw.get().strip_prefix('"')?.strip_suffix('"')
 }
 
-/// Returns the decoded text of a string, and any other value as JSON. Borrowed if nothing is
-/// escaped.
+/// Returns the decoded text of a string; any other value as JSON. The result is borrowed if nothing is escaped.
 pub fn words(raw: &RawValue) -> Cow<'_, str> {
     match inner(raw) {
         Some(inner) if inner.contains('\\') => {

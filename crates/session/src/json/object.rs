@@ -29,7 +29,7 @@ impl<'a> TryFrom<&'a RawValue> for Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// Takes a field; the last one of that name counts, as in JavaScript.
+    /// Takes a field. If there are several with this name, the last one counts, as in JavaScript.
     pub fn take(&mut self, name: &str) -> Option<&'a RawValue> {
         let mut taken = None;
         self.fields.retain(|(key, value)| {
@@ -86,7 +86,7 @@ impl<'a> Object<'a> {
         read(self.need(name, expected)?).map_err(|error| error.within(name))
     }
 
-    /// Returns a field without taking it; the last one of that name counts.
+    /// Returns a field without taking it. If there are several with this name, the last one counts.
     pub fn get(&self, name: &str) -> Option<&'a RawValue> {
         self.fields.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value)
     }

@@ -1,6 +1,5 @@
-//! The fields of records. A payload is a table of its fields: their names in JSON, in the order in
-//! which they are read and written. A field must be of its kind; `null` in an optional field counts
-//! as missing.
+//! The fields of records. A payload is defined by a list of fields with their names in JSON, in the order in which
+//! they are read and written. A field must have the defined type; `null` in an optional field counts as missing.
 
 use std::str::FromStr;
 
@@ -218,7 +217,7 @@ impl Value for u64 {
     }
 }
 
-/// Numbers beyond 32 bits become the largest.
+/// Numbers beyond 32 bits become the largest 32-bit number.
 impl Value for u32 {
     fn read(raw: &RawValue) -> Result<Self, FieldError> {
         Ok(Self::try_from(whole_number(raw)?).unwrap_or(Self::MAX))

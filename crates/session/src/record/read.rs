@@ -37,7 +37,7 @@ fn open(raw: &RawValue) -> Result<Object<'_>, MessageError> {
     if is_falsy(raw) {
         return Err(MessageError::Null);
     }
-    // Any other value that is not an object has no `content`, which is the reported error.
+    // A value that is not an object has no `content`, and this is the reported error.
     if Kind::from(raw) != Kind::Object {
         return Err(MessageError::ContentNotString);
     }
@@ -159,7 +159,7 @@ fn either(object: &mut Object<'_>, name: &str, other: &str) -> Result<Option<Str
     }
 }
 
-/// Takes a field that the contract does not define: read if possible, otherwise kept.
+/// Takes a field that the contract does not define. It is read if possible, and kept otherwise.
 pub(super) fn lenient<T>(
     object: &mut Object<'_>,
     name: &'static str,

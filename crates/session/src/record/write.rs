@@ -56,7 +56,7 @@ pub(super) fn write_rest<M: SerializeMap>(
     if message.unknown.is_empty() {
         return Ok(());
     }
-    // A field that could not be read was kept under its name; a value that was set since takes
+    // A field that could not be read is kept under its name. If the value was set since, that value takes
     // precedence.
     let written = [
         ("parts", has_parts),

@@ -6,7 +6,7 @@ use super::terms::TermKind;
 /// The integer that represents 1 in scores and logarithms.
 pub const UNIT: u64 = 1_024;
 
-/// Further repeats of a term in one text do not count.
+/// The maximum number of repeats of a term in one text that count.
 pub const REPEATS_MAX: usize = 15;
 
 /// Returns the weight of a kind of term. Exact identifiers count most. Recall counts paths again as the subject of
@@ -19,7 +19,8 @@ pub fn kind_weight(kind: TermKind) -> u64 {
     }
 }
 
-/// Returns the rarity of a term that `holders` of `all` texts have, in units: log2(1 + (all - holders + ½) / (holders + ½)).
+/// Returns the rarity, in units, of a term that `holders` of `all` texts contain:
+/// log2(1 + (all - holders + ½) / (holders + ½)).
 pub fn rarity(holders: u64, all: u64) -> u64 {
     let rest = 2 * all.saturating_sub(holders) + 1;
     log2(UNIT + UNIT * rest / (2 * holders + 1)).saturating_sub(log2(UNIT))
@@ -40,7 +41,8 @@ pub struct Saturation {
     table: [[u64; REPEATS_MAX + 1]; LENGTHS],
 }
 
-/// Lengths are rounded down to eighths of the average length, up to four times the average.
+/// The number of rows of the table. Lengths are rounded down to eighths of the average length, up to four times the
+/// average.
 const LENGTHS: usize = 32;
 const LENGTH_STEPS: u64 = 8;
 
@@ -59,8 +61,8 @@ impl Saturation {
         Self { average: average.max(1), table }
     }
 
-    /// Returns the fraction, in units, for a text with this many terms that contains the term this
-    /// often, at most [`REPEATS_MAX`] times.
+    /// Returns the fraction, in units, for a text with this many terms, in which the term occurs this often. At most
+    /// [`REPEATS_MAX`] occurrences count.
     pub fn fraction(&self, terms: u16, repeats: usize) -> u64 {
         let length = (u64::from(terms) * LENGTH_STEPS / self.average).min(LENGTHS as u64 - 1);
         let row = self.table.get(usize::try_from(length).unwrap_or_default());

@@ -56,8 +56,8 @@ const WORD_BYTES_MAX: usize = 64;
 /// The maximum length of a chain of words that is indexed as a whole.
 const CHAIN_BYTES_MAX: usize = 256;
 
-/// Calls `take` with the hash of every ranked term of a text, in order, including repeats. For an
-/// unspaced run these are the pairs, or its only character.
+/// Calls `take` with the hash of every ranked term of a text, in order, including repeats. For an unspaced run,
+/// these are the pairs, or its character if there is only one.
 pub fn terms(text: &str, take: &mut impl FnMut(u64, TermKind)) {
     each_term(text, &mut |term| {
         if term.usage == TermUse::Ranked {
@@ -139,8 +139,8 @@ fn is_word_character(one: char) -> bool {
     one == '_' || is_word(one)
 }
 
-/// Takes a word, and its pieces if it has capital letters inside or underscores. Leading and
-/// trailing underscores do not count.
+/// Takes a word, and also its pieces if it contains underscores or inner capital letters. Leading and trailing
+/// underscores are ignored.
 fn take_word<'t>(word: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) {
     let outer = word.len();
     let word = word.trim_start_matches('_');
@@ -196,7 +196,7 @@ fn take_plain<'t>(word: &'t str, start: usize, take: &mut impl FnMut(Term<'t>)) 
     take(Term { text, written: word, start, kind, usage });
 }
 
-/// Returns the hash of a term, in any case.
+/// Returns the hash of a term, whatever the case of its letters.
 pub fn hash_of(text: &str) -> u64 {
     hash(text.chars())
 }

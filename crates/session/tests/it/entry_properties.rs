@@ -53,7 +53,8 @@ proptest! {
 
     #[test]
     fn a_cause_in_the_words_of_version_1_is_the_same_cause(mut turn in turn()) {
-        // Version 1 named the turn in every cause except the two that begin one, and had no other causes.
+        // Version 1 wrote the id of the turn into every cause except the two that begin a turn. It had no other
+        // causes.
         let begins = matches!(turn.cause, Cause::Asked { .. } | Cause::Repeated { .. });
         turn.turn_id = (!begins).then(|| turn.turn_id.unwrap_or("e-1".into()));
         if matches!(turn.cause, Cause::Other(_)) {

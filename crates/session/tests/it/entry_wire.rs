@@ -16,7 +16,7 @@ pub(crate) fn write(entry: &Entry) -> String {
     EntryRecord::new(entry).to_json()
 }
 
-/// Checks that a text is read, and how it is written; and that reading the result again changes nothing.
+/// Checks that a text is read and how it is written, and that reading the result again changes nothing.
 #[track_caller]
 pub(crate) fn check(text: &str, written: &str) {
     let entry = read(text).unwrap();
@@ -49,7 +49,7 @@ pub(crate) fn at(word: &str, kind: EntryKind) -> Entry {
     entry.with_id(EntryId::from(id))
 }
 
-/// Returns a message with the text `secret of` and the word.
+/// Returns a message whose text is `secret of` and the word.
 pub(crate) fn said(word: &str) -> EntryKind {
     let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
     EntryKind::Message(Message::said(ann, format!("secret of {word}")))

@@ -1,5 +1,5 @@
 //! The record forms as they are stored: entries of every type with all their fields, and the entries of version 1.
-//! These files are never changed to make a test pass: a change of the form is a new version.
+//! These files are never changed to make a test pass, because a change of the form is a new version.
 
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@ fn with_parts(parts: &str) -> String {
     format!(r#"{{"parts":{parts},"speaker":{{"roleId":"a","roleName":"A"}}}}"#)
 }
 
-/// Returns the same message with this text in `content`, as it is written.
+/// Returns the same message with this text in `content`, in the form in which it is written.
 fn with_words(words: &str, parts: &str) -> String {
     format!(r#"{{"content":"{words}","parts":{parts},"speaker":{{"roleId":"a","roleName":"A"}}}}"#)
 }

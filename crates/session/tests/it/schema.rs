@@ -1,4 +1,4 @@
-//! The published schema of an entry: written entries are valid, and it refuses what the reader refuses.
+//! The published schema of an entry accepts every written entry, and refuses what the reader refuses.
 
 mod checker;
 
@@ -17,7 +17,7 @@ static SCHEMAS: LazyLock<[Value; 2]> = LazyLock::new(|| {
     files.map(|file| serde_json::from_str(file).unwrap())
 });
 
-/// Returns where a value violates the schema of what is written now, if anywhere.
+/// Returns where a value violates the schema of version 2, if anywhere.
 pub(crate) fn complaint(value: &Value) -> Option<String> {
     checker::complaint(&SCHEMAS[1], &SCHEMAS[1], value)
 }

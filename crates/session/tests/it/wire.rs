@@ -24,7 +24,7 @@ pub(crate) fn write_with_id(message: &ConversationMessage) -> String {
     serde_json::to_string(&ConversationMessageRecord(message)).unwrap()
 }
 
-/// Checks that a text is read, and how it is written; and that reading the result again changes nothing.
+/// Checks that a text is read and how it is written, and that reading the result again changes nothing.
 #[track_caller]
 pub(crate) fn check(text: &str, written: &str) {
     let message = read(text).unwrap();

@@ -1,5 +1,5 @@
-//! A message as the payload of an entry: `{role?, parts, speaker?, routing?, …}`. Unlike a separate
-//! message it needs no speaker if it has a role, and its text is in its parts.
+//! A message as the payload of an entry: `{role?, parts, speaker?, routing?, …}`. There are two differences from a
+//! separate message: it needs no speaker if it has a role, and its text is in its parts.
 
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;

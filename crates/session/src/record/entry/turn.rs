@@ -1,5 +1,5 @@
-//! Turns, their events and session settings as payloads. Their cause, activity and setting have a
-//! `kind`; an unknown one is kept with all its fields.
+//! Turns, their events and session settings as payloads. Causes, activities and settings have a `kind`; one with an
+//! unknown kind is kept with all its fields.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 

@@ -101,8 +101,8 @@ impl<'t> CauseText<'t> {
 }
 
 impl Turn {
-    /// Writes the cause as version 1 did, without the sentence. The ids of turns are derived from
-    /// this form in every version, so that replaying a version 1 log gives the ids that are in it.
+    /// Writes the cause in the form of version 1, without the sentence. In every version, the ids of turns are
+    /// computed from this form. So replaying a version 1 log gives the ids that are in it.
     #[must_use]
     pub fn with_cause_of_version_1(mut self) -> Self {
         let (word, entry, by) = match &self.cause {

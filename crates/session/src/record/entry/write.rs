@@ -56,8 +56,8 @@ fn write(json: &mut Vec<u8>, record: &impl Serialize) {
     }
 }
 
-/// Returns the bytes of the record of an entry, and the result of a function on those of its envelope. The record
-/// begins with the envelope, unless the entry was purged, so nothing is written twice.
+/// Returns the bytes of the record of an entry, and the result of a function that gets the bytes of its envelope.
+/// The record begins with the envelope, unless the entry was purged, so nothing is written twice.
 pub(crate) fn record_and_envelope<T>(
     entry: &Entry,
     of_envelope: impl FnOnce(&[u8]) -> T,

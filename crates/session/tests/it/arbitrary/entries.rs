@@ -367,8 +367,8 @@ pub(crate) fn entry() -> impl Strategy<Value = Entry> {
     })
 }
 
-/// Returns a log that is a tree: entry `eN` at position N, with the position of its parent. The second entry names
-/// the first as its parent, so every later entry without a parent is a root.
+/// Returns a log that is a tree: entry `eN` is at position N, and has the position of its parent. The second entry
+/// names the first one as its parent, so every later entry without a parent is a root.
 pub(crate) fn tree() -> impl Strategy<Value = (Vec<Entry>, Vec<Option<usize>>)> {
     vec(option::weighted(0.9, any::<prop::sample::Index>()), 0..40).prop_map(|parents| {
         let mut positions = vec![None, Some(0)];
