@@ -54,6 +54,7 @@
 
 pub mod agents;
 mod clock;
+mod limit_reset;
 mod probe;
 mod process;
 mod spec;
@@ -80,12 +81,13 @@ pub fn run(
     listener: &mut dyn Listener,
 ) -> TurnReport {
     let job = Job { spec, request, cancel, forced: None };
-    match &spec.kind {
+    let report = match &spec.kind {
         AgentKind::Cli(_) | AgentKind::Command(_) => process::run(job, listener),
         AgentKind::Acp => agents::acp::run(job, listener),
         AgentKind::OpenAi(endpoint) => agents::openai::run(job, endpoint, listener),
         AgentKind::Script(lines) => agents::script::run(job, lines, listener),
-    }
+    };
+    limit_reset::resolve(report)
 }
 
 /// Same as [`run`], in a weaker containment than this machine allows. For tests, and only for agents that are
@@ -98,5 +100,6 @@ pub fn run_in_containment(
     cancel: &CancelToken,
     listener: &mut dyn Listener,
 ) -> TurnReport {
-    process::run(Job { spec, request, cancel, forced: Some(containment) }, listener)
+    let job = Job { spec, request, cancel, forced: Some(containment) };
+    limit_reset::resolve(process::run(job, listener))
 }

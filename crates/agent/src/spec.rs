@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tertulia_dialect::stream::{AgentStream, Limits, StreamEvent, TurnOutput};
 pub use tertulia_dialect::stream::{PermissionChoice, PermissionRequest};
+use tertulia_session::Timestamp;
 
 use crate::Mentions;
 use crate::agents::{self, AgentDefinition};
@@ -231,12 +232,15 @@ pub struct TurnReport {
     /// later if the program exited by itself, and after `grace` if it was asked to exit. All of them were killed. The
     /// number is 0 if the program itself had to be killed.
     pub orphans_killed: usize,
+    /// The time at which the usage limit of a failed turn ends, as far as the agent reported it.
+    pub limit_resets_at: Option<Timestamp>,
 }
 
 impl TurnReport {
     /// Creates the report of a turn without a process.
     pub fn without_process(output: TurnOutput, ended: Ended) -> Self {
-        Self { output, ended, containment: Containment::None, orphans_killed: 0 }
+        let containment = Containment::None;
+        Self { output, ended, containment, orphans_killed: 0, limit_resets_at: None }
     }
 }
 

@@ -228,9 +228,16 @@ impl StreamParser {
         self.judge(exit, stderr_tail)
     }
 
-    /// Judges a turn whose request an endpoint refused with this HTTP status and body.
-    pub fn refused(mut self, status: u16, body: &[u8], out: &mut Vec<StreamEvent>) -> TurnOutput {
-        let error = chat::from_reply(status, &String::from_utf8_lossy(body));
+    /// Judges a turn whose request an endpoint refused with this HTTP status and body. `headers` are `name: value`
+    /// lines; [`UsageLimit::is_header`] selects the useful ones.
+    pub fn refused(
+        mut self,
+        status: u16,
+        headers: &str,
+        body: &[u8],
+        out: &mut Vec<StreamEvent>,
+    ) -> TurnOutput {
+        let error = chat::from_reply(status, headers, &String::from_utf8_lossy(body));
         self.turn.collecting_events(out, |turn| turn.fail(error));
         self.judge(Exit::Code(0), "")
     }

@@ -124,7 +124,7 @@ impl Turn {
         };
         deliver(&mut events, listener);
         let containment = self.running.containment();
-        TurnReport { output, ended, containment, orphans_killed }
+        TurnReport { output, ended, containment, orphans_killed, limit_resets_at: None }
     }
 
     fn wait_for_answer(&mut self, job: Job<'_>, listener: &mut dyn Listener) -> Stop {

@@ -68,6 +68,7 @@ struct Exchange {
 
 struct RefusalBody {
     status: u16,
+    headers: String,
     body: Vec<u8>,
     since: Instant,
 }
@@ -110,10 +111,10 @@ impl Exchange {
 
     fn handle(&mut self, event: HttpEvent) -> Option<Stop> {
         match event {
-            HttpEvent::Refused { status } => {
+            HttpEvent::Refused { status, headers } => {
                 self.clock.note_output();
                 let since = Instant::now();
-                self.refusal = Some(RefusalBody { status, body: Vec::new(), since });
+                self.refusal = Some(RefusalBody { status, headers, body: Vec::new(), since });
                 None
             }
             HttpEvent::Bytes(bytes) => {
@@ -148,8 +149,8 @@ impl Exchange {
         }
         let parser = self.parser;
         let (output, ended) = match (stop, self.refusal) {
-            (Stop::End(_) | Stop::Failed(_), Some(RefusalBody { status, body, .. })) => {
-                (parser.refused(status, &body, &mut events), Ended::ByItself)
+            (Stop::End(_) | Stop::Failed(_), Some(RefusalBody { status, headers, body, .. })) => {
+                (parser.refused(status, &headers, &body, &mut events), Ended::ByItself)
             }
             (Stop::End(reason), None) => {
                 (parser.finish(Exit::Code(0), &reason, &mut events), Ended::ByItself)

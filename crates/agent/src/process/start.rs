@@ -85,7 +85,7 @@ impl From<StartError> for TurnError {
             StartError::Ending => ErrorClass::Cancelled,
             _ => ErrorClass::Setup,
         };
-        Self { class, message: error.to_string().into() }
+        Self::new(class, error.to_string())
     }
 }
 

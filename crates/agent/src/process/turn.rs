@@ -78,7 +78,8 @@ fn start_and_run(job: Job<'_>, listener: &mut dyn Listener) -> Result<TurnReport
     let output = reader.finish(exit, &stderr.text(), &command);
     let output = explain(output, ended, exit, &spec.timeouts, &spec.kind);
     drop((folder, profile));
-    Ok(TurnReport { output, ended, containment: running.containment(), orphans_killed })
+    let containment = running.containment();
+    Ok(TurnReport { output, ended, containment, orphans_killed, limit_resets_at: None })
 }
 
 fn run_until_exit(
@@ -179,7 +180,8 @@ fn by_itself(mut error: TurnError, exit: Exit, output: &TurnOutput) -> TurnError
 fn timed_out(error: &TurnError, mut time_up: TurnError, kind: &AgentKind) -> TurnError {
     if error.class != ErrorClass::Crash {
         let message = format!("{}; before that: {}", time_up.message, error.message);
-        return TurnError::new(error.class, message);
+        let limit = error.limit.clone();
+        return TurnError { limit, ..TurnError::new(error.class, message) };
     }
     if !matches!(kind, AgentKind::Cli(_)) {
         time_up.class = ErrorClass::Limit;

@@ -18,6 +18,7 @@ mod fake_acp;
 mod fake_agent;
 mod fake_endpoint;
 mod gemini_texts;
+mod limit_reset;
 mod openai;
 mod pipes;
 mod probes;

@@ -1,12 +1,12 @@
 //! Turns of an endpoint that plays a script: what is sent, what counts as an answer, and how each failure ends.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tertulia_agent::{
     AgentKind, CancelToken, Containment, Ended, Endpoint, Mentions, Timeout, TurnReport,
     TurnRequest, run,
 };
-use tertulia_dialect::stream::{ErrorClass, StreamEvent};
+use tertulia_dialect::stream::{ErrorClass, LimitScope, StreamEvent};
 
 use crate::fake_agent::is_in_own_process;
 use crate::fake_endpoint::{FakeEndpoint, Seen, Step, reply, stream};
@@ -186,6 +186,23 @@ fn a_refusal_has_the_class_of_its_status_and_words() {
         assert!(!message.contains("<html>"), "{message}");
         assert!(matches!(recorder.events[..], [StreamEvent::Failed(_)]), "{:?}", recorder.events);
     }
+}
+
+#[test]
+fn the_report_of_a_refusal_has_the_time_when_the_limit_ends() {
+    let tomorrow = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 86_400;
+    let refused = |status: &str, headers: &str| {
+        let head = format!("HTTP/1.1 {status}\r\n{headers}\r\ncontent-length: 4\r\n\r\nslow");
+        let (report, ..) = turn(vec![send(&head)]);
+        let limit = report.output.error.unwrap().limit;
+        (limit.map(|limit| limit.scope), report.limit_resets_at.map(|at| at.millis()))
+    };
+    let reset = format!("X-RateLimit-Reset: {tomorrow}");
+    let millis = i64::try_from(tomorrow * 1000).unwrap();
+    let too_many = "429 Too Many Requests";
+    assert_eq!(refused(too_many, &reset), (Some(LimitScope::Minute), Some(millis)));
+    assert_eq!(refused(too_many, "Retry-After: soon"), (Some(LimitScope::Minute), None));
+    assert_eq!(refused("404 Not Found", &reset), (None, None));
 }
 
 #[test]

@@ -294,6 +294,7 @@ impl Acp {
     }
 
     fn end_badly(&mut self, error: Value<'_>, turn: &mut Turn) {
+        turn.status = error.at(&["code"]).count();
         let mut error = error_of(error);
         if error.class == ErrorClass::Crash && self.is_before_prompt() {
             error.class = ErrorClass::Setup;

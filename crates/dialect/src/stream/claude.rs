@@ -5,6 +5,7 @@ use super::error_class::{ErrorClass, TurnError};
 use super::event::{Cost, Scope, Usage};
 use super::fields::{Value, read_fields};
 use super::turn::Turn;
+use super::usage_limit::UsageLimit;
 use super::{LineKind, Reading};
 
 #[derive(Debug, Default)]
@@ -50,6 +51,7 @@ impl Claude {
                 turn.need_start()?;
                 read_results(message, is_replay.is_true(), turn)
             }
+            ("rate_limit_event", _) => read_limit(line, turn),
             ("system", Some("api_retry")) => read_retry(line, turn),
             ("system", Some("permission_denied")) => {
                 let [id, name, reason] =
@@ -150,11 +152,22 @@ fn output_text(content: Value<'_>) -> Option<String> {
     })
 }
 
+/// Reads the state of a window of the plan. The agent reports every change, whether or not the turn fails.
+fn read_limit(line: &str, turn: &mut Turn) -> Reading {
+    let [info] = read_fields(line, &["rate_limit_info"])?;
+    let [status, kind, resets_at] = info.fields(&["status", "rateLimitType", "resetsAt"])?;
+    turn.limit = status
+        .is("rejected")
+        .then(|| UsageLimit::from_claude(kind.text().as_deref(), resets_at.count()));
+    Ok(LineKind::Known)
+}
+
 /// Reads a line about a retry. The answer so far is withdrawn.
 fn read_retry(line: &str, turn: &mut Turn) -> Reading {
     const NAMES: [&str; 4] = ["error_status", "error", "attempt", "max_retries"];
     let [status, error, attempt, attempts_max] = read_fields(line, &NAMES)?;
     let (status, error) = (status.count(), error.text_or_empty());
+    turn.status = status;
     let class = status.and_then(ErrorClass::from_status).unwrap_or(ErrorClass::Network);
     let [attempt, attempts_max] = [attempt, attempts_max]
         .map(|number| number.count().map_or_else(|| "?".to_owned(), |number| number.to_string()));
@@ -210,6 +223,7 @@ fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading
         (.., Some("max_output_tokens")) => Some(ErrorClass::Limit),
         _ => status.count().and_then(ErrorClass::from_status),
     };
+    turn.status = status.count().or(turn.status);
     turn.fail(TurnError::classed(class, message));
     Ok(LineKind::Known)
 }

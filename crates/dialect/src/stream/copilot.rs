@@ -36,6 +36,7 @@ pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
         "session.error" => {
             let [message, status] = data.fields(&["message", "statusCode"])?;
             let message = message.text_or_empty();
+            turn.status = status.count();
             let class = match status.count().and_then(ErrorClass::from_status) {
                 None if message.starts_with("No response was returned") => Some(ErrorClass::Empty),
                 None => ErrorClass::from_message(&message),

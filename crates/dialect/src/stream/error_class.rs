@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use super::usage_limit::UsageLimit;
+
 /// Maximum number of bytes of a message that are searched. Genuine messages are short.
 const SEARCHED_BYTES_MAX: usize = 8 * 1024;
 
@@ -40,6 +42,8 @@ tertulia_session::word_enum! {
 pub struct TurnError {
     pub class: ErrorClass,
     pub message: Box<str>,
+    /// The usage limit that the agent or endpoint reported as the reason.
+    pub limit: Option<UsageLimit>,
 }
 
 impl ErrorClass {
@@ -57,6 +61,12 @@ impl ErrorClass {
             Self::Cancelled => "retry the turn if you still want it",
             Self::Crash => "try again, or run it manually to see more output",
         }
+    }
+
+    /// Returns whether a failure of this class can be a usage limit. The other classes have another known reason. With
+    /// some services, a request over a limit is forbidden, and an unknown message has the class `crash`.
+    pub(super) fn may_be_limit(self) -> bool {
+        matches!(self, Self::Quota | Self::Auth | Self::Crash)
     }
 
     pub(super) fn from_status(status: u64) -> Option<Self> {
@@ -90,14 +100,14 @@ impl fmt::Display for ErrorClass {
 impl TurnError {
     /// Creates a failure of this class.
     pub fn new(class: ErrorClass, message: impl Into<Box<str>>) -> Self {
-        Self { class, message: message.into() }
+        Self { class, message: message.into(), limit: None }
     }
 
     /// Creates a failure of this class. Without a class, derives it from the message.
     pub(super) fn classed(class: Option<ErrorClass>, message: impl Into<Box<str>>) -> Self {
         let message = message.into();
         let class = class.or_else(|| ErrorClass::from_message(&message));
-        Self { class: class.unwrap_or(ErrorClass::Crash), message }
+        Self::new(class.unwrap_or(ErrorClass::Crash), message)
     }
 }
 

@@ -6,6 +6,7 @@ use super::error_class::{ErrorClass, TurnError};
 use super::event::Usage;
 use super::fields::{Refusal, Value, read_fields};
 use super::turn::{Steps, Turn};
+use super::usage_limit::UsageLimit;
 use super::{LineKind, Reading};
 
 #[derive(Debug, Default)]
@@ -38,7 +39,7 @@ impl OpenCode {
             "tool_use" => read_tool(part, turn)?,
             "step_finish" => self.finish_step(part)?,
             "error" => {
-                let error = read_error(error);
+                let error = read_error(error, turn);
                 turn.warn_as(Some(error.class), error.message.clone().into());
                 self.0.last = Some(Err(error));
             }
@@ -99,9 +100,13 @@ fn read_tool(part: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn read_error(error: Value<'_>) -> TurnError {
+fn read_error(error: Value<'_>, turn: &mut Turn) -> TurnError {
+    const NAMES: [&str; 4] = ["message", "statusCode", "responseHeaders", "responseBody"];
     let [name, data] = error.fields(&["name", "data"]).unwrap_or_default();
-    let [message, status] = data.fields(&["message", "statusCode"]).unwrap_or_default();
+    let [message, status, headers, body] = data.fields(&NAMES).unwrap_or_default();
+    let whole = [message, headers, body].map(|part| part.source().unwrap_or_default());
+    turn.limit = UsageLimit::from_response(status.count(), &whole.join("\n"));
+    turn.status = status.count();
     let message = message.text().or_else(|| name.text()).unwrap_or_default();
     let by_name = match name.plain() {
         Some("ProviderAuthError") => Some(ErrorClass::Auth),

@@ -4,6 +4,7 @@
 use super::error_class::{self, ErrorClass, TurnError};
 use super::event::{Cost, DeniedTool, TextOrigin, Usage};
 use super::turn::End;
+use super::usage_limit::UsageLimit;
 use super::{Reader, StreamParser};
 
 /// The exit of the agent's process.
@@ -83,11 +84,11 @@ impl StreamParser {
             }
             None => Err(self.unfinished(exit, stderr_tail)),
         };
-        let output = std::mem::take(&mut self.turn.output);
         let (final_text, error) = match verdict {
             Ok(text) => (Some(text), None),
-            Err(error) => (None, Some(error)),
+            Err(error) => (None, Some(self.turn.with_limit(error))),
         };
+        let output = std::mem::take(&mut self.turn.output);
         let partial_text = error.as_ref().and_then(|_| self.turn.into_partial_text());
         TurnOutput { final_text, partial_text, error, lines: self.counts, ..output }
     }
@@ -126,7 +127,8 @@ impl StreamParser {
             message.push_str("; stderr ends with: ");
             message.push_str(line.get(..line.floor_char_boundary(500)).unwrap_or(line));
         }
-        TurnError::new(class, message)
+        let limit = UsageLimit::from_message(stderr).filter(|_| class == ErrorClass::Quota);
+        TurnError { limit, ..TurnError::new(class, message) }
     }
 }
 

@@ -73,6 +73,7 @@ impl Pi {
             _ => {
                 let said =
                     error.text().unwrap_or_else(|| "it stopped without a message".to_owned());
+                turn.status = status_of(&said);
                 self.0.last = Some(Err(failure(said)));
                 turn.withdraw();
                 return Ok(LineKind::Known);
@@ -102,8 +103,11 @@ impl Pi {
 
 /// Returns the error. Its message may begin with the HTTP status: `401: {…}`.
 fn failure(said: String) -> TurnError {
-    let status = said.split_once(':').and_then(|(status, _)| status.parse().ok());
-    TurnError::classed(status.and_then(ErrorClass::from_status), said)
+    TurnError::classed(status_of(&said).and_then(ErrorClass::from_status), said)
+}
+
+fn status_of(said: &str) -> Option<u64> {
+    said.split_once(':').and_then(|(status, _)| status.parse().ok())
 }
 
 fn read_tool_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {

@@ -10,6 +10,7 @@ use super::error_class::{ErrorClass, TurnError};
 use super::event::{Cost, DeniedTool, Scope, StreamEvent, TextOrigin, Usage, ViolationKind};
 use super::fields::{Refusal, Value};
 use super::outcome::TurnOutput;
+use super::usage_limit::UsageLimit;
 use super::{Limits, LineKind, Reading};
 
 /// Maximum number of remembered tools, open or denied. No genuine stream has more. Later calls are still reported,
@@ -43,6 +44,10 @@ pub(super) struct Turn {
     /// The last warning since the last success. If the agent gives up, this is the reason.
     pub(super) last_warning: Option<TurnError>,
     pub(super) end: Option<End>,
+    /// The usage limit that structured data reported last, and not the message of an error.
+    pub(super) limit: Option<UsageLimit>,
+    /// HTTP status of the last failed request, if the agent reports it.
+    pub(super) status: Option<u64>,
     /// The events so far, in the caller's list; see [`Self::collecting_events`].
     pub(super) events: Vec<StreamEvent>,
 }
@@ -311,6 +316,7 @@ impl Turn {
     }
 
     pub(super) fn fail(&mut self, error: TurnError) {
+        let error = self.with_limit(error);
         self.end = Some(End::Failure(error.clone()));
         self.events.push(StreamEvent::Failed(error));
     }
@@ -325,6 +331,18 @@ impl Turn {
         let error = message.map(|message| TurnError::classed(None, message));
         let error = error.or_else(|| self.last_warning.take());
         self.fail(error.unwrap_or_else(|| TurnError::new(ErrorClass::Crash, otherwise)));
+    }
+
+    /// Adds the usage limit to an error that has none: from structured data, from the message, or from the HTTP status.
+    pub(super) fn with_limit(&self, mut error: TurnError) -> TurnError {
+        if error.limit.is_none() && error.class.may_be_limit() {
+            let is_quota = error.class == ErrorClass::Quota;
+            let status = self.status.filter(|_| is_quota);
+            let said = UsageLimit::from_response(status, &error.message);
+            let known = self.limit.as_ref().filter(|_| is_quota || said.is_some());
+            error.limit = known.cloned().or(said);
+        }
+        error
     }
 
     /// Returns the pieces that are neither complete nor withdrawn.

@@ -94,9 +94,15 @@ impl UsageLimit {
     /// Recognises a limit in the message of a failed turn. The message may be JSON or contain JSON. Only its first 8
     /// KiB are searched.
     pub fn from_message(message: &str) -> Option<Self> {
-        let said = Said::new(super::error_class::beginning(message));
-        let found = scope::find(&said)?;
-        let reported = reset::find(&said);
+        Self::from_response(None, message)
+    }
+
+    /// Recognises a limit in the response of an API: its headers, as `name: value` lines, and its
+    /// body. If the text is unknown, the HTTP status decides.
+    pub fn from_response(status: Option<u64>, response: &str) -> Option<Self> {
+        let said = Said::new(super::error_class::beginning(response));
+        let found = scope::find(&said).or_else(|| scope::of_status(status?))?;
+        let reported = reset::find(&said, found.scope);
         let wait = match &reported {
             Some(ResetTime::After(wait)) => Some(*wait),
             _ => None,
@@ -114,12 +120,16 @@ impl UsageLimit {
         Some(Self { scope, resets })
     }
 
-    /// Returns the limit that an HTTP status alone indicates.
-    pub fn from_status(status: u64) -> Option<Self> {
-        match status {
-            402 => Some(Self { scope: LimitScope::Credits, resets: None }),
-            429 => Some(Self { scope: LimitScope::Minute, resets: None }),
-            _ => None,
-        }
+    /// Returns whether an HTTP header of this name, in lower case, says something about a limit.
+    pub fn is_header(name: &str) -> bool {
+        matches!(name, "retry-after" | "retry-after-ms")
+            || ["x-ratelimit-", "anthropic-ratelimit-"].iter().any(|start| name.starts_with(start))
+    }
+
+    /// Returns the limit of Claude's `rate_limit_event`, by its `rateLimitType` and its `resetsAt`
+    /// in seconds since 1970.
+    pub(super) fn from_claude(kind: Option<&str>, resets_at: Option<u64>) -> Self {
+        let scope = kind.map_or(LimitScope::Unknown, scope::of_claude_window);
+        Self { scope, resets: resets_at.and_then(fields::since_1970) }
     }
 }

@@ -47,6 +47,7 @@ mod stream_copilot;
 mod stream_fixtures;
 mod stream_gemini;
 mod stream_hostile;
+mod stream_limits;
 mod stream_opencode;
 mod stream_pi;
 mod stream_properties;

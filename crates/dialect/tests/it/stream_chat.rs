@@ -297,7 +297,7 @@ fn a_reply_is_known_by_its_code_then_its_status_then_its_words() {
     ] {
         let mut events = Vec::new();
         let parser = StreamParser::new(AgentStream::OpenAiChat);
-        let error = parser.refused(status, body.as_bytes(), &mut events).error.unwrap();
+        let error = parser.refused(status, "", body.as_bytes(), &mut events).error.unwrap();
         assert_eq!(error.class, class, "{status} {body}");
         assert_eq!(&*error.message, format!("HTTP {status}: {message}"));
         assert_eq!(events.len(), 1);
@@ -309,6 +309,6 @@ fn a_complaint_of_any_depth_costs_no_stack() {
     let deep = r#"{"error":"#.repeat(100_000) + "1" + &"}".repeat(100_000);
     let mut events = Vec::new();
     let output =
-        StreamParser::new(AgentStream::OpenAiChat).refused(400, deep.as_bytes(), &mut events);
+        StreamParser::new(AgentStream::OpenAiChat).refused(400, "", deep.as_bytes(), &mut events);
     assert!(output.error.unwrap().message.len() < 1000);
 }

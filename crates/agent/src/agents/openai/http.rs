@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-use tertulia_dialect::stream::{ErrorClass, TurnError, chat_request};
+use tertulia_dialect::stream::{ErrorClass, TurnError, UsageLimit, chat_request};
 use ureq::http::header::{CONTENT_ENCODING, LOCATION};
 use ureq::http::{Response, StatusCode, Uri};
 use ureq::{Body, Error, Timeout};
@@ -15,6 +15,8 @@ use crate::{AgentSpec, Endpoint, Job};
 
 /// Timeout for resolving a name and for connecting. Neither can be interrupted.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(30);
+/// Half of what is searched for a limit; the rest is for the body.
+const LIMIT_HEADERS_BYTES_MAX: usize = 4 * 1024;
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 pub(super) struct HttpRequest {
@@ -32,7 +34,11 @@ const CHUNKS_MAX: usize = 8;
 
 /// Something that arrived from an endpoint. After a refusal, the following bytes explain it.
 pub(super) enum HttpEvent {
-    Refused { status: u16 },
+    /// `headers` are the `name: value` lines that say something about limits.
+    Refused {
+        status: u16,
+        headers: String,
+    },
     Bytes(Vec<u8>),
     End,
     Broken(String),
@@ -99,7 +105,8 @@ impl HttpRequest {
         if let Some(encoding) = encoding.filter(|it| !it.eq_ignore_ascii_case("identity")) {
             return HttpEvent::Failed(self.encoded(status, encoding));
         }
-        let refused = HttpEvent::Refused { status: status.as_u16() };
+        let refused =
+            HttpEvent::Refused { status: status.as_u16(), headers: limit_headers(&reply) };
         if !status.is_success() && sender.send(refused).is_err() {
             return HttpEvent::End;
         }
@@ -150,6 +157,19 @@ impl HttpRequest {
         );
         TurnError::new(ErrorClass::Setup, message)
     }
+}
+
+/// Returns the headers about limits. An endpoint may send any number of them; the first ones are kept.
+fn limit_headers(reply: &Response<Body>) -> String {
+    let mut lines = String::new();
+    for (name, value) in reply.headers() {
+        let Ok(value) = value.to_str() else { continue };
+        let is_short = lines.len() + name.as_str().len() + value.len() <= LIMIT_HEADERS_BYTES_MAX;
+        if UsageLimit::is_header(name.as_str()) && is_short {
+            lines.push_str(&format!("{name}: {value}\n"));
+        }
+    }
+    lines
 }
 
 fn read_key(variable: &str) -> Result<String, TurnError> {

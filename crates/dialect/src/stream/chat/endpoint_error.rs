@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::stream::error_class::{ErrorClass, TurnError};
 use crate::stream::fields::{Value, read_fields};
+use crate::stream::usage_limit::UsageLimit;
 
 /// Maximum length of an unformatted text that is shown.
 const SHOWN_BYTES_MAX: usize = 300;
@@ -28,7 +29,8 @@ const CODES: [(ErrorClass, &[&str]); 6] = [
 const OVERFLOW_WORDS: [&str; 4] =
     ["maximum context length", "context length", "context size", "context window"];
 
-pub(in crate::stream) fn from_reply(status: u16, body: &str) -> TurnError {
+/// Returns the error of a response. `headers` are `name: value` lines.
+pub(in crate::stream) fn from_reply(status: u16, headers: &str, body: &str) -> TurnError {
     let body = body.trim();
     let mut error = if body.starts_with(['{', '[']) {
         from_json(first(body), Some(u64::from(status)))
@@ -37,10 +39,22 @@ pub(in crate::stream) fn from_reply(status: u16, body: &str) -> TurnError {
         TurnError::new(class.unwrap_or(ErrorClass::Setup), shown(body))
     };
     error.message = format!("HTTP {status}: {}", error.message).into();
+    let response = format!("{headers}\n{body}");
+    let limit = UsageLimit::from_response(Some(u64::from(status)), &response);
+    error.limit = limit.filter(|_| error.class.may_be_limit());
     error
 }
 
 pub(super) fn from_json(json: &str, status: Option<u64>) -> TurnError {
+    let mut error = error_in(json, status);
+    // The limit may be in a field besides the message.
+    if error.class.may_be_limit() {
+        error.limit = UsageLimit::from_message(json).or(error.limit);
+    }
+    error
+}
+
+fn error_in(json: &str, status: Option<u64>) -> TurnError {
     const NAMES: [&str; 5] = ["error", "message", "detail", "code", "type"];
     let mut json = json;
     // A gateway may wrap the error of another gateway. The depth is limited.
@@ -93,7 +107,9 @@ fn said(message: &str, code: Value<'_>, kind: Value<'_>, status: Option<u64>) ->
         ErrorClass::Crash
     };
     let message = message.get(..message.floor_char_boundary(MESSAGE_BYTES_MAX)).unwrap_or(message);
-    TurnError::new(class.unwrap_or(otherwise), message)
+    let error = TurnError::new(class.unwrap_or(otherwise), message);
+    let limit = UsageLimit::from_response(status, message);
+    TurnError { limit: limit.filter(|_| error.class.may_be_limit()), ..error }
 }
 
 /// Returns the class. The code is exact and the status almost exact, so the message is used last.

@@ -79,8 +79,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(message: &str, name: &str, expected: Option<ResetTime>) {
-        assert_eq!(time(&Said::new(message), name), expected, "{message}");
+    fn check(message: &str, name: &str, expected: impl Into<Option<ResetTime>>) {
+        assert_eq!(time(&Said::new(message), name), expected.into(), "{message}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Finds the time of a reset in a message. [`super::UsageLimit::from_message`] calls it.
 
 use super::said::Said;
-use super::{ResetTime, fields, moment};
+use super::{LimitScope, ResetTime, fields, moment};
 
 /// Fields that contain the reset of the limit itself. The first one that is present is used.
 const EXACT_FIELDS: [&str; 9] = [
@@ -16,8 +16,8 @@ const EXACT_FIELDS: [&str; 9] = [
     "retry-after",
 ];
 
-/// Fields that contain the time when a request may be retried. The limit may last longer.
-const RETRY_FIELDS: [&str; 5] = [
+/// Fields about the limits of requests and tokens. APIs also send them with other failures.
+const RATE_FIELDS: [&str; 5] = [
     "retrydelay",
     "x-ratelimit-reset-requests",
     "x-ratelimit-reset-tokens",
@@ -38,11 +38,14 @@ const CUES: [&str; 8] = [
 ];
 const JOINTS: [&str; 7] = ["will ", "in ", "after ", "at ", "on ", "by ", "for "];
 
-pub(super) fn find(said: &Said) -> Option<ResetTime> {
+pub(super) fn find(said: &Said, scope: LimitScope) -> Option<ResetTime> {
     let by_field = |names: &[&str]| names.iter().find_map(|name| fields::time(said, name));
-    by_field(&EXACT_FIELDS)
-        .or_else(|| CUES.iter().find_map(|cue| after_cue(said, cue)))
-        .or_else(|| by_field(&RETRY_FIELDS))
+    by_field(&EXACT_FIELDS).or_else(|| CUES.iter().find_map(|cue| after_cue(said, cue))).or_else(
+        || match scope {
+            LimitScope::Minute | LimitScope::Day => by_field(&RATE_FIELDS),
+            _ => None,
+        },
+    )
 }
 
 fn after_cue(said: &Said, cue: &str) -> Option<ResetTime> {

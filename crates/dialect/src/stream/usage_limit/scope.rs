@@ -100,12 +100,21 @@ pub(super) fn find(said: &Said) -> Option<Found> {
         .or_else(|| by_phrase(said).map(Found::from))
 }
 
+/// Returns the limit that an HTTP status alone indicates.
+pub(super) fn of_status(status: u64) -> Option<Found> {
+    match status {
+        402 => Some(LimitScope::Credits.into()),
+        429 => Some(LimitScope::Minute.into()),
+        _ => None,
+    }
+}
+
 fn by_phrase(said: &Said) -> Option<LimitScope> {
     let is_said = |phrase: &&str| match phrase.strip_prefix('^') {
         Some(phrase) => said.begins_a_sentence_with(phrase),
         None => said.contains(phrase),
     };
-    PHRASES.iter().find(|(_, phrases)| phrases.iter().any(|phrase| is_said(phrase))).map(|it| it.0)
+    PHRASES.iter().find(|(_, phrases)| phrases.iter().any(is_said)).map(|it| it.0)
 }
 
 /// Returns the scope of a window. Claude uses these names in its events and in headers of its API.
