@@ -66,7 +66,7 @@ impl Database {
         connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
             .map_err(about)?;
-        // SQLite can read open files that are removed, and nothing remains if this process is killed.
+        // SQLite can read open files after their removal. So nothing remains if this process is killed.
         drop(copy);
         Ok(Self { connection })
     }

@@ -29,8 +29,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Creates an environment with this home folder. Databases that are in use are copied into the temporary folder;
-    /// the copies have no names while they are read.
+    /// Creates an environment with this home folder. Databases that are in use are copied into the temporary folder.
+    /// The copies are removed as soon as they are open.
     pub fn new(home: impl Into<PathBuf>, temporary: impl Into<PathBuf>) -> Self {
         let (variables, projects) = (BTreeMap::new(), Vec::new());
         Self { home: home.into(), variables, projects, temporary: temporary.into() }

@@ -44,7 +44,7 @@ pub(super) struct Turn {
     /// The last warning since the last success. If the agent gives up, this is the reason.
     pub(super) last_warning: Option<TurnError>,
     pub(super) end: Option<End>,
-    /// The usage limit that structured data reported last, and not the message of an error.
+    /// The last usage limit in structured data. Limits in messages of errors are not included.
     pub(super) limit: Option<UsageLimit>,
     /// HTTP status of the last failed request, if the agent reports it.
     pub(super) status: Option<u64>,

@@ -1,6 +1,6 @@
-//! A copy of a database for reading. Nothing of it remains, even if the process is killed: once SQLite has its files
-//! open, they have no names any more. A process that was killed before that leaves a folder whose lock is free; the next
-//! process that looks for databases removes it.
+//! A copy of a database for reading. Nothing of it remains, even if the process is killed, because its files are
+//! removed as soon as SQLite has opened them. A process that is killed earlier leaves a folder that no process locks.
+//! The next process that looks for databases removes this folder.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, TryLockError};
@@ -9,9 +9,9 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How the folders of copies begin.
+/// Prefix of the names of folders with copies.
 const PREFIX: &str = "tertulia-native-";
-/// The file in such a folder that its process locks.
+/// The lock file in such a folder.
 const LOCK: &str = "lock";
 
 /// A folder with the copy of a database.
@@ -24,7 +24,7 @@ pub(super) struct Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // The next process removes what cannot be removed now.
+        // If the removal fails, the next process removes the folder.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -36,7 +36,7 @@ impl Copy {
         let file = copy.file();
         fs::copy(path, &file)?;
         match fs::copy(beside(path, "-wal"), beside(&file, "-wal")) {
-            // It was emptied and removed meanwhile; the caller sees that the database changed.
+            // The journal was emptied and removed meanwhile. The caller detects that the database changed.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             copied => drop(copied?),
         }
@@ -55,12 +55,12 @@ impl Copy {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let folder = temporary.join(format!("{PREFIX}{}-{number}", std::process::id()));
             match DirBuilder::new().mode(0o700).create(&folder) {
-                // An earlier process with the same number left it.
+                // An earlier process with the same process id left this folder.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 created => created?,
             }
             let lock = File::create_new(folder.join(LOCK));
-            // Until the lock is held, another process may take the folder for one that was left.
+            // Another process may remove the folder before the lock is held.
             let lock = match lock {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 lock => lock?,
@@ -77,7 +77,7 @@ impl Copy {
 pub(crate) fn remove_abandoned(temporary: &Path) {
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
-        // A link would lead to a folder of somebody else.
+        // A link could lead to a folder that is not ours, so links are skipped.
         if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
@@ -85,7 +85,7 @@ pub(crate) fn remove_abandoned(temporary: &Path) {
         let lock = File::open(folder.join(LOCK));
         let is_abandoned = match &lock {
             Ok(lock) => lock.try_lock().is_ok(),
-            // Its process was killed before it created the lock, and the folder is empty.
+            // The process was killed before it created the lock, so the folder is empty.
             Err(error) => error.kind() == ErrorKind::NotFound && fs::remove_dir(&folder).is_ok(),
         };
         if is_abandoned {
@@ -94,7 +94,7 @@ pub(crate) fn remove_abandoned(temporary: &Path) {
     }
 }
 
-/// Returns the path of a file that SQLite keeps beside a database.
+/// Returns the path of a file that SQLite keeps next to a database.
 pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);

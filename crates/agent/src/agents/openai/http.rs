@@ -15,7 +15,8 @@ use crate::{AgentSpec, Endpoint, Job};
 
 /// Timeout for resolving a name and for connecting. Neither can be interrupted.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(30);
-/// Half of what is searched for a limit; the rest is for the body.
+/// Maximum size of the headers that are searched for a limit. It is half of the searched bytes; the other half is for
+/// the body.
 const LIMIT_HEADERS_BYTES_MAX: usize = 4 * 1024;
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -34,7 +35,7 @@ const CHUNKS_MAX: usize = 8;
 
 /// Something that arrived from an endpoint. After a refusal, the following bytes explain it.
 pub(super) enum HttpEvent {
-    /// `headers` are the `name: value` lines that say something about limits.
+    /// `headers` contains the `name: value` lines about limits.
     Refused {
         status: u16,
         headers: String,

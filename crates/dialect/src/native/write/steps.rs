@@ -38,8 +38,8 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// What most agents accept: ids and names of letters, digits, `_` and `-`; pictures everywhere; no thinking; and an
-    /// answer at the end.
+    /// The profile of most agents. Ids and names have letters, digits, `_` and `-`. Pictures are allowed everywhere
+    /// and thinking is not. An answer is at the end.
     pub(super) const COMMON: Self = Self {
         rules: IdentifierRules { ids: IdentifierRule::word(64), names: IdentifierRule::word(64) },
         user_images: true,
