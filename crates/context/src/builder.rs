@@ -161,8 +161,8 @@ impl ContextBuilder {
         Build::read(self, index, input)?.finish()
     }
 
-    /// Returns what changes in the middle of a run: new messages, and a cut if the context is too large or the model
-    /// rejected the last request as too large.
+    /// Returns what changes in the middle of a run: new messages, and a cut. A cut is made if the context is too
+    /// large or the model rejected the last request as too large.
     pub fn compute_context_updates<'a>(
         &self,
         request: &ContextUpdateRequest<'a>,

@@ -32,8 +32,8 @@ use weights::Weights;
 /// The maximum number of entries that are examined: the newest ones that match the index query.
 pub(crate) const CANDIDATES_MAX: usize = 2000;
 const HITS: usize = 20;
-/// Entries that lack words of the query count only if the value of their words, times this factor, is at least that
-/// of the best entry.
+/// An entry that lacks words of the query is a hit only if its words have at least one half (1 divided by this) of
+/// the value of the best entry's words.
 const COVERED_SHARE: u64 = 2;
 
 /// An entry that matches an index query, with its text.

@@ -236,8 +236,8 @@ impl<'a, 'b> Build<'a, 'b> {
         self.index.tokens(item.entry, id, &item.message, counter)
     }
 
-    /// Returns a message with stubs in place of its outputs. A stub names the entry that superseded the output, if
-    /// that came before the cut that made the stub.
+    /// Returns a message with stubs in place of its outputs. A stub names a newer entry that superseded the output,
+    /// but only one from before the cut that made the stub.
     pub(super) fn stub(&mut self, at: WindowIndex, cut: LogIndex) -> Stub {
         let (item, counter) = (&self.window.items[at.0], &self.builder.counter);
         let (log, arrivals) = (self.log, &self.arrivals);

@@ -254,8 +254,8 @@ fn text_cap(build: &Build<'_, '_>, summary_cap: u64) -> u64 {
     counted.min(build.builder.config.summary_cap())
 }
 
-/// Collects all messages that the cut removes: those between the last summary and the first kept entry, and those
-/// that an earlier cut kept but this one does not.
+/// Collects all messages that the cut removes. They are between the last summary and the first kept entry, or an
+/// earlier cut kept them but this one does not.
 fn gather<'a>(build: &Build<'a, '_>, first_kept: LogIndex, kept: &[LogIndex]) -> Covering<'a> {
     let log = build.log;
     let kept: HashSet<LogIndex> = kept.iter().copied().collect();

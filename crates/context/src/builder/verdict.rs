@@ -134,7 +134,8 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
     }
 }
 
-/// Returns whether a result was made up for a call. It has the entry of the call, which may itself be left out.
+/// Returns whether an item is a result that was made up for a call. It has the entry of the call, but the call
+/// itself may be left out.
 pub(super) fn is_made_up(build: &Build<'_, '_>, item: &Item<'_>) -> bool {
     let entry = super::build::entry_at(build.log, &build.arrivals, item.entry);
     let role = match &entry.kind {

@@ -1,5 +1,5 @@
-//! Decides who is the author of a range of a message: the sender, or somebody else whose words are shown as code, as
-//! a quote or in HTML. `parse` uses it for markers, and the router for mentions.
+//! Decides who is the author of a range of a message. It is the sender, or somebody else whose words are shown as
+//! code, as a quote or in HTML. `parse` uses it for markers, and the router for mentions.
 //!
 //! Backticks can be paired in several ways, and programs that display Markdown differ. A range counts as the
 //! sender's own only if it does so in every reading.

@@ -123,8 +123,8 @@ impl Hidden {
 }
 
 impl Case<'_> {
-    /// Returns a redaction that hides something in the range of the summary, or that makes a summary void that this
-    /// one continues.
+    /// Returns the earliest redaction that makes this summary void. Such a redaction hides something in the range of
+    /// the summary, or makes a summary void that this one continues.
     fn judge_compaction(&self, summary: &CompactionSummary) -> Option<usize> {
         let covered = self.covered(summary);
         // The summary continues every earlier summary that was visible at the time, directly or through others.

@@ -15,7 +15,8 @@ use crate::{Result, SessionId, SessionStore, StoreError};
 const NATIVE: &str = "native";
 /// The maximum depth of JSON texts in strings of other JSON texts, such as the arguments of a call.
 const DEPTH_MAX: usize = 3;
-/// A shorter text counts as repeated only if it is a whole string: others contain it by chance.
+/// The minimum length of a repeated text. A shorter text counts as repeated only if it is a whole string, because
+/// longer strings contain it by chance.
 const REPEATED_BYTES_MIN: usize = 16;
 
 /// Removes the record from the `meta` of an imported entry, and returns its text.
@@ -39,13 +40,14 @@ pub(super) fn holds_text(record: &str, text: &str) -> bool {
     holds(record, &|said| said.contains(text), DEPTH_MAX) || has_number(record, text)
 }
 
-/// Returns whether a record repeats a text that was said.
+/// Returns whether a record repeats a text.
 fn repeats(record: &str, text: &str) -> bool {
     let is_long = text.len() >= REPEATED_BYTES_MIN;
     holds(record, &|said| said == text || is_long && said.contains(text), DEPTH_MAX)
 }
 
-/// Returns whether a record contains a string that is searched for, also in strings that are JSON.
+/// Returns whether a record contains a string for which `is_it` returns true. Strings that are JSON are searched
+/// too.
 fn holds(record: &str, is_it: &dyn Fn(&str) -> bool, depth: usize) -> bool {
     if json::parse(record).is_err() && is_it(record) {
         return true;
@@ -89,7 +91,7 @@ fn first_of(id: &EntryId) -> Option<EntryId> {
     is_number.then(|| first.into())
 }
 
-/// Returns the texts that an entry says.
+/// Returns the texts in an entry.
 fn texts_of(entry: &Entry) -> Vec<String> {
     let mut texts = match &entry.kind {
         EntryKind::Message(message) => said_in(message),
@@ -118,7 +120,7 @@ fn said_in(message: &Message) -> Vec<String> {
             }
             PartKind::FileRef(_) => continue,
         };
-        // A search that finds nothing sees every string.
+        // The condition is never true, so the search passes every string to it.
         if let Some(json) = json {
             let note = |said: &str| {
                 seen.borrow_mut().push(said.to_owned());
@@ -131,8 +133,8 @@ fn said_in(message: &Message) -> Vec<String> {
     texts
 }
 
-/// Returns whether an entry says nothing itself but what its agent keeps for its own use: a copy of the
-/// conversation, or a summary of it.
+/// Returns whether an entry only contains data that its agent keeps for its own use: a copy of the conversation, or
+/// a summary of it.
 fn is_bookkeeping(entry: &Entry) -> bool {
     matches!(entry.kind, EntryKind::NativeRecord(_) | EntryKind::CompactionSummary(_))
 }
@@ -144,9 +146,9 @@ fn first_version(id: &EntryId) -> &str {
 }
 
 impl SessionStore {
-    /// Returns the entries whose record repeats what these entries say: copies of the conversation that an
-    /// agent keeps, and other versions of the same record. Entries that say the same by themselves are not
-    /// among them.
+    /// Returns the entries whose records repeat texts of these entries. These are copies of the conversation that an
+    /// agent keeps, and other versions of the same record. Other entries that happen to contain the same text are
+    /// not included.
     pub(super) fn repeating<'t>(
         &self,
         targets: impl Iterator<Item = &'t EntryLocation>,
@@ -186,8 +188,8 @@ impl SessionStore {
         Ok(found)
     }
 
-    /// Returns the other entries of the imported records that these entries came from: the first
-    /// one has the text of the record, and the others may have parts of it.
+    /// Returns the other entries of the imported records that these entries came from. The first entry of a record
+    /// contains its whole text, and the others may contain parts of it.
     pub(super) fn of_the_same_records<'t>(
         &self,
         targets: impl Iterator<Item = &'t EntryLocation>,

@@ -1,6 +1,6 @@
-//! A PostgreSQL server for these tests. It is the one that `cargo xtask test` started, or one that the first test
-//! starts and that ends with the process. Both are reached through a socket in a folder. Every test has its own
-//! database. Nothing is installed here. Without a server or its programs, the tests are skipped by name.
+//! A PostgreSQL server for these tests. Either `cargo xtask test` started it, or the first test starts it and it
+//! ends with the process. Both are reached through a socket in a folder. Every test has its own database. Nothing is
+//! installed here. Without a server or its programs, the tests are skipped by name.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

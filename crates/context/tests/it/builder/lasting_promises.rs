@@ -11,7 +11,7 @@ use super::claim::{appended, of_log, sent, with_entries};
 use super::rules::broken_rule;
 use super::world::{Branch, Checked, Turn, play};
 
-/// Checks that a new summary begins where the last one ended, and that entries that are not sent are before a cut.
+/// Checks that a new summary begins where the last one ended, and that every entry that is not sent is before a cut.
 fn nothing_between_is_lost(turn: &Turn<'_>) -> Checked {
     let Ok(result) = turn.result else { return Ok(()) };
     let log = with_entries(turn.log, &result.entries_to_append);

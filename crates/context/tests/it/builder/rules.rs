@@ -15,8 +15,9 @@ use tertulia_session::{
 
 use super::world::{Branch, Turn, asks};
 
-/// Returns the first problem for which a provider would refuse the messages: a call without its result right after
-/// it, a result without its call, a part in the wrong role, an empty message, or a system message in the middle.
+/// Returns the first problem for which a provider would refuse the messages. A call must have its result right after
+/// it, and a result its call. A part must be in a message of the right role, no message may be empty, and a system
+/// message must not be in the middle.
 pub(super) fn broken_rule(sent: &[ModelMessage<'_>]) -> Option<String> {
     let mut open: HashSet<&str> = HashSet::new();
     for (place, one) in sent.iter().enumerate() {

@@ -59,7 +59,7 @@ fn frames(format: &Assembler) -> Vec<String> {
     breaks.iter().flat_map(frame).take(FRAMES).collect()
 }
 
-/// The number of places in a prompt where a frame can be put, because they contain content.
+/// The number of places in a prompt that contain content, so that a frame can be put there.
 const PLACES: usize = 5;
 
 /// Returns a prompt with a frame in one of its places, and how many of its lines the program wrote.
