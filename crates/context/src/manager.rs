@@ -29,7 +29,7 @@ pub use snapshot::{ContextSnapshot, SnapshotError, SnapshotProblem};
 /// The longest team task in bytes: 5 KiB.
 pub const TEAM_TASK_BYTES_MAX: usize = 5 * 1024;
 
-/// Holds the messages and the task of one conversation.
+/// The messages and the task of one conversation.
 pub struct ContextManager {
     conversation: Conversation,
     team_task: Option<String>,

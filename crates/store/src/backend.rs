@@ -175,8 +175,8 @@ pub(crate) trait Backend: Send + Sync {
         Ok(())
     }
 
-    /// Returns the minimum number of entries of a session and the link of the last of them, if the
-    /// store records that separately from the entries.
+    /// Returns a number of entries that the session must have at least, and the link of the last of them. Returns
+    /// `None` if the store does not record them separately from the entries.
     fn anchor(&self, _id: &SessionId) -> Result<Option<(Seq, ChainLink)>> {
         Ok(None)
     }

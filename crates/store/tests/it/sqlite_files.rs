@@ -305,7 +305,7 @@ fn a_flipped_byte_is_detected_and_its_entry_named() {
         let damage = verified.damage.unwrap();
         assert_eq!((damage.seq, verified.entries), (number as u64, number as u64 - 1));
         assert_eq!(damage.entry.unwrap().as_str(), format!("e{number}"));
-        // The entries before it can be read; the damaged one is never returned.
+        // The entries before the damaged one can be read. The damaged one is never returned.
         let read: Vec<_> = store.entries(&session, &Range::All).unwrap().collect();
         assert_eq!(read.iter().filter(|one| one.is_ok()).count(), number - 1);
         let error = read.last().unwrap().as_ref().unwrap_err().to_string();
