@@ -21,12 +21,14 @@ mod openai_error;
 mod perform;
 mod responses;
 mod roster;
+mod rules;
 mod script;
 mod server;
 mod step;
 mod vendor;
 
 pub use roster::{Colleague, Sign};
+pub use rules::violations;
 pub use script::Script;
 pub use server::FakeModels;
 pub use step::{Step, StepError};

@@ -1,5 +1,5 @@
 //! Tests of the public interface of the crate: every list of messages becomes a request that the vendor accepts, and
-//! converting it back loses nothing. The files `rules_*` contain the vendors' rules.
+//! converting it back loses nothing.
 
 #![expect(
     clippy::unwrap_used,
@@ -34,10 +34,6 @@ mod positions;
 mod properties;
 mod readers;
 mod rules;
-mod rules_anthropic;
-mod rules_chat;
-mod rules_gemini;
-mod rules_responses;
 mod stream_acp;
 mod stream_chat;
 mod stream_claude;

@@ -1,10 +1,10 @@
 //! The rules of OpenAI Responses (docs/dialects.md, R1–R9), and tests that the checker detects violations.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::rules::{Violations, all_differ, is_word, list, require, text};
+use super::{Violations, all_differ, is_word, list, require, text};
 
-pub(crate) fn check(request: &Value) -> Violations {
+pub(super) fn check(request: &Value) -> Violations {
     let mut found = Violations::new();
     let input = list(&request["input"]);
     require(!input.is_empty(), &mut found, "R1: no input");
@@ -114,28 +114,36 @@ fn tools(request: &Value, found: &mut Violations) {
     }
 }
 
-#[test]
-fn breaches_are_seen() {
-    let user = json!({"type": "message", "role": "user", "content": [
-        {"type": "input_text", "text": "hi"}]});
-    let call = json!({"type": "function_call", "call_id": "a", "name": "ls", "arguments": "{}"});
-    let output = json!({"type": "function_call_output", "call_id": "a", "output": ""});
-    let breaches = [
-        ("R1", json!([])),
-        (
-            "R4",
-            json!([{"type": "message", "role": "assistant", "content": [
-            {"type": "input_text", "text": "hi"}]}]),
-        ),
-        ("R7", json!([user, {"type": "reasoning", "summary": []}])),
-        ("R8", json!([user, call])),
-        ("R8", json!([user, output])),
-        ("R8", json!([user, call, user, output])),
-        ("R8", json!([call, output, call, output])),
-    ];
-    for (rule, input) in breaches {
-        let found = check(&json!({"input": input}));
-        assert!(found.iter().any(|sentence| sentence.starts_with(rule)), "{rule}: {found:?}");
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn breaches_are_seen() {
+        let user = json!({"type": "message", "role": "user", "content": [
+            {"type": "input_text", "text": "hi"}]});
+        let call =
+            json!({"type": "function_call", "call_id": "a", "name": "ls", "arguments": "{}"});
+        let output = json!({"type": "function_call_output", "call_id": "a", "output": ""});
+        let breaches = [
+            ("R1", json!([])),
+            (
+                "R4",
+                json!([{"type": "message", "role": "assistant", "content": [
+                {"type": "input_text", "text": "hi"}]}]),
+            ),
+            ("R7", json!([user, {"type": "reasoning", "summary": []}])),
+            ("R8", json!([user, call])),
+            ("R8", json!([user, output])),
+            ("R8", json!([user, call, user, output])),
+            ("R8", json!([call, output, call, output])),
+        ];
+        for (rule, input) in breaches {
+            let found = check(&json!({"input": input}));
+            assert!(found.iter().any(|sentence| sentence.starts_with(rule)), "{rule}: {found:?}");
+        }
+        assert_eq!(check(&json!({"input": [user, call, output]})), Violations::new());
     }
-    assert_eq!(check(&json!({"input": [user, call, output]})), Violations::new());
 }

@@ -1,10 +1,10 @@
 //! The rules of Anthropic Messages (docs/dialects.md, A1–A16), and tests that the checker detects violations.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::rules::{Violations, all_differ, is_blank, is_word, list, require, text};
+use super::{Violations, all_differ, is_blank, is_word, list, require, text};
 
-pub(crate) fn check(request: &Value) -> Violations {
+pub(super) fn check(request: &Value) -> Violations {
     let mut found = Violations::new();
     let messages = list(&request["messages"]);
     order_of_roles(messages, &mut found);
@@ -168,32 +168,38 @@ fn tools(request: &Value, found: &mut Violations) {
     require(all_differ(functions.map(|tool| text(&tool["name"]))), found, "A16: a tool twice");
 }
 
-#[test]
-fn breaches_are_seen() {
-    let text =
-        |role: &str, text: &str| json!({"role": role, "content": [{"type": "text", "text": text}]});
-    let call = json!({"role": "assistant", "content": [
-        {"type": "tool_use", "id": "a", "name": "ls", "input": {}}]});
-    let result = json!({"type": "tool_result", "tool_use_id": "a", "content": "ok"});
-    let breaches = [
-        ("A1", json!([])),
-        ("A2-A4", json!([text("assistant", "hi")])),
-        ("A2-A4", json!([text("user", "hi"), text("user", "hi")])),
-        ("A7", json!([text("user", " ")])),
-        ("A13", json!([text("user", "hi"), call, text("user", "hi")])),
-        ("A13", json!([text("user", "hi"), call])),
-        (
-            "A13",
-            json!([text("user", "hi"), call, {"role": "user", "content": [
-            {"type": "text", "text": "first"}, result]}]),
-        ),
-        ("A13", json!([{"role": "user", "content": [result]}])),
-        ("A14", json!([text("user", "hi"), text("assistant", "Well, ")])),
-    ];
-    for (rule, messages) in breaches {
-        let found = check(&json!({"messages": messages}));
-        assert!(found.iter().any(|sentence| sentence.starts_with(rule)), "{rule}: {found:?}");
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn breaches_are_seen() {
+        let text = |role: &str, text: &str| json!({"role": role, "content": [{"type": "text", "text": text}]});
+        let call = json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": "a", "name": "ls", "input": {}}]});
+        let result = json!({"type": "tool_result", "tool_use_id": "a", "content": "ok"});
+        let breaches = [
+            ("A1", json!([])),
+            ("A2-A4", json!([text("assistant", "hi")])),
+            ("A2-A4", json!([text("user", "hi"), text("user", "hi")])),
+            ("A7", json!([text("user", " ")])),
+            ("A13", json!([text("user", "hi"), call, text("user", "hi")])),
+            ("A13", json!([text("user", "hi"), call])),
+            (
+                "A13",
+                json!([text("user", "hi"), call, {"role": "user", "content": [
+                {"type": "text", "text": "first"}, result]}]),
+            ),
+            ("A13", json!([{"role": "user", "content": [result]}])),
+            ("A14", json!([text("user", "hi"), text("assistant", "Well, ")])),
+        ];
+        for (rule, messages) in breaches {
+            let found = check(&json!({"messages": messages}));
+            assert!(found.iter().any(|sentence| sentence.starts_with(rule)), "{rule}: {found:?}");
+        }
+        let sound = json!([text("user", "hi"), call, {"role": "user", "content": [result]}]);
+        assert_eq!(check(&json!({"messages": sound})), Violations::new());
     }
-    let sound = json!([text("user", "hi"), call, {"role": "user", "content": [result]}]);
-    assert_eq!(check(&json!({"messages": sound})), Violations::new());
 }

@@ -1,10 +1,10 @@
 //! The rules of OpenAI Chat Completions (docs/dialects.md, C1–C10), and tests that the checker detects violations.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::rules::{Violations, all_differ, is_word, list, require, text};
+use super::{Violations, all_differ, is_word, list, require, text};
 
-pub(crate) fn check(request: &Value) -> Violations {
+pub(super) fn check(request: &Value) -> Violations {
     let mut found = Violations::new();
     let messages = list(&request["messages"]);
     require(!messages.is_empty(), &mut found, "C1: no messages");
@@ -94,25 +94,32 @@ fn tools(request: &Value, found: &mut Violations) {
     }
 }
 
-#[test]
-fn breaches_are_seen() {
-    let user = json!({"role": "user", "content": "hi"});
-    let call = json!({"role": "assistant", "content": null, "tool_calls": [
-        {"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]});
-    let result = json!({"role": "tool", "tool_call_id": "a", "content": ""});
-    let breaches = [
-        ("C1", json!([])),
-        ("C2", json!([{"role": "model", "content": "hi"}])),
-        ("C3", json!([{"role": "assistant", "content": null}])),
-        ("C9", json!([user, call])),
-        ("C9", json!([user, call, user, result])),
-        ("C9", json!([user, result])),
-        ("C9", json!([user, call, result, result])),
-        ("C6", json!([user, call, result, call, result])),
-    ];
-    for (rule, messages) in breaches {
-        let found = check(&json!({"messages": messages}));
-        assert!(found.iter().any(|sentence| sentence.starts_with(rule)), "{rule}: {found:?}");
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn breaches_are_seen() {
+        let user = json!({"role": "user", "content": "hi"});
+        let call = json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]});
+        let result = json!({"role": "tool", "tool_call_id": "a", "content": ""});
+        let breaches = [
+            ("C1", json!([])),
+            ("C2", json!([{"role": "model", "content": "hi"}])),
+            ("C3", json!([{"role": "assistant", "content": null}])),
+            ("C9", json!([user, call])),
+            ("C9", json!([user, call, user, result])),
+            ("C9", json!([user, result])),
+            ("C9", json!([user, call, result, result])),
+            ("C6", json!([user, call, result, call, result])),
+        ];
+        for (rule, messages) in breaches {
+            let found = check(&json!({"messages": messages}));
+            assert!(found.iter().any(|sentence| sentence.starts_with(rule)), "{rule}: {found:?}");
+        }
+        assert_eq!(check(&json!({"messages": [user, call, result]})), Violations::new());
     }
-    assert_eq!(check(&json!({"messages": [user, call, result]})), Violations::new());
 }

@@ -1,10 +1,10 @@
 //! The rules of Gemini `generateContent` (docs/dialects.md, G1–G9), and tests that the checker detects violations.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::rules::{Violations, all_differ, list, require, text};
+use super::{Violations, all_differ, list, require, text};
 
-pub(crate) fn check(request: &Value) -> Violations {
+pub(super) fn check(request: &Value) -> Violations {
     let mut found = Violations::new();
     let contents = list(&request["contents"]);
     order_of_roles(contents, &mut found);
@@ -106,30 +106,37 @@ fn tools(request: &Value, found: &mut Violations) {
     }
 }
 
-#[test]
-fn breaches_are_seen() {
-    let user = json!({"role": "user", "parts": [{"text": "hi"}]});
-    let model = json!({"role": "model", "parts": [{"text": "hi"}]});
-    let call = json!({"role": "model", "parts": [
-        {"functionCall": {"id": "a", "name": "ls", "args": {}}}]});
-    let response = |name: &str| {
-        json!({"role": "user", "parts": [
-        {"functionResponse": {"id": "a", "name": name, "response": {}}}]})
-    };
-    let breaches = [
-        ("G1", json!([])),
-        ("G2", json!([model, user])),
-        ("G2", json!([user, user])),
-        ("G3", json!([user, model])),
-        ("G8", json!([user, call, user])),
-        ("G8", json!([user, call, response("cat")])),
-        ("G8", json!([response("ls")])),
-        ("G6", json!([{"role": "user", "parts": [{"text": ""}]}])),
-    ];
-    for (rule, contents) in breaches {
-        let found = check(&json!({"contents": contents}));
-        assert!(found.iter().any(|sentence| sentence.starts_with(rule)), "{rule}: {found:?}");
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn breaches_are_seen() {
+        let user = json!({"role": "user", "parts": [{"text": "hi"}]});
+        let model = json!({"role": "model", "parts": [{"text": "hi"}]});
+        let call = json!({"role": "model", "parts": [
+            {"functionCall": {"id": "a", "name": "ls", "args": {}}}]});
+        let response = |name: &str| {
+            json!({"role": "user", "parts": [
+            {"functionResponse": {"id": "a", "name": name, "response": {}}}]})
+        };
+        let breaches = [
+            ("G1", json!([])),
+            ("G2", json!([model, user])),
+            ("G2", json!([user, user])),
+            ("G3", json!([user, model])),
+            ("G8", json!([user, call, user])),
+            ("G8", json!([user, call, response("cat")])),
+            ("G8", json!([response("ls")])),
+            ("G6", json!([{"role": "user", "parts": [{"text": ""}]}])),
+        ];
+        for (rule, contents) in breaches {
+            let found = check(&json!({"contents": contents}));
+            assert!(found.iter().any(|sentence| sentence.starts_with(rule)), "{rule}: {found:?}");
+        }
+        let sound = json!([user, call, response("ls")]);
+        assert_eq!(check(&json!({"contents": sound})), Violations::new());
     }
-    let sound = json!([user, call, response("ls")]);
-    assert_eq!(check(&json!({"contents": sound})), Violations::new());
 }
