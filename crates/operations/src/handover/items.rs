@@ -45,17 +45,17 @@ pub(super) fn receipt(entries: &[Entry], selection: &Selection<'_>, written: &Wr
 
 /// The written messages by source.
 struct Sent<'a> {
-    /// For every source, the index of its first message and the origin of that message.
-    messages: HashMap<&'a EntryId, (usize, Origin)>,
+    /// For every source, the indexes of its messages. A message with a call and its result becomes two.
+    messages: HashMap<&'a EntryId, Vec<usize>>,
     /// For every message, the outcomes of its parts.
     outcomes: Vec<&'a [ItemOutcome]>,
 }
 
 impl<'a> Sent<'a> {
     fn new(selection: &'a Selection<'_>, written: &'a Written) -> Self {
-        let mut messages = HashMap::with_capacity(selection.messages.len());
+        let mut messages: HashMap<_, Vec<usize>> = HashMap::with_capacity(selection.messages.len());
         for (index, one) in selection.messages.iter().enumerate() {
-            messages.entry(&*one.source).or_insert((index, one.origin));
+            messages.entry(&*one.source).or_default().push(index);
         }
         let mut outcomes = Vec::with_capacity(selection.messages.len());
         let mut rest = written.items.as_slice();
@@ -75,18 +75,20 @@ impl<'a> Sent<'a> {
         message: &Message,
         selection: &Selection<'_>,
     ) -> Vec<ItemStatus> {
-        let sent = self.messages.get(&entry.id).filter(|(_, origin)| *origin != Origin::Added);
-        let Some((index, origin)) = sent else {
+        let sent = self.messages.get(&entry.id).map_or(&[][..], Vec::as_slice).iter();
+        let sent = sent.filter_map(|index| {
+            Some((selection.messages.get(*index)?, *self.outcomes.get(*index)?))
+        });
+        let Some((first, outcomes)) = sent.clone().find(|(one, _)| one.origin != Origin::Added)
+        else {
             let outcome = selection.verdicts.get(&entry.id).map(|verdict| &verdict.outcome);
             return message.parts.iter().map(|part| unsent(part, outcome)).collect();
         };
-        let outcomes = self.outcomes.get(*index).copied().unwrap_or_default();
-        if *origin == Origin::Entry {
+        if first.origin == Origin::Entry {
             return outcomes.iter().map(|one| status_of(&one.outcome)).collect();
         }
-        let new = selection.messages.get(*index).map(|one| &*one.message);
-        let new = new.map_or(&[][..], |message| message.parts.as_slice());
-        changed(message, new, outcomes)
+        let parts = sent.flat_map(|(one, outcomes)| one.message.parts.iter().zip(outcomes));
+        changed(message, &parts.collect::<Vec<_>>())
     }
 
     /// Returns the status of an entry that is no message.
@@ -113,25 +115,25 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// Returns the statuses of the parts of a message that was changed before it was written, by a stub or a label.
-fn changed(message: &Message, new: &[Part], outcomes: &[ItemOutcome]) -> Vec<ItemStatus> {
+/// Returns the statuses of the parts of a message that was changed before it was written: by a stub or a label, or
+/// because its results became a message of their own. `new` contains the parts that were written instead.
+fn changed(message: &Message, new: &[(&Part, &ItemOutcome)]) -> Vec<ItemStatus> {
     let is_same_shape = message.parts.len() == new.len();
-    let has_text = new.iter().any(|part| part.as_text().is_some());
+    let has_text = new.iter().any(|(now, _)| now.as_text().is_some());
     let status = |(at, part): (usize, &Part)| {
-        if is_same_shape && let (Some(now), Some(outcome)) = (new.get(at), outcomes.get(at)) {
-            return match (now == part, part.as_text().is_some()) {
-                (true, _) => status_of(&outcome.outcome),
-                (false, true) => {
-                    ItemStatus::Reshaped { reason: "labelled with its speaker".into() }
-                }
-                (false, false) => {
-                    ItemStatus::Shortened { kept_bytes: part_bytes(now), reason: STUB.into() }
-                }
-            };
+        let same = new.get(at).filter(|(now, _)| *now == part);
+        if let Some((_, outcome)) = same.or_else(|| new.iter().find(|(now, _)| *now == part)) {
+            return status_of(&outcome.outcome);
         }
-        match part.as_text() {
-            Some(_) if has_text => {
+        let in_place = new.get(at).filter(|_| is_same_shape);
+        let now =
+            in_place.or_else(|| new.iter().find(|(now, _)| are_results_of_one_call(now, part)));
+        match (part.as_text(), now) {
+            (Some(_), _) if has_text => {
                 ItemStatus::Reshaped { reason: "labelled with its speaker".into() }
+            }
+            (None, Some((now, _))) => {
+                ItemStatus::Shortened { kept_bytes: part_bytes(now), reason: STUB.into() }
             }
             _ => ItemStatus::LeftOut {
                 reason: "other members' tool calls and thinking are not handed over".into(),
@@ -139,6 +141,15 @@ fn changed(message: &Message, new: &[Part], outcomes: &[ItemOutcome]) -> Vec<Ite
         }
     };
     message.parts.iter().enumerate().map(status).collect()
+}
+
+fn are_results_of_one_call(one: &Part, other: &Part) -> bool {
+    match (&one.kind, &other.kind) {
+        (PartKind::ToolResult(one), PartKind::ToolResult(other)) => {
+            one.tool_call_id == other.tool_call_id
+        }
+        _ => false,
+    }
 }
 
 fn status_of(outcome: &PartOutcome) -> ItemStatus {

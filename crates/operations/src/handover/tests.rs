@@ -129,6 +129,22 @@ fn every_item_that_is_not_kept_has_a_reason() {
     assert_eq!(handover.receipt.total().bytes, source_bytes(&log.0));
 }
 
+/// opencode keeps a call and its result in one record.
+#[test]
+fn a_call_and_its_result_in_one_message_are_both_kept() {
+    let mut log = Log::default();
+    log.say(Role::User, vec![Part::text("Look at it.")]);
+    log.tool(1, "fn main() {}");
+    let answer = log.0.pop().unwrap();
+    let EntryKind::Message(call) = &mut log.0[1].kind else { panic!("{:?}", log.0[1]) };
+    call.parts.extend(answer.message().unwrap().parts.iter().cloned());
+    log.say(Role::Assistant, vec![Part::text("Done.")]);
+    let handover = hand_over(&log.0, &options()).unwrap();
+    assert_eq!(reasons(&handover.receipt), Vec::<String>::new());
+    assert_eq!(handover.receipt.by_status()[0].items, 4);
+    assert_eq!(handover.receipt.total().bytes, source_bytes(&log.0));
+}
+
 #[test]
 fn a_budget_shortens_and_every_byte_is_accounted_for() {
     let mut log = Log::default();
