@@ -191,6 +191,22 @@ fn places(text: &str) -> Vec<(u64, Vec<String>)> {
     messages.into_iter().map(place).collect()
 }
 
+#[test]
+fn texts_of_one_message_that_copilot_joins_are_not_called_kept() {
+    let all = messages(
+        r#"[{"role":"user","content":[{"type":"text","text":"One."},{"type":"text","text":"Two."}]},
+            {"role":"assistant","content":"Three."}]"#,
+    );
+    let outcomes = |format| {
+        let items = written(format, &all, None).items.into_iter();
+        items.map(|item| item.outcome).collect::<Vec<_>>()
+    };
+    let joined = || PartOutcome::Reshaped { reason: "joined with the other texts of its message" };
+    let kept = PartOutcome::Kept;
+    assert_eq!(outcomes(NativeFormat::Copilot), [joined(), joined(), kept.clone()]);
+    assert_eq!(outcomes(NativeFormat::Opencode), [kept.clone(), kept.clone(), kept]);
+}
+
 proptest! {
     #[test]
     fn times_and_ids_of_an_opencode_document_rise(

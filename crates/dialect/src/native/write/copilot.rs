@@ -13,7 +13,8 @@ use crate::content::{Picture, common_picture};
 use crate::fragment::{Map, Node};
 
 /// Only some models get the pictures in results.
-pub(super) const PROFILE: Profile = Profile { result_images: false, ..Profile::COMMON };
+pub(super) const PROFILE: Profile =
+    Profile { joins_user_texts: true, result_images: false, ..Profile::COMMON };
 
 /// The version of Copilot CLI whose events these are.
 const VERSION: &str = "1.0.102";

@@ -29,6 +29,8 @@ pub(super) struct Profile {
     pub rules: IdentifierRules,
     /// Whether it accepts pictures from the user.
     pub user_images: bool,
+    /// Whether it keeps one text for every message of the user.
+    pub joins_user_texts: bool,
     /// Whether it accepts pictures in the results of tools.
     pub result_images: bool,
     /// Returns whether it accepts this thinking of the assistant, such as thinking with its own signature.
@@ -43,6 +45,7 @@ impl Profile {
     pub(super) const COMMON: Self = Self {
         rules: IdentifierRules { ids: IdentifierRule::word(64), names: IdentifierRule::word(64) },
         user_images: true,
+        joins_user_texts: false,
         result_images: true,
         keeps_thinking: |_| false,
         ends_with_assistant: true,
@@ -273,6 +276,9 @@ impl<'a, 'r> Stage<'a, 'r> {
     }
 
     fn user(&mut self, said: &Said<'a>, reshaped: Option<&'static str>) {
+        let texts = said.parts.iter().filter(|part| is_written_as_text(part)).count();
+        let joined = (self.profile.joins_user_texts && texts > 1).then_some(JOINED);
+        let reshaped = reshaped.or(joined);
         let mut pieces = Vec::new();
         for (at, part) in places(said) {
             match &part.kind {
@@ -454,6 +460,16 @@ impl<'a, 'r> Stage<'a, 'r> {
 
 /// The assistant's text at the end of a session whose last request has no answer.
 pub(super) const UNANSWERED: &str = "(This request was not answered yet.)";
+const JOINED: &str = "joined with the other texts of its message";
+
+/// Whether a part of a message of the user is written as a text.
+fn is_written_as_text(part: &Part) -> bool {
+    match &part.kind {
+        PartKind::Text(text) => !text.trim().is_empty(),
+        PartKind::FileRef(_) => true,
+        _ => false,
+    }
+}
 
 /// Returns the parts with their index in the message.
 fn places<'a>(said: &Said<'a>) -> impl Iterator<Item = (usize, &'a Part)> + use<'a> {
