@@ -112,7 +112,8 @@ pub fn append(path: &Path, link: &Link, text: &str) -> Result<Saved, SaveError> 
         opened => opened.map_err(failed)?,
     };
     let bytes = file.metadata().map_err(failed)?.len();
-    if bytes != link.bytes || prefix_hash(path, bytes)?.as_deref() != Some(&*link.hash) {
+    let is_as_known = prefix_hash(path, link.bytes)?.as_deref() == Some(&*link.hash);
+    if !is_as_known || !is_line_break(&mut file, link.bytes, bytes).map_err(failed)? {
         return Err(SaveError::Changed { path: path.to_owned() });
     }
     let break_before =
@@ -134,6 +135,17 @@ pub fn append(path: &Path, link: &Link, text: &str) -> Result<Saved, SaveError> 
 fn saved(path: &Path, bytes: u64) -> Result<Saved, SaveError> {
     let hash = prefix_hash(path, bytes)?.ok_or_else(|| SaveError::Raced(path.to_owned()))?;
     Ok(Saved { path: path.to_owned(), bytes, hash })
+}
+
+/// Whether a file has nothing between these places, or only the line break that its last line did not have yet.
+fn is_line_break(file: &mut File, from: u64, to: u64) -> io::Result<bool> {
+    if to.saturating_sub(from) > 2 {
+        return Ok(false);
+    }
+    let mut rest = Vec::new();
+    file.seek(SeekFrom::Start(from))?;
+    file.take(2).read_to_end(&mut rest)?;
+    Ok(matches!(rest.as_slice(), b"" | b"\n" | b"\r\n"))
 }
 
 fn ends_in_line(file: &mut File) -> io::Result<bool> {
@@ -184,6 +196,21 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n[]\n");
         let third = append(&path, &link(&second), "1\n").unwrap();
         assert_eq!((third.bytes, fs::read_to_string(&path).unwrap().len()), (8, 8));
+    }
+
+    /// An agent may write a record and its line break in two steps, with an import between them.
+    #[test]
+    fn lines_are_added_after_a_line_break_that_was_not_there_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session.jsonl");
+        let first = create(&path, b"{}").unwrap();
+        for end in ["\n", "\r\n"] {
+            fs::write(&path, format!("{{}}{end}")).unwrap();
+            append(&path, &link(&first), "[]\n").unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), format!("{{}}{end}[]\n"));
+        }
+        fs::write(&path, "{}\n\n").unwrap();
+        assert!(matches!(append(&path, &link(&first), "[]\n"), Err(SaveError::Changed { .. })));
     }
 
     #[test]

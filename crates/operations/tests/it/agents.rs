@@ -21,14 +21,45 @@ pub(crate) struct World {
     index: LinkIndex,
     clock: i64,
     lines: u32,
+    /// The records that agents have not written to their files yet.
+    unwritten: Vec<(PathBuf, String)>,
+}
+
+/// The place where the records that an agent writes are cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cut {
+    /// After this share of the bytes, in 65,536ths.
+    Share(u16),
+    /// Before the line break of the first record.
+    FirstBreak,
+    /// Before the line break of the last record.
+    LastBreak,
+}
+
+impl Cut {
+    fn of(self, records: &str) -> usize {
+        match self {
+            Self::Share(share) => records.len() * usize::from(share) / 65_536,
+            Self::FirstBreak => records.find('\n').unwrap(),
+            Self::LastBreak => records.len() - 1,
+        }
+    }
 }
 
 impl World {
     pub(crate) fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let environment = Environment::new(home.path(), home.path());
-        let (store, index) = (SessionStore::memory(), LinkIndex::default());
-        Self { home, environment, store, session: None, index, clock: 1_769_860_800_000, lines: 0 }
+        Self {
+            home,
+            environment,
+            store: SessionStore::memory(),
+            session: None,
+            index: LinkIndex::default(),
+            clock: 1_769_860_800_000,
+            lines: 0,
+            unwritten: Vec::new(),
+        }
     }
 
     pub(crate) fn now(&mut self) -> Timestamp {
@@ -106,13 +137,33 @@ impl World {
 
     /// Makes an agent answer a new request in its session.
     pub(crate) fn work(&mut self, agent: NativeFormat, path: &Path, said: &str) {
-        let records = match agent {
+        self.finish(path);
+        let records = self.records(agent, path, said);
+        append(path, &records);
+    }
+
+    /// Makes an agent write a new request and its answer up to this place. ASCII only.
+    pub(crate) fn begin(&mut self, agent: NativeFormat, path: &Path, said: &str, cut: Cut) {
+        self.finish(path);
+        let records = self.records(agent, path, said);
+        let (begun, rest) = records.split_at(cut.of(&records));
+        append(path, begun);
+        self.unwritten.push((path.to_owned(), rest.to_owned()));
+    }
+
+    /// Makes the agent of this file write the rest of its records.
+    pub(crate) fn finish(&mut self, path: &Path) {
+        for (_, rest) in self.unwritten.extract_if(.., |(of, _)| of == path) {
+            append(path, &rest);
+        }
+    }
+
+    fn records(&mut self, agent: NativeFormat, path: &Path, said: &str) -> String {
+        match agent {
             NativeFormat::Claude => self.claude(path, said),
             NativeFormat::Codex => self.codex(said),
             other => panic!("{other:?} is not played"),
-        };
-        let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
-        file.write_all(records.as_bytes()).unwrap();
+        }
     }
 
     fn claude(&mut self, path: &Path, said: &str) -> String {
@@ -179,6 +230,11 @@ impl World {
         said.reverse();
         said
     }
+}
+
+fn append(path: &Path, records: &str) {
+    let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
+    file.write_all(records.as_bytes()).unwrap();
 }
 
 /// Returns the texts of a session file, in order, by importing it into a new session.
