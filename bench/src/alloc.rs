@@ -9,6 +9,8 @@ use std::cell::Cell;
 pub(crate) struct Allocated {
     /// Bytes that it allocated and did not free, less those that it freed and had not allocated.
     pub(crate) live_bytes: i64,
+    /// The most bytes that were live at a time.
+    pub(crate) peak_bytes: i64,
     /// Bytes that it asked for, freed or not; a block that grew counts again as a whole.
     pub(crate) total_bytes: u64,
     /// How often it asked.
@@ -36,8 +38,10 @@ fn note(asked: usize, freed: usize) {
     let Some(so_far) = ALLOCATED.get() else {
         return;
     };
+    let live_bytes = so_far.live_bytes + asked as i64 - freed as i64;
     ALLOCATED.set(Some(Allocated {
-        live_bytes: so_far.live_bytes + asked as i64 - freed as i64,
+        live_bytes,
+        peak_bytes: so_far.peak_bytes.max(live_bytes),
         total_bytes: so_far.total_bytes + asked as u64,
         count: so_far.count + u64::from(asked > 0),
     }));
@@ -82,7 +86,7 @@ mod tests {
             Vec::<u8>::with_capacity(100)
         });
         assert_eq!(kept.capacity(), 100);
-        let expected = Allocated { live_bytes: 100, total_bytes: 400, count: 2 };
+        let expected = Allocated { live_bytes: 100, peak_bytes: 300, total_bytes: 400, count: 2 };
         assert_eq!(allocated, expected);
     }
 

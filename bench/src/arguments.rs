@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::overhead::Programs;
-use crate::{build, instructions, overhead, quality, store, suite, tokens_usage};
+use crate::{build, instructions, native, overhead, pairs, quality, store, suite, tokens_usage};
 
 /// How the program is called.
 pub(crate) const USAGE: &str = "\
@@ -21,6 +21,8 @@ Usage: tertulia-bench [--quick] [--json]
        tertulia-bench --store <folder> [--quick]
        tertulia-bench --store-times <folder>
        tertulia-bench --overhead <folder> <tertulia> <hello> [--quick]
+       tertulia-bench --pairs <folder> [--write <folder>]
+       tertulia-bench --native <folder> [--import-mb <number>] [--quick]
 
   --quick                   smaller sizes and fewer rounds: whether it runs, not how fast
   --json                    one JSON object per line instead of a table
@@ -43,6 +45,12 @@ Usage: tertulia-bench [--quick] [--json]
   --overhead <folder> <tertulia> <hello>
                             what Tertulia adds to a turn, with files in this folder, and how fast the first
                               program starts compared with the second, which prints a line
+  --pairs <folder>          writes the sessions in this folder for every other agent, reads them back, and
+                              compares what was kept; reads *.zst through the program zstd
+    --write <folder>        where the written sessions are saved
+  --native <folder>         how fast sessions of agents are read, listed, handed over and imported, with files
+                              in this folder
+    --import-mb <number>    the size of the imported session; 100 if not said
   --help                    this text
 
 Exits with 1 if a figure is over its limit or cannot be measured, with 2 if called otherwise.";
@@ -66,6 +74,10 @@ pub(crate) enum Command {
     StoreTimes(PathBuf),
     /// Measure the cost of a turn and of starting the program, with files in this folder.
     Overhead { folder: PathBuf, programs: Programs, scale: Scale },
+    /// Write the sessions of this folder for all agents and compare.
+    Pairs { folder: PathBuf, output: Option<PathBuf> },
+    /// Measure how sessions of agents are read, listed, handed over and imported, with files in this folder.
+    Native { folder: PathBuf, import_megabytes: usize, scale: Scale },
     /// Time builds for a comparison with another program.
     BuildTimes,
     /// Tell how it is called.
@@ -129,7 +141,9 @@ impl Command {
     /// Reads the words behind the program's name.
     pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, UsageError> {
         let (mut scale, mut form) = (Scale::FULL, Form::Table);
-        let (mut other, mut store, mut overhead) = (None, None, None);
+        let (mut other, mut store, mut overhead, mut native) = (None, None, None, None);
+        let (mut pairs, mut output) = (None, None);
+        let mut import_megabytes = native::IMPORT_MEGABYTES;
         let (mut given, mut words) = (0, words.into_iter());
         while let Some(word) = words.next() {
             given += 1;
@@ -143,19 +157,14 @@ impl Command {
                     other = Some(Self::Instructions(case));
                 }
                 "--claude-usage" => {
-                    let missing = UsageError::FolderMissing("--claude-usage");
-                    other = Some(Self::ClaudeUsage(words.next().ok_or(missing)?.into()));
+                    other = Some(Self::ClaudeUsage(folder(&mut words, "--claude-usage")?));
                 }
                 "--quality" => {
-                    let missing = UsageError::FolderMissing("--quality");
-                    let folder = words.next().ok_or(missing)?.into();
+                    let folder = folder(&mut words, "--quality")?;
                     let options = quality::Options::parse(&mut words)?;
                     other = Some(Self::Quality { folder, options });
                 }
-                "--store" => {
-                    let missing = UsageError::FolderMissing("--store");
-                    store = Some(PathBuf::from(words.next().ok_or(missing)?));
-                }
+                "--store" => store = Some(folder(&mut words, "--store")?),
                 "--overhead" => {
                     let mut next = || words.next().map(PathBuf::from);
                     let paths = next().zip(next()).zip(next());
@@ -163,10 +172,18 @@ impl Command {
                     let ((folder, tertulia), hello) = paths.ok_or(missing)?;
                     overhead = Some((folder, Programs { tertulia, hello }));
                 }
-                "--store-times" => {
-                    let missing = UsageError::FolderMissing("--store-times");
-                    other = Some(Self::StoreTimes(words.next().ok_or(missing)?.into()));
+                "--native" => native = Some(folder(&mut words, "--native")?),
+                "--import-mb" => {
+                    let value = words.next().unwrap_or_default();
+                    let bad =
+                        || UsageError::BadValue { option: "--import-mb", value: value.clone() };
+                    import_megabytes = value.parse().map_err(|_| bad())?;
                 }
+                "--store-times" => {
+                    other = Some(Self::StoreTimes(folder(&mut words, "--store-times")?));
+                }
+                "--pairs" => pairs = Some(folder(&mut words, "--pairs")?),
+                "--write" => output = Some(folder(&mut words, "--write")?),
                 "--build-times" => other = Some(Self::BuildTimes),
                 "--help" | "-h" => return Ok(Self::Help),
                 _ => return Err(UsageError::UnknownArgument(word)),
@@ -175,10 +192,12 @@ impl Command {
         match other {
             Some(_) if given > 1 => Err(UsageError::NotTogether),
             Some(command) => Ok(command),
-            None => Ok(match (store, overhead) {
-                (Some(folder), _) => Self::Store { folder, scale },
-                (None, Some((folder, programs))) => Self::Overhead { folder, programs, scale },
-                (None, None) => Self::Measure { scale, form },
+            None => Ok(match (store, overhead, native, pairs) {
+                (Some(folder), _, _, _) => Self::Store { folder, scale },
+                (_, Some((folder, programs)), _, _) => Self::Overhead { folder, programs, scale },
+                (_, _, Some(folder), _) => Self::Native { folder, import_megabytes, scale },
+                (_, _, _, Some(folder)) => Self::Pairs { folder, output },
+                (None, None, None, None) => Self::Measure { scale, form },
             }),
         }
     }
@@ -194,6 +213,12 @@ impl Command {
             Self::Quality { folder, options } => {
                 return quality::run(&folder, &options, &mut stdout);
             }
+            Self::Pairs { folder, output } => {
+                return pairs::run(&folder, output.as_deref(), &mut stdout);
+            }
+            Self::Native { folder, import_megabytes, scale } => {
+                return native::run(&folder, import_megabytes, &scale, &mut stdout);
+            }
             Self::BuildTimes => build::times(&mut stdout)?,
             Self::Store { folder, scale } => return store::run(&folder, &scale, &mut stdout),
             Self::Overhead { folder, programs, scale } => {
@@ -204,6 +229,14 @@ impl Command {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Reads the folder behind an option.
+fn folder(
+    words: &mut impl Iterator<Item = String>,
+    option: &'static str,
+) -> Result<PathBuf, UsageError> {
+    words.next().map(PathBuf::from).ok_or(UsageError::FolderMissing(option))
 }
 
 impl fmt::Display for UsageError {
@@ -252,7 +285,15 @@ mod tests {
         assert_eq!(parse("--quality data"), Ok(Command::Quality { folder, options }));
         assert_eq!(parse("--claude-usage raw"), Ok(Command::ClaudeUsage("raw".into())));
         let (folder, scale) = (PathBuf::from("disk"), Scale::QUICK);
-        assert_eq!(parse("--quick --store disk"), Ok(Command::Store { folder, scale }));
+        let store = Command::Store { folder: folder.clone(), scale };
+        assert_eq!(parse("--quick --store disk"), Ok(store));
+        let import_megabytes = 1_000;
+        assert_eq!(
+            parse("--native disk --import-mb 1000 --quick"),
+            Ok(Command::Native { folder, import_megabytes, scale })
+        );
+        let (folder, output) = (PathBuf::from("data"), Some(PathBuf::from("out")));
+        assert_eq!(parse("--pairs data --write out"), Ok(Command::Pairs { folder, output }));
     }
 
     #[test]
@@ -268,6 +309,7 @@ mod tests {
             ),
             ("--claude-usage", "--claude-usage needs a folder"),
             ("--quality", "--quality needs a folder"),
+            ("--native disk --import-mb many", "\"many\" is no value for --import-mb"),
         ] {
             assert_eq!(parse(line).unwrap_err().to_string(), problem);
         }

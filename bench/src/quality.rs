@@ -6,7 +6,7 @@
 mod baselines;
 mod contest;
 mod cost;
-mod data;
+pub(crate) mod data;
 mod facts;
 mod figures;
 mod found;

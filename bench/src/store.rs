@@ -71,7 +71,7 @@ impl Ground {
     }
 
     /// Returns a name that nobody used in this run.
-    fn file(&self, name: &str) -> Result<PathBuf, Box<dyn Error>> {
+    pub(crate) fn file(&self, name: &str) -> Result<PathBuf, Box<dyn Error>> {
         let number = fs::read_dir(&self.folder)?.count();
         Ok(self.folder.join(format!("{name}-{number}")))
     }
@@ -83,7 +83,7 @@ impl Ground {
         Ok(copy)
     }
 
-    fn store(&self, name: &str) -> Result<(SessionStore, PathBuf), Box<dyn Error>> {
+    pub(crate) fn store(&self, name: &str) -> Result<(SessionStore, PathBuf), Box<dyn Error>> {
         let file = self.file(name)?;
         Ok((SessionStore::open(&StoreUrl::Sqlite(file.clone()))?, file))
     }

@@ -2,6 +2,7 @@
 //! executes. Times differ from machine to machine and run to run; instructions hardly do.
 
 mod counter;
+pub(crate) mod native;
 pub(crate) mod overhead;
 pub(crate) mod quality;
 pub(crate) mod store;

@@ -1,7 +1,7 @@
 //! The command line: what was asked for, which file does it, and what its failure says.
 //! `main` calls it; the commands know nothing of it.
 
-use crate::bench::{is_quick, overhead, quality, store};
+use crate::bench::{is_quick, native, overhead, quality, store};
 use crate::process::ProcessError;
 use crate::provide::ProvideError;
 use crate::workspace::{Workspace, WorkspaceError};
@@ -46,6 +46,8 @@ Commands:
                                  besides the default
   bench store [--quick]          how fast the session store is, on the disk of the target folder
   bench overhead [--quick]       what Tertulia adds to a turn, and how fast the program starts
+  bench native [--quick] [--import-mb N]
+                                 how fast sessions of agents are read, listed, handed over and imported
 ";
 
 /// A parsed command line.
@@ -72,6 +74,8 @@ pub(crate) enum Command {
     Overhead {
         quick: bool,
     },
+    /// The bench of sessions of agents.
+    Native(native::Options),
     /// The bench of the session store, smaller if so.
     Store {
         quick: bool,
@@ -183,6 +187,9 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
         "bench" if rest.first().is_some_and(|word| word == "overhead") => {
             is_quick("bench overhead", &rest[1..]).map(|quick| Command::Overhead { quick })
         }
+        "bench" if rest.first().is_some_and(|word| word == "native") => {
+            native::Options::parse(&rest[1..]).map(Command::Native)
+        }
         "bench" if rest.first().is_some_and(|word| word == "store") => {
             is_quick("bench store", &rest[1..]).map(|quick| Command::Store { quick })
         }
@@ -210,6 +217,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Soak(options) => soak::run(&workspace, &options)?,
         Command::Bench(arguments) => bench::run(&workspace, &arguments)?,
         Command::Quality(options) => quality::run(&workspace, options)?,
+        Command::Native(options) => native::run(&workspace, &options)?,
         Command::Store { quick } => store::run(&workspace, quick)?,
         Command::Overhead { quick } => overhead::run(&workspace, quick)?,
     }

@@ -241,6 +241,13 @@ fn number(value: &Value) -> Option<usize> {
 
 /// Unpacks a file and reads its lines.
 fn read(file: &Path) -> Result<Vec<Value>, Box<dyn Error>> {
+    let text = String::from_utf8(unpack(file)?)?;
+    let lines = text.lines().filter(|line| !line.is_empty());
+    lines.map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+/// Returns the content of a file that was packed with `zstd`.
+pub(crate) fn unpack(file: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut zstd = Command::new("zstd");
     zstd.args(["-dcq", "--long=27"]).arg(file).stderr(Stdio::inherit());
     let output = zstd.output().map_err(|error| {
@@ -249,9 +256,7 @@ fn read(file: &Path) -> Result<Vec<Value>, Box<dyn Error>> {
     if !output.status.success() {
         return Err(format!("{} cannot be unpacked", file.display()).into());
     }
-    let text = String::from_utf8(output.stdout)?;
-    let lines = text.lines().filter(|line| !line.is_empty());
-    lines.map(|line| Ok(serde_json::from_str(line)?)).collect()
+    Ok(output.stdout)
 }
 
 #[cfg(test)]
