@@ -1,11 +1,13 @@
 //! Reads the tables in which opencode and goose keep their sessions as records. Every row is one JSON object,
 //! `{"table":"message","row":{"id":"msg_1",…}}`, with the columns as they are stored.
 
+mod goose;
+
 use std::collections::VecDeque;
 use std::path::Path;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, Row, ToSql};
 use tertulia_dialect::native::NativeFormat;
 use tertulia_session::Timestamp;
 use tertulia_session::json::{self, Json, Object};
@@ -19,6 +21,11 @@ pub(crate) const MAGIC: &[u8] = b"SQLite format 3\0";
 /// Columns that change although the conversation does not. They are left out, so that the record stays the same.
 const VOLATILE: [&str; 4] = ["time_updated", "time_compacting", "cost", "updated_at"];
 const VOLATILE_PREFIXES: [&str; 3] = ["tokens_", "summary_", "accumulated_"];
+const VOLATILE_ENDING: &str = "_tokens";
+
+/// The name that takes the place of a file name for usage of goose whose place between the messages is not known. These
+/// rows have no ids, so their numbers must not change when messages are added.
+const USAGE: &str = "usage";
 
 /// The columns that must exist, by table.
 type Needed = &'static [(&'static str, &'static [&'static str])];
@@ -75,14 +82,14 @@ pub(crate) fn sessions(
     };
     let title = if title.is_empty() { "NULL".to_owned() } else { title.join(", ") };
     let title = if title.contains(',') { format!("coalesce({title})") } else { title };
-    let query = match format {
-        NativeFormat::Goose => {
-            format!("SELECT id, working_dir, {title}, created_at, updated_at FROM sessions")
-        }
-        _ => format!(
-            "SELECT id, directory, {title}, time_created, time_updated FROM session WHERE parent_id IS NULL"
-        ),
+    let columns = match format {
+        NativeFormat::Goose => format!("id, working_dir, {title}, created_at, updated_at"),
+        _ => format!("id, directory, {title}, time_created, time_updated"),
     };
+    let mut query = format!("SELECT {columns} FROM {}", session_table(format));
+    if let Some(parent) = parent_column(database, format).map_err(about)? {
+        query = format!("{query} WHERE {parent} IS NULL");
+    }
     let read = |row: &Row<'_>| {
         let native_id = row.get::<_, String>(0)?;
         let place = Place::Rows { database: path.to_owned(), id: native_id.clone() };
@@ -125,11 +132,18 @@ pub(crate) struct Rows {
     /// name.
     sessions: VecDeque<(String, String)>,
     file: String,
-    messages: VecDeque<String>,
+    waiting: VecDeque<Waiting>,
     records: VecDeque<String>,
     /// Whether an incomplete last answer is skipped.
     is_settled_only: bool,
-    has_usage: bool,
+}
+
+/// Rows that were not read yet.
+#[derive(Debug)]
+enum Waiting {
+    /// A message of opencode and its parts.
+    Message(String),
+    Row(goose::RowPlace),
 }
 
 impl Rows {
@@ -140,26 +154,29 @@ impl Rows {
         id: &str,
     ) -> Result<Self, NativeError> {
         let mut sessions = VecDeque::from([(String::new(), id.to_owned())]);
-        if format == NativeFormat::Opencode {
-            let children = children(database.connection(), id);
-            let children = children.map_err(|error| NativeError::new(path, error))?;
+        if format == NativeFormat::Goose {
+            sessions.push_back((USAGE.to_owned(), id.to_owned()));
+        }
+        let about = |error: rusqlite::Error| NativeError::new(path, error);
+        if let Some(parent) = parent_column(&database, format).map_err(about)? {
+            let children = children(database.connection(), session_table(format), parent, id);
+            let children = children.map_err(about)?;
             sessions.extend(children.into_iter().map(|id| (format!("session/{id}"), id)));
         }
-        let (messages, records) = (VecDeque::new(), VecDeque::new());
+        let (waiting, records) = (VecDeque::new(), VecDeque::new());
         let rows = Self {
             database,
             format,
             sessions,
             file: String::new(),
-            messages,
+            waiting,
             records,
             is_settled_only: false,
-            has_usage: format == NativeFormat::Goose,
         };
-        let table = rows.session_table();
+        let table = session_table(format);
         let query = format!("SELECT count(*) FROM {table} WHERE id = ?1");
         let found = rows.database.connection().query_row(&query, [id], |row| row.get::<_, i64>(0));
-        match found.map_err(|error| NativeError::new(path, error))? {
+        match found.map_err(about)? {
             0 => Err(NativeError::new(path, Cause::NoSuchSession { id: id.to_owned() })),
             _ => Ok(rows),
         }
@@ -173,14 +190,11 @@ impl Rows {
     /// Returns the next record and its file; `None` at the end.
     pub(crate) fn next(&mut self) -> rusqlite::Result<Option<(&str, String)>> {
         while self.records.is_empty() {
-            if let Some(message) = self.messages.pop_front() {
-                self.read_message(&message)?;
+            if let Some(next) = self.waiting.pop_front() {
+                self.read_waiting(&next)?;
             } else if let Some((file, id)) = self.sessions.pop_front() {
                 self.file = file;
                 self.read_session(&id)?;
-                if self.has_usage {
-                    self.sessions.push_back(("usage".to_owned(), id));
-                }
             } else {
                 return Ok(None);
             }
@@ -188,34 +202,27 @@ impl Rows {
         Ok(self.records.pop_front().map(|record| (&*self.file, record)))
     }
 
-    fn session_table(&self) -> &'static str {
-        if self.format == NativeFormat::Goose { "sessions" } else { "session" }
-    }
-
     fn read_session(&mut self, id: &str) -> rusqlite::Result<()> {
-        if self.file == "usage" {
-            // These rows have no ids. They are treated as a separate file, so that their numbers do not change when
-            // messages are added.
-            self.has_usage = false;
+        if self.file == USAGE {
             return self.read_usage(id);
         }
-        let table = self.session_table();
-        self.read_rows(table, "id = ?1", id)?;
-        let query = match self.format {
-            NativeFormat::Goose => "SELECT id FROM messages WHERE session_id = ?1 ORDER BY id",
-            _ => "SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id",
-        };
+        self.read_rows(session_table(self.format), "id = ?1", id)?;
+        if self.format == NativeFormat::Goose {
+            let rows = goose::rows(&self.database, id)?;
+            self.waiting = rows.into_iter().map(Waiting::Row).collect();
+            return Ok(());
+        }
+        let query = "SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id";
         let mut statement = self.database.connection().prepare(query)?;
         let ids = statement.query_map([id], |row| {
-            Ok(match row.get_ref(0)? {
-                ValueRef::Integer(number) => number.to_string(),
-                other => String::from_utf8_lossy(other.as_bytes()?).into_owned(),
-            })
+            let id = row.get_ref(0)?;
+            Ok(Waiting::Message(String::from_utf8_lossy(id.as_bytes()?).into_owned()))
         })?;
-        self.messages = ids.collect::<rusqlite::Result<_>>()?;
+        self.waiting = ids.collect::<rusqlite::Result<_>>()?;
         Ok(())
     }
 
+    /// Reads the usage whose place between the messages is not known.
     fn read_usage(&mut self, id: &str) -> rusqlite::Result<()> {
         let query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'usage%'
              AND name IN (SELECT m.name FROM sqlite_schema m, pragma_table_info(m.name) p
@@ -224,7 +231,9 @@ impl Rows {
         let tables = statement.query_map([], |row| row.get::<_, String>(0))?;
         let tables: Vec<String> = tables.collect::<rusqlite::Result<_>>()?;
         drop(statement);
-        for table in tables.iter().filter(|name| is_plain(name)) {
+        let has_times = goose::has_times(&self.database)?;
+        let is_left = |name: &&String| is_plain(name) && !(has_times && *name == goose::USAGE);
+        for table in tables.iter().filter(is_left) {
             self.read_rows(table, "session_id = ?1 ORDER BY rowid", id)?;
         }
         Ok(())
@@ -245,14 +254,14 @@ impl Rows {
         }))
     }
 
-    fn read_message(&mut self, id: &str) -> rusqlite::Result<()> {
-        let is_last = self.messages.is_empty() && self.format == NativeFormat::Opencode;
-        if is_last && self.is_settled_only && self.is_unfinished(id)? {
-            return Ok(());
-        }
-        match self.format {
-            NativeFormat::Goose => self.read_rows("messages", "id = CAST(?1 AS INTEGER)", id),
-            _ => {
+    fn read_waiting(&mut self, next: &Waiting) -> rusqlite::Result<()> {
+        match next {
+            Waiting::Row(row) => self.read_rows(row.table, "rowid = ?1", row.number),
+            Waiting::Message(id) => {
+                let is_last = self.waiting.is_empty();
+                if is_last && self.is_settled_only && self.is_unfinished(id)? {
+                    return Ok(());
+                }
                 self.read_rows("message", "id = ?1", id)?;
                 self.read_rows("part", "message_id = ?1 ORDER BY id", id)
             }
@@ -260,7 +269,7 @@ impl Rows {
     }
 
     /// Adds the rows of a table that a condition selects.
-    fn read_rows(&mut self, table: &str, condition: &str, id: &str) -> rusqlite::Result<()> {
+    fn read_rows(&mut self, table: &str, condition: &str, id: impl ToSql) -> rusqlite::Result<()> {
         let query = format!("SELECT * FROM {table} WHERE {condition}");
         let mut statement = self.database.connection().prepare_cached(&query)?;
         let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
@@ -272,13 +281,37 @@ impl Rows {
     }
 }
 
+fn session_table(format: NativeFormat) -> &'static str {
+    if format == NativeFormat::Goose { "sessions" } else { "session" }
+}
+
+/// Returns the column that names the session of which a session is a sub-agent. Older databases of goose have none.
+fn parent_column(
+    database: &Database,
+    format: NativeFormat,
+) -> rusqlite::Result<Option<&'static str>> {
+    if format == NativeFormat::Opencode {
+        return Ok(Some("parent_id"));
+    }
+    const PARENT: &str = "parent_session_id";
+    let columns = database.columns(session_table(format))?;
+    Ok(columns.iter().any(|column| column == PARENT).then_some(PARENT))
+}
+
 /// Returns the sessions that a session started, and those that they started, parents first.
-fn children(connection: &Connection, id: &str) -> rusqlite::Result<Vec<String>> {
-    let query = "WITH RECURSIVE below(id) AS (
-             SELECT id FROM session WHERE parent_id = ?1
-             UNION SELECT session.id FROM session JOIN below ON session.parent_id = below.id)
-         SELECT id FROM below WHERE id <> ?1";
-    let mut statement = connection.prepare(query)?;
+fn children(
+    connection: &Connection,
+    table: &str,
+    parent: &str,
+    id: &str,
+) -> rusqlite::Result<Vec<String>> {
+    let query = format!(
+        "WITH RECURSIVE below(id) AS (
+             SELECT id FROM {table} WHERE {parent} = ?1
+             UNION SELECT one.id FROM {table} one JOIN below ON one.{parent} = below.id)
+         SELECT id FROM below WHERE id <> ?1"
+    );
+    let mut statement = connection.prepare(&query)?;
     let ids = statement.query_map([id], |row| row.get(0))?;
     ids.collect()
 }
@@ -292,10 +325,13 @@ fn is_plain(name: &str) -> bool {
 fn record(table: &str, names: &[String], row: &Row<'_>) -> rusqlite::Result<String> {
     let mut text = format!(r#"{{"table":{},"row":{{"#, Json::text(table).as_str());
     let mut is_first = true;
+    let is_session = table == session_table(NativeFormat::Opencode)
+        || table == session_table(NativeFormat::Goose);
     for (index, name) in names.iter().enumerate() {
         let is_volatile = VOLATILE.contains(&&**name)
-            || VOLATILE_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-        if is_volatile {
+            || VOLATILE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || name.ends_with(VOLATILE_ENDING);
+        if is_session && is_volatile {
             continue;
         }
         if !std::mem::take(&mut is_first) {

@@ -27,6 +27,8 @@ use super::{NativeFormat, ProblemKind, ReadSession};
 const FORMAT: NativeFormat = NativeFormat::Goose;
 /// The field of an export that contains the messages.
 const MESSAGES: &str = "conversation";
+/// The table with the usage of every call of a model.
+const USAGE_TABLE: &str = "usage_ledger";
 
 /// Reads the records of a session of goose.
 #[derive(Debug)]
@@ -103,7 +105,7 @@ impl Reader {
                 let content = fields::take_string(&mut row, "content_json").unwrap_or_default();
                 self.read_message(source, json::parse(&content).ok(), facts)
             }
-            table if table.starts_with("usage") => self.read_usage(row),
+            table if table.starts_with("usage") => self.read_usage(table, row),
             table => Item::aside(FORMAT, Some(table)),
         }
     }
@@ -172,28 +174,39 @@ impl Reader {
         Item { id: Some(id), ..Item::new(EntryKind::CompactionSummary(Box::new(summary))) }
     }
 
-    fn read_usage(&self, mut row: Object<'_>) -> Item {
-        let item = Item::aside(FORMAT, Some("usage"));
+    /// Reads the usage of a call of the model. Only rows of the table of calls have ids of their own.
+    fn read_usage(&self, table: &str, mut row: Object<'_>) -> Item {
+        let mut item = Item::aside(FORMAT, Some("usage"));
         let timestamp = ["created_timestamp", "created_at", "timestamp"];
-        let timestamp = timestamp.iter().find_map(|name| fields::take_time(&mut row, name));
-        let Some(input_tokens) = fields::take_count(&mut row, "input_tokens") else {
-            return item.with_problem(ProblemKind::Field { field: "input_tokens" });
-        };
+        item.timestamp = timestamp.iter().find_map(|name| fields::take_time(&mut row, name));
+        if table == USAGE_TABLE {
+            item.id = fields::take_count(&mut row, "id").map(|id| format!("usage-{id}").into());
+        }
+        let has_tokens = row.names().any(|name| name == "input_tokens");
+        let (input, output) =
+            ["input_tokens", "output_tokens"].map(|name| fields::take_count(&mut row, name)).into();
+        if input.is_none() && output.is_none() {
+            // The provider did not say.
+            return match has_tokens {
+                true => item,
+                false => item.with_problem(ProblemKind::Field { field: "input_tokens" }),
+            };
+        }
         let model = fields::take_word(&mut row, "model");
         let model = model.or_else(|| fields::take_word(&mut row, "model_name"));
         let cost = fields::take_usd(&mut row, "cost");
         let usage = Usage {
             member: FORMAT.as_str().into(),
             model: model.or_else(|| self.model.clone()),
-            input_tokens,
+            input_tokens: input.unwrap_or_default(),
             cached_tokens: fields::take_count(&mut row, "cache_read_tokens")
                 .or_else(|| fields::take_count(&mut row, "cache_read_input_tokens")),
-            output_tokens: fields::take_count(&mut row, "output_tokens").unwrap_or_default(),
+            output_tokens: output.unwrap_or_default(),
             cost_usd: cost.or_else(|| fields::take_usd(&mut row, "cost_usd")),
             unknown: Fields::NONE,
         };
         let more = vec![EntryKind::Usage(usage)];
-        Item { parent: Parent::Previous, timestamp, more, ..item }
+        Item { parent: Parent::Previous, more, ..item }
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use tertulia_dialect::native::{NativeFormat, NativeOrigin};
 use tertulia_native::{Cause, FoundSession, SessionReader, list, locate};
+use tertulia_session::EntryKind;
 
 use crate::Home;
 
@@ -234,4 +235,78 @@ fn the_usage_of_goose_has_numbers_of_its_own() {
     let (file, last) = records.last().unwrap();
     assert_eq!((records.len(), &**file), (4, "usage"));
     assert!(last.contains(r#""tokens":7"#), "{last}");
+}
+
+#[test]
+fn the_usage_of_goose_follows_its_answer_and_the_messages_are_in_the_order_of_goose() {
+    let home = Home::new();
+    let statements = "
+        CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, working_dir TEXT, created_at TIMESTAMP,
+            updated_at TIMESTAMP, total_tokens INTEGER, input_tokens INTEGER, parent_session_id TEXT);
+        CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT, session_id TEXT,
+            role TEXT, content_json TEXT, created_timestamp INTEGER, metadata_json TEXT);
+        CREATE TABLE usage_ledger (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT,
+            created_timestamp INTEGER, model TEXT, input_tokens INTEGER, output_tokens INTEGER,
+            cache_read_tokens INTEGER, cost REAL, is_compaction INTEGER);
+        INSERT INTO sessions VALUES ('g', 'Build', '/src', '2026-01-31 12:00:00', '2026-01-31 12:30:00', 7, 5, NULL),
+            ('sub', 'Search', '/src', '2026-01-31 12:00:00', '2026-01-31 12:00:00', 0, 0, 'g');
+        INSERT INTO messages (message_id, session_id, role, content_json, created_timestamp) VALUES
+            ('m-5', 'g', 'user', '[{\"type\":\"text\",\"text\":\"And?\"}]', 30),
+            ('m-1', 'g', 'user', '[{\"type\":\"text\",\"text\":\"Hi\"}]', 10),
+            ('m-2', 'g', 'assistant', '[{\"type\":\"text\",\"text\":\"A\"}]', 12),
+            ('m-3', 'g', 'user', '[{\"type\":\"text\",\"text\":\"result\"}]', 14),
+            ('m-4', 'g', 'assistant', '[{\"type\":\"text\",\"text\":\"B\"}]', 15),
+            ('s-1', 'sub', 'user', '[{\"type\":\"text\",\"text\":\"Find\"}]', 13);
+        INSERT INTO usage_ledger (session_id, created_timestamp, model, input_tokens, output_tokens, cost) VALUES
+            ('g', 15, 'm', 200, 20, 0.5), ('g', 14, 'm', 100, 10, 0.25), ('sub', 13, 'm', 1, 1, 0),
+            ('g', 16, 'm', NULL, NULL, NULL);";
+    database(&home, ".local/share/goose/sessions/sessions.db", statements);
+    let listing = list(&home.environment(), &[NativeFormat::Goose]);
+    let ids: Vec<_> = listing.sessions.iter().map(|found| &*found.native_id).collect();
+    assert_eq!(ids, ["g"], "{:?}", listing.problems);
+    let mut reader =
+        SessionReader::open(&home.environment(), &listing.sessions[0], 1 << 20).unwrap();
+    let mut entries = Vec::new();
+    while reader.next(&mut entries).unwrap().is_some() {}
+    assert_eq!(reader.take_problems(), []);
+    let shown: Vec<String> = entries
+        .iter()
+        .map(|entry| {
+            let parent = entry.parent_id.as_ref().map_or("-", |parent| parent.as_str());
+            let usage = match &entry.kind {
+                EntryKind::Usage(usage) => format!(
+                    " {} {} {:?}",
+                    usage.input_tokens,
+                    usage.output_tokens,
+                    usage.cost_usd.as_ref().map(|cost| cost.amount())
+                ),
+                _ => String::new(),
+            };
+            format!("{} {parent}{usage}", entry.id)
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "line-1 -",
+            "m-1 -",
+            "m-2 m-1",
+            "usage-2 m-2",
+            "usage-2#1 usage-2 100 10 Some(0.25)",
+            "m-3 usage-2#1",
+            "m-4 m-3",
+            "usage-1 m-4",
+            "usage-1#1 usage-1 200 20 Some(0.5)",
+            "usage-4 usage-1#1",
+            "m-5 usage-1#1",
+            "session/sub/line-1 m-5",
+            "s-1 -",
+            "usage-3 s-1",
+            "usage-3#1 usage-3 1 1 Some(0.0)",
+        ]
+    );
+    assert!(
+        !format!("{:?}", entries[0].meta).contains("total_tokens"),
+        "it changes with every turn"
+    );
 }

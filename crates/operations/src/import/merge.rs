@@ -27,6 +27,8 @@ pub(super) struct Merge<'a> {
     places: HashMap<EntryId, EntryId>,
     /// Hashes of the ids of records that were written from the log. They have no entries of their own.
     written: HashSet<u64>,
+    /// Hashes of the ids, as the reader gives them, of entries that a known log got in this import.
+    new: HashSet<u64>,
     /// For every digest of what was written, how often it has not been found yet.
     left_to_find: HashMap<u32, u32>,
     /// The last entry of the records that were known before. The id is that of the reader.
@@ -42,7 +44,7 @@ impl<'a> Merge<'a> {
     ) -> Self {
         let first = known.as_ref().map_or_else(|| EntryId::from(""), |log| log.first.clone());
         let name = known.as_ref().and_then(KnownLog::name_in_front);
-        let (places, written) = (HashMap::new(), HashSet::new());
+        let (places, written, new) = (HashMap::new(), HashSet::new(), HashSet::new());
         let left_to_find = known.as_ref().map(KnownLog::left_to_find).unwrap_or_default();
         let (boundary, changed) = (None, 0);
         Self {
@@ -53,6 +55,7 @@ impl<'a> Merge<'a> {
             name,
             places,
             written,
+            new,
             left_to_find,
             boundary,
             changed,
@@ -118,6 +121,7 @@ impl<'a> Merge<'a> {
         match found {
             Found::Same => {
                 self.at(&entries, &own);
+                self.pass_new(&entries);
                 Ok(false)
             }
             Found::New => {
@@ -179,9 +183,24 @@ impl<'a> Merge<'a> {
         }
     }
 
+    /// Lets what follows a known record without a message follow the new one before it. The agent put the new one
+    /// there, for example a part of an answer before its usage, and the log has the record on another branch.
+    fn pass_new(&mut self, entries: &[Entry]) {
+        let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return };
+        let Some(parent) = &first.parent_id else { return };
+        let says = entries.iter().any(|entry| entry.message().is_some());
+        if !says && self.new.contains(&hash_of(parent.as_str())) {
+            self.places.insert(last.id.clone(), self.place(parent));
+            self.new.insert(hash_of(last.id.as_str()));
+        }
+    }
+
     /// Adds the entries of a record under this id.
     fn add(&mut self, entries: Vec<Entry>, id: &EntryId) -> Result<(), StoreError> {
         for (mut entry, number) in entries.into_iter().zip(0..) {
+            if self.known.is_some() {
+                self.new.insert(hash_of(entry.id.as_str()));
+            }
             entry.parent_id = Some(match number {
                 0 => self.parent(entry.parent_id.as_ref()),
                 number => numbered(id, number - 1),

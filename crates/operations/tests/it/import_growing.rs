@@ -197,6 +197,32 @@ fn the_last_message_of_aider_is_left_out_and_reported_until_the_file_is_quiet() 
 }
 
 #[test]
+fn a_message_that_an_agent_put_before_a_known_record_stays_on_the_branch() {
+    let export = |first: &str, second: &str| {
+        let text = |id: &str, text: &str| {
+            format!(r#"{{"id":"{id}","messageID":"m","type":"text","text":"{text}"}}"#)
+        };
+        let parts = |said: &str| {
+            let parts = said.split_whitespace().map(|word| text(&format!("prt_{word}"), word));
+            parts.collect::<Vec<_>>().join(",").replace("\"m\"", "\"msg_1\"")
+        };
+        let info = |id: &str, role: &str| {
+            format!(r#"{{"id":"{id}","sessionID":"ses_1","role":"{role}","time":{{"created":1}}}}"#)
+        };
+        let (one, two) = (info("msg_1", "user"), info("msg_2", "assistant"));
+        let second = parts(second).replace("msg_1", "msg_2");
+        format!(
+            r#"{{"info":{{"id":"ses_1","projectID":"p","directory":"/src"}},"messages":[{{"info":{one},"parts":[{}]}},{{"info":{two},"parts":[{second}]}}]}}"#,
+            parts(first)
+        )
+    };
+    let mut machine = Machine::new();
+    let id = machine.import(&machine.write("e.json", &export("one", ""))).session;
+    machine.import_afresh(&machine.write("e.json", &export("one two", "three")));
+    assert_eq!(machine.said(id.as_str()), "prt_one:one prt_two:two prt_three:three");
+}
+
+#[test]
 fn a_document_that_grew_is_the_document_imported_at_once() {
     let document = |count: usize| {
         let message = |number: usize| {
