@@ -20,6 +20,8 @@ pub struct FoundSession {
     pub updated: Option<Timestamp>,
     /// The size of the file in bytes; `None` for a session in a database.
     pub size: Option<u64>,
+    /// The files of sub-agents that are not in the session's own folder.
+    pub side_files: Vec<PathBuf>,
     pub place: Place,
 }
 

@@ -17,6 +17,7 @@ mod locate;
 mod peek;
 mod places;
 mod read;
+mod side_files;
 mod tables;
 mod target;
 

@@ -9,6 +9,7 @@ use crate::database::remove_abandoned;
 use crate::locate::{in_database, sort};
 use crate::peek::peek;
 use crate::places::{Candidate, candidates};
+use crate::side_files::attach;
 use crate::{Environment, FoundSession, NativeError};
 
 /// Number of files for each thread. Fewer files are not worth another thread.
@@ -55,6 +56,7 @@ pub fn list(environment: &Environment, formats: &[NativeFormat]) -> Listing {
             }
         }
     });
+    attach(&mut listing.sessions);
     sort(&mut listing.sessions);
     listing
 }

@@ -9,6 +9,7 @@ use tertulia_dialect::native::{NativeFormat, detect};
 use crate::database::Database;
 use crate::peek::{beginning, peek};
 use crate::places::{collect, is_side_file};
+use crate::side_files::attach;
 use crate::tables::{MAGIC, recognize, sessions};
 use crate::{Cause, Environment, FoundSession, NativeError};
 
@@ -24,7 +25,9 @@ pub fn locate(
 ) -> Result<Vec<FoundSession>, NativeError> {
     let status = fs::metadata(path).map_err(|error| NativeError::new(path, error))?;
     if !status.is_dir() {
-        return in_file(environment, path, format);
+        let mut found = in_file(environment, path, format)?;
+        attach(&mut found);
+        return Ok(found);
     }
     let mut files = Vec::new();
     let may_be = |name: &str| {
@@ -38,6 +41,7 @@ pub fn locate(
     if found.is_empty() {
         return Err(NativeError::new(path, Cause::NoSessions));
     }
+    attach(&mut found);
     sort(&mut found);
     Ok(found)
 }

@@ -73,6 +73,7 @@ pub(crate) fn peek(path: &Path, format: NativeFormat) -> Result<FoundSession, Na
         started: found.started,
         updated: millis.map(Timestamp::from_millis),
         size: Some(size),
+        side_files: Vec::new(),
         place: Place::File(path.to_owned()),
     })
 }

@@ -83,7 +83,7 @@ impl<'e> SessionReader<'e> {
                 Source::Rows { path: path.clone(), rows, line: 0, file: String::new() }
             }
             Place::File(path) => {
-                side_files = find_side_files(path);
+                side_files = find_side_files(path, &session.side_files);
                 match layout(session.format, &beginning(path)?) {
                     Layout::Lines => Source::Lines {
                         file: String::new(),
@@ -303,8 +303,8 @@ pub(crate) fn open(path: &Path) -> Result<File, NativeError> {
     File::open(path).map_err(|error| NativeError::new(path, error))
 }
 
-/// Returns the files of the sub-agents of a session, in the order of their names.
-fn find_side_files(path: &Path) -> VecDeque<(String, PathBuf)> {
+/// Returns the files of the sub-agents of a session, each kind in the order of their names.
+fn find_side_files(path: &Path, beside: &[PathBuf]) -> VecDeque<(String, PathBuf)> {
     let folder = path.with_extension("").join("subagents");
     let mut files = Vec::new();
     if fs::metadata(&folder).is_ok_and(|found| found.is_dir()) {
@@ -315,5 +315,9 @@ fn find_side_files(path: &Path) -> VecDeque<(String, PathBuf)> {
         let inside = path.strip_prefix(&folder).unwrap_or(&path);
         (format!("subagents/{}", inside.to_string_lossy()), path)
     };
-    files.into_iter().map(name).collect()
+    let file_name = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        (name.to_string_lossy().into_owned(), path.clone())
+    };
+    beside.iter().map(file_name).chain(files.into_iter().map(name)).collect()
 }

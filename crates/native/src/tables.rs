@@ -101,6 +101,7 @@ pub(crate) fn sessions(
             started: time(row.get_ref(3)?),
             updated: time(row.get_ref(4)?),
             size: None,
+            side_files: Vec::new(),
             place,
         })
     };

@@ -56,6 +56,7 @@ fn session(format: NativeFormat, path: &Path) -> FoundSession {
         started: None,
         updated: None,
         size: None,
+        side_files: Vec::new(),
         place: Place::File(path.to_owned()),
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use tertulia_dialect::native::{NativeFormat, NativeOrigin, ProblemKind, original_bytes};
-use tertulia_native::{Cause, NativeError, SessionReader, prefix_hash};
+use tertulia_native::{Cause, FoundSession, NativeError, SessionReader, list, locate, prefix_hash};
 use tertulia_session::Entry;
 
 use crate::{Home, session};
@@ -139,6 +139,46 @@ fn the_files_of_sub_agents_follow_the_main_file_in_the_order_of_their_names() {
         problems.last().unwrap().starts_with("subagents/agent-2.jsonl: line 2: "),
         "{problems:?}"
     );
+}
+
+#[test]
+fn old_files_of_sub_agents_beside_the_sessions_belong_to_the_session_that_they_name() {
+    let home = Home::new();
+    let record = |session: &str, id: &str| {
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"{id}\",\"sessionId\":\"{session}\",\"isSidechain\":true}}\n"
+        )
+    };
+    let folder = ".claude/projects/-src";
+    for (name, session) in [
+        ("one", "one"),
+        ("two", "two"),
+        ("agent-2", "one"),
+        ("agent-1", "one"),
+        ("agent-3", "two"),
+        ("agent-4", "gone"),
+    ] {
+        home.file(&format!("{folder}/{name}.jsonl"), record(session, name));
+    }
+    home.file(&format!("{folder}/one/subagents/agent-5.jsonl"), record("one", "agent-5"));
+    home.file(&format!("{folder}/agent-6.jsonl"), "half of a rec");
+    let files = |session: &FoundSession| {
+        let mut reader = SessionReader::open(&home.environment(), session, MAX).unwrap();
+        let mut entries = Vec::new();
+        while reader.next(&mut entries).unwrap().is_some() {}
+        let file = |entry| NativeOrigin::of(entry).unwrap().file.into_string();
+        entries.iter().map(file).collect::<Vec<_>>()
+    };
+    let mut listed = list(&home.environment(), &[NativeFormat::Claude]).sessions;
+    listed.sort_by(|one, other| one.native_id.cmp(&other.native_id));
+    let shown: Vec<_> = listed.iter().map(|one| (&*one.native_id, files(one))).collect();
+    let of_one =
+        ["", "agent-1.jsonl", "agent-2.jsonl", "subagents/agent-5.jsonl"].map(str::to_owned);
+    let of_two = ["", "agent-3.jsonl"].map(str::to_owned);
+    assert_eq!(shown, [("one", of_one.to_vec()), ("two", of_two.to_vec())]);
+    let path = home.path().join("home").join(folder).join("one.jsonl");
+    let named = locate(&home.environment(), &path, None).unwrap();
+    assert_eq!(files(&named[0]), of_one);
 }
 
 #[test]

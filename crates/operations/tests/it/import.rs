@@ -216,6 +216,7 @@ fn a_file_without_records_is_refused() {
         started: None,
         updated: None,
         size: None,
+        side_files: Vec::new(),
         place: tertulia_native::Place::File(path),
     };
     let error = machine.try_import_found(&session).unwrap_err();
