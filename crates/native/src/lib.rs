@@ -20,6 +20,7 @@ mod read;
 mod side_files;
 mod tables;
 mod target;
+mod tree;
 
 pub use environment::{Environment, VARIABLES};
 pub use error::{Cause, NativeError};

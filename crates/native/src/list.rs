@@ -10,7 +10,7 @@ use crate::locate::{in_database, sort};
 use crate::peek::peek;
 use crate::places::{Candidate, candidates};
 use crate::side_files::attach;
-use crate::{Environment, FoundSession, NativeError};
+use crate::{Environment, FoundSession, NativeError, tree};
 
 /// Number of files for each thread. Fewer files are not worth another thread.
 const FILES_PER_THREAD: usize = 200;
@@ -34,6 +34,9 @@ pub fn list(environment: &Environment, formats: &[NativeFormat]) -> Listing {
         for candidate in candidates(environment, *format) {
             match candidate {
                 Candidate::File(path) => files.push((*format, path)),
+                Candidate::Tree(path) => {
+                    listing.add(tree::peek(&path).map(|session| vec![session]))
+                }
                 Candidate::Database(path) => {
                     listing.add(in_database(environment, &path));
                 }

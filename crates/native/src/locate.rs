@@ -11,7 +11,8 @@ use crate::peek::{beginning, peek};
 use crate::places::{collect, is_side_file};
 use crate::side_files::attach;
 use crate::tables::{MAGIC, recognize, sessions};
-use crate::{Cause, Environment, FoundSession, NativeError};
+use crate::tree::{is_piece, is_sub_agent, storage_of};
+use crate::{Cause, Environment, FoundSession, NativeError, tree};
 
 /// Maximum depth of folders below the named one.
 const DEPTH_MAX: usize = 8;
@@ -35,6 +36,7 @@ pub fn locate(
         endings.iter().any(|ending| name.ends_with(ending)) && !is_side_file(name)
     };
     collect(path, DEPTH_MAX, &may_be, &mut files);
+    files.retain(|file| !is_piece(file) && !is_sub_agent(file));
     let found = files.iter().map(|file| in_file(environment, file, format));
     // Other files in the folder are ignored.
     let mut found: Vec<FoundSession> = found.flatten().flatten().collect();
@@ -59,6 +61,9 @@ fn in_file(
     path: &Path,
     format: Option<NativeFormat>,
 ) -> Result<Vec<FoundSession>, NativeError> {
+    if storage_of(path).is_some() && format.is_none_or(|format| format == NativeFormat::Opencode) {
+        return tree::peek(path).map(|session| vec![session]);
+    }
     let start = beginning(path)?;
     if start.starts_with(MAGIC) {
         return in_database(environment, path);

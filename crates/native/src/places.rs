@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use tertulia_dialect::native::NativeFormat;
 
 use crate::Environment;
+use crate::tree::{is_sub_agent, storage_of};
 
 /// Maximum depth of folders between an agent's folder and a session.
 const DEPTH_MAX: usize = 4;
@@ -16,6 +17,8 @@ const DEPTH_MAX: usize = 4;
 pub(crate) enum Candidate {
     File(PathBuf),
     Database(PathBuf),
+    /// The session in a storage of opencode; see [`crate::tree`].
+    Tree(PathBuf),
 }
 
 /// Returns the files and databases that may contain sessions of an agent.
@@ -69,7 +72,18 @@ pub(crate) fn candidates(environment: &Environment, format: NativeFormat) -> Vec
             files.extend(environment.projects().iter().map(file).filter(|file| file.is_file()));
         }
         NativeFormat::Opencode => {
-            return database(data_folder(environment).join("opencode/opencode.db"));
+            let folder = data_folder(environment).join("opencode");
+            // Earlier versions kept a file for each session, message and part.
+            collect(
+                &folder.join("storage/session"),
+                1,
+                &|name| name.ends_with(".json"),
+                &mut files,
+            );
+            files.retain(|file| storage_of(file).is_some() && !is_sub_agent(file));
+            let mut found = database(folder.join("opencode.db"));
+            found.extend(files.into_iter().map(Candidate::Tree));
+            return found;
         }
         NativeFormat::Goose => {
             let folder = match environment.named("GOOSE_PATH_ROOT") {

@@ -11,14 +11,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tertulia_dialect::native::{
-    Layout, NativeReader, ReadProblem, ReadSession, Record, layout, unfinished,
+    Layout, NativeReader, ProblemKind, ReadProblem, ReadSession, Record, layout, unfinished,
 };
-use tertulia_session::{Entry, Timestamp};
+use tertulia_session::{Entry, Timestamp, json};
 
 use crate::database::Database;
 use crate::peek::beginning;
 use crate::places::{collect, is_side_file};
 use crate::tables::Rows;
+use crate::tree::{self, TreeFile};
 use crate::{Cause, Environment, FoundSession, NativeError, Place};
 use lines::LineFile;
 
@@ -57,6 +58,7 @@ struct Main {
 enum Source {
     Lines { file: String, lines: LineFile },
     Document(PathBuf),
+    Tree(VecDeque<TreeFile>),
     Rows { path: PathBuf, rows: Box<Rows>, line: u64, file: String },
     End,
 }
@@ -81,6 +83,10 @@ impl<'e> SessionReader<'e> {
                 let rows = Rows::new(path, database, session.format, id)?;
                 let rows = Box::new(rows);
                 Source::Rows { path: path.clone(), rows, line: 0, file: String::new() }
+            }
+            Place::File(path) if tree::storage_of(path).is_some() => {
+                let storage = tree::storage_of(path).unwrap_or(path);
+                Source::Tree(tree::files(storage, path))
             }
             Place::File(path) => {
                 side_files = find_side_files(path, &session.side_files);
@@ -115,8 +121,10 @@ impl<'e> SessionReader<'e> {
     /// Skips a last answer that the agent is still writing, if the agent changes the records of such an answer later.
     pub fn settled_only(&mut self) {
         self.quiet_since = Some(SystemTime::UNIX_EPOCH);
-        if let Source::Rows { rows, .. } = &mut self.source {
-            rows.settled_only();
+        match &mut self.source {
+            Source::Rows { rows, .. } => rows.settled_only(),
+            Source::Tree(files) => files.retain(|file| !file.is_unfinished),
+            Source::Lines { .. } | Source::Document(_) | Source::End => {}
         }
     }
 
@@ -133,7 +141,7 @@ impl<'e> SessionReader<'e> {
 
     /// Returns whether the session has files besides the main one.
     pub fn has_side_files(&self) -> bool {
-        !self.side_files.is_empty()
+        !self.side_files.is_empty() || matches!(self.source, Source::Tree(_))
     }
 
     /// Returns whether the session is read as a whole.
@@ -153,6 +161,7 @@ impl<'e> SessionReader<'e> {
                     self.source = Source::Lines { file: String::new(), lines: LineFile::empty() };
                     Some(self.read_document(&path, entries)?)
                 }
+                Source::Tree(_) => self.next_tree_file(entries)?,
                 Source::Rows { .. } => self.next_row(entries)?,
             };
             if read.is_some() || !self.next_file()? {
@@ -229,19 +238,39 @@ impl<'e> SessionReader<'e> {
         Ok(Some(record.len() as u64 + 1))
     }
 
-    fn read_document(&mut self, path: &Path, entries: &mut Vec<Entry>) -> Result<u64, NativeError> {
-        let about = |cause: Cause| NativeError { path: path.to_owned(), cause };
-        let mut file = open(path)?;
-        let status = file.metadata().map_err(|error| about(error.into()))?;
-        let length = status.len();
-        if length > self.bytes_max {
-            return Err(about(Cause::DocumentTooLong { bytes: length }));
+    fn next_tree_file(&mut self, entries: &mut Vec<Entry>) -> Result<Option<u64>, NativeError> {
+        let Source::Tree(files) = &mut self.source else { return Ok(None) };
+        let Some(TreeFile { name, path, is_side, .. }) = files.pop_front() else {
+            return Ok(None);
+        };
+        if is_side && self.main.session.is_none() {
+            self.main.session = Some(self.reader.session().clone());
         }
-        let mut text = Vec::new();
-        let limited = &mut Read::take(&mut file, self.bytes_max);
-        limited.read_to_end(&mut text).map_err(|error| about(error.into()))?;
-        let is_growing = match (self.quiet_since, status.modified()) {
-            (Some(since), Ok(changed)) => changed > since,
+        let text = match read_whole(&path, self.bytes_max) {
+            // The agent removed it meanwhile.
+            Err(error) if error.is_missing() => return Ok(Some(0)),
+            text => text?.0,
+        };
+        if json::parse(std::str::from_utf8(&text).unwrap_or_default()).is_err() {
+            // opencode writes it at this moment.
+            let kind = ProblemKind::Truncated;
+            self.reader.report(ReadProblem { file: name.into(), line: 1, kind });
+            return Ok(Some(text.len() as u64));
+        }
+        let edited = self.edit.as_mut().and_then(|edit| edit(&text));
+        self.reader.read_document(&name, edited.as_deref().unwrap_or(&text), entries);
+        if !is_side {
+            self.hasher.update(&text);
+            self.main.records += 1;
+            self.main.bytes += text.len() as u64;
+        }
+        Ok(Some(text.len() as u64))
+    }
+
+    fn read_document(&mut self, path: &Path, entries: &mut Vec<Entry>) -> Result<u64, NativeError> {
+        let (mut text, changed) = read_whole(path, self.bytes_max)?;
+        let is_growing = match (self.quiet_since, changed) {
+            (Some(since), Some(changed)) => changed > since,
             _ => false,
         };
         let left_out =
@@ -249,7 +278,8 @@ impl<'e> SessionReader<'e> {
         if let Some(start) = left_out {
             text.truncate(start);
             let line = 1 + memchr::memchr_iter(b'\n', &text).count() as u64;
-            self.reader.report_unfinished("", line);
+            let kind = ProblemKind::Unfinished;
+            self.reader.report(ReadProblem { file: "".into(), line, kind });
         }
         let edited = self.edit.as_mut().and_then(|edit| edit(&text));
         self.reader.read_document("", edited.as_deref().unwrap_or(&text), entries);
@@ -292,6 +322,20 @@ pub fn prefix_hash(path: &Path, bytes: u64) -> Result<Option<String>, NativeErro
         left = left.saturating_sub(count as u64);
     }
     Ok((left == 0).then(|| hasher.finalize().to_hex().to_string()))
+}
+
+/// Returns the content of a file, and when it was changed.
+fn read_whole(path: &Path, bytes_max: u64) -> Result<(Vec<u8>, Option<SystemTime>), NativeError> {
+    let about = |cause: Cause| NativeError { path: path.to_owned(), cause };
+    let mut file = open(path)?;
+    let status = file.metadata().map_err(|error| about(error.into()))?;
+    if status.len() > bytes_max {
+        return Err(about(Cause::DocumentTooLong { bytes: status.len() }));
+    }
+    let mut text = Vec::new();
+    let limited = &mut Read::take(&mut file, bytes_max);
+    limited.read_to_end(&mut text).map_err(|error| about(error.into()))?;
+    Ok((text, status.modified().ok()))
 }
 
 /// Opens a file. Rejects other kinds of files, such as a pipe, because reading them might never end.

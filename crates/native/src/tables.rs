@@ -10,9 +10,10 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, ToSql};
 use tertulia_dialect::native::NativeFormat;
 use tertulia_session::Timestamp;
-use tertulia_session::json::{self, Json, Object};
+use tertulia_session::json::Json;
 
 use crate::database::Database;
+use crate::tree::is_unfinished_answer;
 use crate::{Cause, FoundSession, NativeError, Place};
 
 /// The first bytes of every SQLite database.
@@ -65,7 +66,7 @@ pub(crate) fn recognize(path: &Path, database: &Database) -> Result<NativeFormat
     Err(NativeError::new(path, Cause::ForeignDatabase))
 }
 
-/// Returns the sessions of a database, without those of sub-agents.
+/// Returns the sessions of a database, without those of sub-agents of other sessions.
 pub(crate) fn sessions(
     path: &Path,
     database: &Database,
@@ -88,7 +89,10 @@ pub(crate) fn sessions(
     };
     let mut query = format!("SELECT {columns} FROM {}", session_table(format));
     if let Some(parent) = parent_column(database, format).map_err(about)? {
-        query = format!("{query} WHERE {parent} IS NULL");
+        // A sub-agent whose session was deleted is a session of its own.
+        let table = session_table(format);
+        query =
+            format!("{query} WHERE {parent} IS NULL OR {parent} NOT IN (SELECT id FROM {table})");
     }
     let read = |row: &Row<'_>| {
         let native_id = row.get::<_, String>(0)?;
@@ -245,14 +249,7 @@ impl Rows {
         let query = "SELECT data FROM message WHERE id = ?1";
         let data =
             self.database.connection().query_row(query, [id], |row| row.get::<_, String>(0))?;
-        let fields = json::parse(&data).ok().and_then(|raw| Object::try_from(raw).ok());
-        Ok(fields.is_some_and(|mut fields| {
-            let is_answer =
-                fields.take_text("role").is_ok_and(|role| role.as_deref() == Some("assistant"));
-            let time = fields.take_some("time").and_then(|raw| Object::try_from(raw).ok());
-            let is_complete = time.is_some_and(|mut time| time.take_some("completed").is_some());
-            is_answer && !is_complete && fields.take_some("error").is_none()
-        }))
+        Ok(is_unfinished_answer(&data))
     }
 
     fn read_waiting(&mut self, next: &Waiting) -> rusqlite::Result<()> {

@@ -205,10 +205,9 @@ impl NativeReader {
         }
     }
 
-    /// Reports that the end of a document was not read; see [`super::unfinished`].
-    pub fn report_unfinished(&mut self, file: &str, line: u64) {
-        let kind = ProblemKind::Unfinished;
-        self.session.problems.push(ReadProblem { file: file.into(), line, kind });
+    /// Adds a problem that was found before a record could be read.
+    pub fn report(&mut self, problem: ReadProblem) {
+        self.session.problems.push(problem);
     }
 
     /// Returns the data of the session.

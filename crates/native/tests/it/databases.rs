@@ -202,6 +202,15 @@ fn a_foreign_schema_is_a_clear_error() {
 }
 
 #[test]
+fn a_sub_agent_whose_session_was_deleted_is_listed() {
+    let home = Home::new();
+    database(&home, OPENCODE_PLACE, &format!("{OPENCODE} DELETE FROM session WHERE id = 'ses_1';"));
+    let listing = list(&home.environment(), &[NativeFormat::Opencode]);
+    let ids: Vec<_> = listing.sessions.iter().map(|found| &*found.native_id).collect();
+    assert_eq!(ids, ["ses_3", "ses_2"]);
+}
+
+#[test]
 fn an_answer_that_is_not_complete_is_left_for_later_if_a_session_is_followed() {
     let home = Home::new();
     database(&home, OPENCODE_PLACE, OPENCODE);

@@ -9,6 +9,7 @@
 mod databases;
 mod finding;
 mod reading;
+mod trees;
 
 use std::fs;
 use std::path::{Path, PathBuf};
