@@ -135,3 +135,34 @@ fn a_folder_that_contains_itself_is_read_once() {
     std::os::unix::fs::symlink(path.parent().unwrap(), path.with_file_name("again")).unwrap();
     assert_eq!(found(&home.environment()), ["claude c"]);
 }
+
+#[test]
+fn the_content_decides_what_a_file_is_and_not_its_ending() {
+    let home = Home::new();
+    let database = home.file("sessions.jsonl", "");
+    rusqlite::Connection::open(&database)
+        .unwrap()
+        .execute_batch(
+            "CREATE TABLE sessions (id TEXT, working_dir TEXT, created_at TIMESTAMP, updated_at TIMESTAMP);
+             CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content_json TEXT);
+             INSERT INTO sessions VALUES ('g', '/src', NULL, NULL);",
+        )
+        .unwrap();
+    let lines = home.file(
+        "opencode.db",
+        r#"{"type":"session_meta","timestamp":"2026-01-31T12:00:00Z","payload":{"id":"c","cwd":"/src"}}"#,
+    );
+    let empty = home.file("empty.db", "");
+    let environment = home.environment();
+    let format = |path| locate(&environment, path, None).map(|found| found[0].format);
+    assert_eq!(format(&database).unwrap(), NativeFormat::Goose);
+    assert_eq!(format(&lines).unwrap(), NativeFormat::Codex);
+    let error = format(&empty).unwrap_err();
+    assert!(matches!(error.cause, Cause::UnknownFormat), "{error}");
+    // A format that is named does not make a database of other tables readable.
+    let other = home.file("other.jsonl", "");
+    rusqlite::Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (a TEXT)").unwrap();
+    let error = locate(&environment, &other, Some(NativeFormat::Codex)).unwrap_err();
+    assert!(matches!(error.cause, Cause::ForeignDatabase), "{error}");
+    assert!(error.to_string().contains("other.jsonl"), "{error}");
+}
