@@ -94,6 +94,12 @@ impl Json {
         parse(text).map(Self::from)
     }
 
+    /// Serializes a value, in one pass over its texts. `None` if it cannot be JSON. It must not contain a [`RawValue`],
+    /// which may have whitespace between tokens.
+    pub fn serialize(value: &impl Serialize) -> Option<Self> {
+        serde_json::value::to_raw_value(value).ok().map(Self)
+    }
+
     /// Returns a text as a JSON string.
     pub fn text(text: &str) -> Self {
         // A string is always valid JSON, so the fallback is never needed.
@@ -266,22 +272,35 @@ pub fn whole_number(raw: &RawValue) -> Result<u64, FieldError> {
 /// Removes whitespace between tokens; returns `None` if there is none.
 fn without_spaces(json: &str) -> Option<String> {
     let mut compact: Option<String> = None;
-    let (mut kept_until, mut in_string, mut escaped) = (0, false, false);
-    for (at, byte) in json.bytes().enumerate() {
-        if in_string {
-            in_string = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
-        } else if byte == b'"' {
-            in_string = true;
-        } else if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-            compact.get_or_insert_default().push_str(&json[kept_until..at]);
-            kept_until = at + 1;
+    let (bytes, mut kept_until, mut at) = (json.as_bytes(), 0, 0);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'"' => at = string_end(bytes, at),
+            b' ' | b'\n' | b'\r' | b'\t' => {
+                compact.get_or_insert_default().push_str(&json[kept_until..at - 1]);
+                kept_until = at;
+            }
+            _ => {}
         }
     }
     if let Some(text) = &mut compact {
         text.push_str(&json[kept_until..]);
     }
     compact
+}
+
+/// Returns the index behind the closing quote of a string, from an index in it.
+fn string_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(found) = bytes.get(at..).and_then(|rest| escape::find(rest, b'"', b'\\')) {
+        at += found + 1;
+        if bytes.get(at - 1) == Some(&b'"') {
+            return at;
+        }
+        // What is escaped does not end the string.
+        at += 1;
+    }
+    bytes.len()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use tertulia_session::Entry;
 use tertulia_session::json::{self, Json, Object};
 
@@ -22,17 +23,6 @@ pub struct NativeOrigin {
 }
 
 impl NativeOrigin {
-    /// Creates the origin of this record.
-    pub(crate) fn new(format: NativeFormat, record: Record<'_>) -> Self {
-        Self {
-            format,
-            file: record.file.into(),
-            line: record.line,
-            bytes: record.bytes.to_vec(),
-            end: record.end.into(),
-        }
-    }
-
     /// Reads the origin of an entry. `None` if the entry is not the first one of an imported record.
     pub fn of(entry: &Entry) -> Option<Self> {
         let mut meta = Object::try_from(entry.meta.as_ref()?.raw()).ok()?;
@@ -49,26 +39,46 @@ impl NativeOrigin {
             end: native.take_text("end").ok()?.map_or("\n".into(), Into::into),
         })
     }
+}
 
-    /// Returns the origin as the `meta` of an entry.
-    pub(crate) fn to_meta(&self) -> Option<Json> {
-        let mut text = format!(r#"{{"{NATIVE}":{{"agent":"{}""#, self.format.as_str());
-        let mut field = |name: &str, value: &str| {
-            // Writing into a string cannot fail.
-            let _ = write!(text, r#","{name}":{}"#, Json::text(value).as_str());
-        };
-        if !self.file.is_empty() {
-            field("file", &self.file);
+/// Returns the `meta` of the first entry of a record. Every record passes through here, so its text is copied once.
+pub(super) fn meta_of(format: NativeFormat, record: Record<'_>) -> Option<Json> {
+    Json::serialize(&Meta { format, record })
+}
+
+/// The notes of an entry, `{"native":{…}}`.
+struct Meta<'a> {
+    format: NativeFormat,
+    record: Record<'a>,
+}
+
+impl Serialize for Meta<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut notes = serializer.serialize_map(Some(1))?;
+        notes.serialize_entry(NATIVE, &Native(self))?;
+        notes.end()
+    }
+}
+
+struct Native<'a>(&'a Meta<'a>);
+
+impl Serialize for Native<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Meta { format, record } = self.0;
+        let mut native = serializer.serialize_map(None)?;
+        native.serialize_entry("agent", format.as_str())?;
+        if !record.file.is_empty() {
+            native.serialize_entry("file", record.file)?;
         }
-        match std::str::from_utf8(&self.bytes) {
-            Ok(record) => field("record", record),
-            Err(_) => field("recordHex", &to_hex(&self.bytes)),
+        match std::str::from_utf8(record.bytes) {
+            Ok(text) => native.serialize_entry("record", text)?,
+            Err(_) => native.serialize_entry("recordHex", &to_hex(record.bytes))?,
         }
-        if *self.end != *"\n" {
-            field("end", &self.end);
+        if record.end != "\n" {
+            native.serialize_entry("end", record.end)?;
         }
-        let _ = write!(text, r#","line":{}}}}}"#, self.line);
-        Json::parse(&text).ok()
+        native.serialize_entry("line", &record.line)?;
+        native.end()
     }
 }
 

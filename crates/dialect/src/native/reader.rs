@@ -9,10 +9,11 @@ use tertulia_session::json::{self, RawValue};
 use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Timestamp};
 
 use super::item::{Item, Parent};
+use super::origin::meta_of;
 use super::split::pieces;
 use super::{
-    NativeFormat, NativeOrigin, ProblemKind, ReadProblem, Record, aider, claude, cline, codex,
-    copilot, gemini, goose, opencode, pi,
+    NativeFormat, ProblemKind, ReadProblem, Record, aider, claude, cline, codex, copilot, gemini,
+    goose, opencode, pi,
 };
 
 /// Maximum length of a record's id that becomes the id of an entry.
@@ -291,7 +292,7 @@ impl NativeReader {
         let mut last = id.clone();
         let mut first = NewEntry::new(item.kind);
         (first.parent_id, first.timestamp) = (parent, item.timestamp.clone());
-        first.meta = NativeOrigin::new(self.session.format, record).to_meta();
+        first.meta = meta_of(self.session.format, record);
         entries.push(first.with_id(id.clone()));
         for (kind, number) in item.more.into_iter().zip(1..=more) {
             let mut entry = NewEntry::new(kind).with_parent(last);

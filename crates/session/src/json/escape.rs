@@ -51,15 +51,23 @@ pub struct Unescaped<'a>(pub &'a str);
 
 impl Unescaped<'_> {
     fn write_to(self, into: &mut impl fmt::Write) -> fmt::Result {
-        let mut rest = self.0;
-        while let Some((plain, _)) = rest.split_once('\\') {
-            let (plain, escaped) = rest.split_at(plain.len());
-            let escape = Escape::first(escaped);
-            into.write_str(plain)?;
+        // Everything before `start` is written. The search for the next escape begins at `from`.
+        let (text, mut start, mut from) = (self.0, 0, 0);
+        while let Some(found) =
+            text.as_bytes().get(from..).and_then(|rest| find(rest, b'\\', b'\\'))
+        {
+            let at = from + found;
+            into.write_str(&text[start..at])?;
+            if let Some(b'"' | b'\\' | b'/') = text.as_bytes().get(at + 1) {
+                // The character itself is the first of what follows.
+                (start, from) = (at + 1, at + 2);
+                continue;
+            }
+            let escape = Escape::first(&text[at..]);
             into.write_char(escape.character.unwrap_or(char::REPLACEMENT_CHARACTER))?;
-            rest = &escaped[escape.bytes..];
+            (start, from) = (at + escape.bytes, at + escape.bytes);
         }
-        into.write_str(rest)
+        into.write_str(&text[start..])
     }
 }
 
@@ -75,6 +83,24 @@ pub fn unescape(raw: &str, into: &mut String) {
     let _ = Unescaped(raw).write_to(into);
 }
 
+/// Returns the index of the first of two bytes. Compares eight bytes at once, because JSON texts are long.
+pub(super) fn find(bytes: &[u8], one: u8, other: u8) -> Option<usize> {
+    const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    // Its highest bits are set where a byte is 0, and nowhere before the first of these.
+    let zeros = |word: u64| word.wrapping_sub(LOW) & !word & HIGH;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = zeros(word ^ (LOW * u64::from(one))) | zeros(word ^ (LOW * u64::from(other)));
+        if found != 0 {
+            return Some(8 * index + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let at = rest.iter().position(|byte| *byte == one || *byte == other)?;
+    Some(8 * words.len() + at)
+}
+
 /// Returns the text between the quotes of a JSON string; `None` for any other value.
 pub fn inner(raw: &RawValue) -> Option<&str> {
     raw.get().strip_prefix('"')?.strip_suffix('"')
@@ -83,7 +109,7 @@ pub fn inner(raw: &RawValue) -> Option<&str> {
 /// Returns the decoded text of a string; any other value as JSON. The result is borrowed if nothing is escaped.
 pub fn words(raw: &RawValue) -> Cow<'_, str> {
     match inner(raw) {
-        Some(inner) if inner.contains('\\') => {
+        Some(inner) if find(inner.as_bytes(), b'\\', b'\\').is_some() => {
             let mut text = String::with_capacity(inner.len());
             unescape(inner, &mut text);
             Cow::Owned(text)
@@ -140,6 +166,14 @@ mod tests {
             let raw = json::parse(&json).unwrap();
             prop_assert_eq!(Unescaped(inner(raw).unwrap()).to_string(), text.as_str());
             prop_assert_eq!(words(raw), text);
+        }
+
+        #[test]
+        fn the_first_of_two_bytes_is_found_at_any_place(bytes in prop::collection::vec(0_u8..5, 0..40)) {
+            let expected = bytes.iter().position(|byte| *byte == 1 || *byte == 2);
+            prop_assert_eq!(find(&bytes, 1, 2), expected);
+            let high: Vec<u8> = bytes.iter().map(|byte| byte.wrapping_add(0x7e)).collect();
+            prop_assert_eq!(find(&high, 0x7f, 0x80), expected);
         }
 
         #[test]
