@@ -228,7 +228,7 @@ fn a_document_that_grew_is_the_document_imported_at_once() {
         let message = |number: usize| {
             format!(
                 "    {{\n      \"role\": \"{}\",\n      \"content\": [{{\"type\": \"text\", \"text\": \"m{number}\"}}]\n    }}",
-                if number % 2 == 0 { "user" } else { "assistant" }
+                if usize::is_multiple_of(number, 2) { "user" } else { "assistant" }
             )
         };
         let messages: Vec<String> = (0..count).map(message).collect();
