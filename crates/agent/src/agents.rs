@@ -135,8 +135,16 @@ pub(crate) enum SystemText {
     Instructions,
 }
 
-const PROMPT_FIELDS: &[&str] =
-    &["instruction", "instruction_file", "preamble", "window", "budget_usd", "timeout_s", "memory"];
+const PROMPT_FIELDS: &[&str] = &[
+    "instruction",
+    "instruction_file",
+    "preamble",
+    "window",
+    "budget_usd",
+    "fallback",
+    "timeout_s",
+    "memory",
+];
 
 const PROGRAM_FIELDS: &[&str] = &[
     "budget_bytes",

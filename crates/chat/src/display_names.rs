@@ -91,8 +91,13 @@ impl DisplayNames {
         match &mut why {
             PauseReason::PairLoop { pair, .. } => pair.iter_mut().for_each(|name| self.show(name)),
             PauseReason::Spending { member: Some(member), .. }
+            | PauseReason::Limited { member, .. }
             | PauseReason::Failed { member, .. } => {
                 self.show(member);
+            }
+            PauseReason::LimitedAfterTools { member, next, .. } => {
+                self.show(member);
+                next.iter_mut().for_each(|next| self.show(next));
             }
             PauseReason::Answer { by: Some(by), .. } => self.show(by),
             _ => {}
@@ -109,6 +114,10 @@ impl DisplayNames {
             | Note::Overflow { member, .. }
             | Note::Demoted { member, .. }
             | Note::Failed { member, .. } => self.show(member),
+            Note::PassedOn { member, to, .. } => {
+                self.show(member);
+                self.show(to);
+            }
             _ => {}
         }
         note.to_string()

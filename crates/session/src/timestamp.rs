@@ -36,6 +36,14 @@ impl Timestamp {
         iso(self.millis)
     }
 
+    /// Returns the date and the time in UTC for people, without seconds.
+    pub fn to_minute(&self) -> String {
+        jiff::Timestamp::from_millisecond(self.millis).map_or_else(
+            |_| self.millis.to_string(),
+            |moment| moment.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        )
+    }
+
     /// Returns the date text, if the time was written as one; `None` if it was written as a number.
     pub fn text(&self) -> Option<String> {
         match &self.spelling {
@@ -82,6 +90,13 @@ fn iso(millis: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_for_people_has_minutes_and_names_its_zone() {
+        let timestamp = "2026-01-31T13:05:59.5+01:00".parse::<Timestamp>().unwrap();
+        assert_eq!(timestamp.to_minute(), "2026-01-31 12:05 UTC");
+        assert_eq!(Timestamp::from_millis(i64::MAX).to_minute(), i64::MAX.to_string());
+    }
 
     #[test]
     fn every_spelling_is_written_as_it_was_read() {

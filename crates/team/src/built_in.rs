@@ -32,7 +32,7 @@ impl Answer {
 
 /// Makes quoted text inert, so that it addresses nobody: mentioned names become inline code, and markers get round
 /// brackets.
-fn quiet(text: &str) -> String {
+pub(crate) fn quiet(text: &str) -> String {
     let mut quiet = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         quiet.push_str(&without_mentions(line));

@@ -14,6 +14,7 @@ mod runner;
 mod sent;
 mod step;
 mod summary;
+mod work;
 
 use std::sync::Arc;
 
@@ -271,7 +272,10 @@ impl Driver {
                 Status::Running { turn } => self.step(&Event::Cancel(Cancel::Turn(turn)), sink),
                 _ => Ok(()),
             },
-            Command::Continue => self.step(&Event::Continue, sink),
+            Command::Continue => {
+                self.end_limits(sink)?;
+                self.step(&Event::Continue, sink)
+            }
             Command::Repeat(turn) => self.step(&Event::Repeat { turn }, sink),
             Command::Permit(number, answer) => self.permit(number, &answer, sink),
             Command::Compact => self.compact(sink).map(|_| ()),
@@ -347,7 +351,9 @@ impl Driver {
         match &kind {
             EntryKind::Usage(usage) => return self.stage_usage(Some(usage.clone())),
             EntryKind::SessionSetting(setting) => match setting.setting {
-                Setting::Continued { .. } | Setting::Reopened { .. } => return,
+                Setting::Continued { .. }
+                | Setting::Reopened { .. }
+                | Setting::LimitEnded { .. } => return,
                 Setting::TurnsMax { turns } => {
                     self.machine.step(Event::TurnsLimited { turns });
                 }

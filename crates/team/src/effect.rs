@@ -1,7 +1,7 @@
 //! Input and output of the machine: events, which the driver or a replay passes in, and effects, which the machine returns.
 //! Data only. The driver performs the effects in order and appends the entries of one step in one batch.
 
-use tertulia_session::{EntryId, EntryKind, Intent, Turn, TurnState};
+use tertulia_session::{EntryId, EntryKind, Intent, Timestamp, Turn, TurnState};
 
 use crate::guard::Dollars;
 use crate::{Note, PersonMessage, SpeakerError};
@@ -18,7 +18,15 @@ pub enum Event {
     /// quotes. An interrupted answer addresses nobody.
     AgentSaid { turn: EntryId, entry: EntryId, text: String, interrupted: bool },
     /// An agent could not answer, or ended after its turn was cancelled. `class` is the error class, such as `quota`.
-    AgentFailed { turn: EntryId, class: Box<str>, entry: Option<EntryId> },
+    /// `limit` is set if the reason was a usage limit that another member does not have.
+    AgentFailed {
+        turn: EntryId,
+        class: Box<str>,
+        entry: Option<EntryId>,
+        limit: Option<Box<ReachedLimit>>,
+    },
+    /// The usage limit of a member has ended.
+    LimitEnded { member: Box<str> },
     /// A person cancels turns.
     Cancel(Cancel),
     /// A member caused this cost.
@@ -31,6 +39,17 @@ pub enum Event {
     Resume,
     /// A person retries a turn that failed, was cancelled or was interrupted.
     Repeat { turn: EntryId },
+}
+
+/// The usage limit that ended a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReachedLimit {
+    /// The scope of the limit, such as `week`.
+    pub scope: Box<str>,
+    /// When the limit ends, if that is known.
+    pub resets_at: Option<Timestamp>,
+    /// The tools that the agent had called in this turn; `None` if it had called none.
+    pub tools: Option<Box<str>>,
 }
 
 /// The turns to cancel.
@@ -128,6 +147,22 @@ pub enum PauseReason {
     /// An agent failed, and no other turn waits.
     #[error("{member} could not answer ({class}); retry turn {turn}, or say how to continue")]
     Failed { turn: EntryId, member: Box<str>, class: Box<str> },
+    /// A turn reached a usage limit after its agent had called tools. `next` continues the work if the person agrees;
+    /// it is `None` if the turn waits for the end of a limit.
+    #[error(
+        "{member} reached its usage limit in turn {turn}, after it had called {tools}. {}",
+        match next {
+            Some(next) => format!("Let {next} take over?"),
+            None => format!("Repeat the turn when {member} can work again?"),
+        }
+    )]
+    LimitedAfterTools { turn: EntryId, member: Box<str>, tools: Box<str>, next: Option<Box<str>> },
+    /// The member has reached its usage limit, and so has every member that could take over.
+    #[error(
+        "{member} has reached its usage limit, and nobody else can take over{}",
+        resets_at.as_ref().map(|at| format!(" before {}", at.to_minute())).unwrap_or_default()
+    )]
+    Limited { member: Box<str>, resets_at: Option<Timestamp> },
     /// A person cancelled the running turn; other turns wait for a decision.
     #[error("turn {turn} was cancelled. Continue with {}?", queued(*waiting))]
     Cancelled { turn: EntryId, waiting: usize },
@@ -151,11 +186,14 @@ impl PauseReason {
             Self::Unresolved { entry, .. }
             | Self::NobodyToAnswer { entry }
             | Self::WhoSpeaks { entry, .. } => vec![entry],
-            Self::Failed { turn, .. } | Self::Cancelled { turn, .. } => vec![turn],
+            Self::Failed { turn, .. }
+            | Self::LimitedAfterTools { turn, .. }
+            | Self::Cancelled { turn, .. } => vec![turn],
             Self::Resumed { interrupted, .. } => interrupted.iter().collect(),
             Self::LoopGuard { .. }
             | Self::PairLoop { .. }
             | Self::Spending { .. }
+            | Self::Limited { .. }
             | Self::Paused { .. } => Vec::new(),
         }
     }

@@ -72,6 +72,8 @@ pub struct MemberFile {
     pub budget_bytes: Option<usize>,
     pub budget_tokens: Option<usize>,
     pub budget_usd: Option<f64>,
+    /// The members that take over when its usage limit is reached.
+    pub fallback: Vec<Box<str>>,
     pub timeout_s: Option<u32>,
     /// Seconds until the first byte of output.
     pub first_byte_s: Option<u32>,
@@ -141,6 +143,7 @@ impl TeamFile {
             kind: file.kind,
             is_default: self.default.as_ref() == Some(&file.name),
             budget_usd: file.budget_usd,
+            fallback: file.fallback.clone(),
         }
     }
 

@@ -44,6 +44,7 @@ mod built_in;
 #[expect(clippy::disallowed_methods, reason = "the driver does IO: it has threads and a clock")]
 mod driver;
 mod effect;
+mod failover;
 pub mod file;
 mod guard;
 mod machine;
@@ -62,7 +63,7 @@ pub use driver::{
     PermissionNumber, Preview, PromptLost, RecipeError, SentPrompt, SessionEvent, StopReason,
     TurnPrompt, is_partial, preview, reached_nobody, sent_prompt,
 };
-pub use effect::{Cancel, Effect, Event, PauseReason, Question};
+pub use effect::{Cancel, Effect, Event, PauseReason, Question, ReachedLimit};
 pub use guard::Dollars;
 pub use machine::{Decision, Machine, Status, WaitingTurn};
 pub use message::PersonMessage;
@@ -70,7 +71,7 @@ pub use names::nearest_name;
 pub use note::Note;
 pub use preamble::Preamble;
 pub use replay::{Difference, Replay, Undecided};
-pub use roster::{Limits, Member, MemberKind, Roster, RosterError, SpeakerError};
+pub use roster::{FallbackProblem, Limits, Member, MemberKind, Roster, RosterError, SpeakerError};
 pub use team::{DEFAULT_WINDOW, Responder, Team, TeamError, TeamMember, UnknownMember};
 
 // Re-exported because the command line depends on this crate and not on the agent crate.

@@ -7,9 +7,12 @@ mod turns;
 use std::collections::HashMap;
 use std::fmt;
 
-use tertulia_session::{Cause, EntryId, EntryKind, Fields, Intent, QueueRule, Turn, TurnState};
+use tertulia_session::{
+    Cause, EntryId, EntryKind, Fields, Intent, QueueRule, Timestamp, Turn, TurnState,
+};
 
 use crate::effect::{Effect, Event, PauseReason, Question};
+use crate::failover::Availability;
 use crate::guard::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
@@ -75,7 +78,14 @@ impl Machine {
             Event::AgentSaid { turn, entry, text, interrupted } => {
                 step.agent_said(&turn, &entry, (!interrupted).then_some(&text));
             }
-            Event::AgentFailed { turn, class, entry } => step.agent_failed(&turn, &class, entry),
+            Event::AgentFailed { turn, class, entry, limit } => {
+                step.agent_failed(&turn, &class, entry, limit);
+            }
+            Event::LimitEnded { member } => {
+                if !step.limit_ended(&member) {
+                    return step.effects;
+                }
+            }
             Event::Cancel(cancel) => step.cancel(cancel),
             Event::Continue => step.continue_turns(),
             Event::Resume => step.resume(),
@@ -124,7 +134,7 @@ impl Machine {
             },
             ActiveTurn::Free => match next(&self.roster, &self.state) {
                 Next::Pause(why) => Status::Paused(why),
-                Next::Start(..) | Next::Nothing => Status::Resting,
+                Next::Start(..) | Next::TakeOver(..) | Next::Nothing => Status::Resting,
             },
         }
     }
@@ -144,6 +154,29 @@ impl Machine {
             intent: item.intent,
             is_paused: index < paused,
         })
+    }
+
+    /// Returns the earliest time at which turns that wait for the end of a usage limit may start.
+    pub fn next_reset(&self) -> Option<Timestamp> {
+        match self.status() {
+            Status::Paused(PauseReason::Limited { resets_at, .. }) => resets_at,
+            _ => None,
+        }
+    }
+
+    /// Returns the members whose usage limits have ended at this time, for [`Event::LimitEnded`].
+    pub fn ended_limits(&self, now: &Timestamp) -> Vec<Box<str>> {
+        let has_ended =
+            |at: &Option<Timestamp>| at.as_ref().is_some_and(|at| at.millis() <= now.millis());
+        let ended = self.state.limits.iter().filter(|(_, limit)| has_ended(&limit.resets_at));
+        ended.map(|(index, _)| self.roster.name(*index).into()).collect()
+    }
+
+    /// Returns whether another member takes over if this turn reaches a usage limit.
+    pub fn has_fallback(&self, turn: &EntryId) -> bool {
+        let record = self.state.turns.get(turn);
+        let first = record.map(|record| self.state.tried(turn, record.item.index).0);
+        first.is_some_and(|first| self.roster.fallbacks(first).next().is_some())
     }
 
     /// Returns the decisions that an entry caused or records, in order.
@@ -206,12 +239,18 @@ impl Step<'_> {
     }
 
     fn advance(&mut self) {
-        match next(self.roster, self.state) {
-            Next::Nothing => {}
-            Next::Pause(why) => self.ask(None, why),
-            Next::Start(item, rule) => {
-                let item = item.clone();
-                self.start(item, rule);
+        loop {
+            match next(self.roster, self.state) {
+                Next::Nothing => return,
+                Next::Pause(why) => return self.ask(None, why),
+                Next::Start(item, rule) => {
+                    let item = item.clone();
+                    return self.start(item, rule);
+                }
+                Next::TakeOver(item, to) => {
+                    let item = item.clone();
+                    self.take_over_queued(&item, to);
+                }
             }
         }
     }
@@ -243,6 +282,8 @@ impl Step<'_> {
 
 enum Next<'s> {
     Start(&'s Item, QueueRule),
+    /// The member of this turn has reached its usage limit, and the other one takes over.
+    TakeOver(&'s Item, MemberIndex),
     Pause(PauseReason),
     Nothing,
 }
@@ -254,8 +295,11 @@ fn next<'s>(roster: &Roster, state: &'s State) -> Next<'s> {
     if let Some(why) = state.pause(roster) {
         return Next::Pause(why);
     }
-    match state.queue.choose(roster.limits(), state.last_said.as_ref()) {
-        Some((item, rule)) => Next::Start(item, rule),
+    match state.choose(roster) {
+        Some((item, rule)) => match state.availability(roster, item) {
+            Availability::TakenOverBy(to) => Next::TakeOver(item, to),
+            Availability::Available | Availability::Waits => Next::Start(item, rule),
+        },
         None => Next::Nothing,
     }
 }

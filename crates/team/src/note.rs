@@ -1,7 +1,7 @@
 //! Notes about requests that were refused or changed, so that nothing is dropped silently. The machine creates them,
 //! and `Machine::why` returns them.
 
-use tertulia_session::{EntryId, Intent};
+use tertulia_session::{EntryId, Intent, Timestamp};
 
 /// A request that was refused or changed. Excerpts of messages in it have at most 80 characters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +69,11 @@ pub enum Note {
         false => "the others continue",
     })]
     Failed { turn: EntryId, member: Box<str>, class: Box<str>, is_paused: bool },
+    #[error(
+        "{member} has reached its usage limit{}; {to} takes over turn {turn}",
+        resets_at.as_ref().map(|at| format!(" until {}", at.to_minute())).unwrap_or_default()
+    )]
+    PassedOn { turn: EntryId, member: Box<str>, to: Box<str>, resets_at: Option<Timestamp> },
     #[error("turn {turn} is neither running nor queued")]
     NothingToCancel { turn: EntryId },
     #[error("turn {turn} cannot be repeated: {reason}")]
@@ -96,6 +101,7 @@ impl Note {
             | Self::Partial { turn, entry } => vec![entry, turn],
             Self::Late { turn, entry } => entry.iter().chain([turn]).collect(),
             Self::Failed { turn, .. }
+            | Self::PassedOn { turn, .. }
             | Self::NothingToCancel { turn }
             | Self::CannotRepeat { turn, .. } => vec![turn],
             Self::UnknownSpender { .. } => Vec::new(),

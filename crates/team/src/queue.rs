@@ -100,24 +100,25 @@ impl Queue {
         }
     }
 
-    /// Chooses the next turn. `None` if all waiting turns are paused, or none waits.
+    /// Chooses the next turn among those that may start. `None` if all of them are paused, or none waits.
     pub(crate) fn choose(
         &self,
         limits: &Limits,
         last_said: Option<&EntryId>,
+        may_start: impl Fn(&Item) -> bool,
     ) -> Option<(&Item, QueueRule)> {
-        let ready = self.ready();
-        let urgent = ready.iter().find(|item| item.intent == Intent::Interrupt);
+        let ready = || self.ready().iter().filter(|item| may_start(item));
+        let urgent = ready().find(|item| item.intent == Intent::Interrupt);
         if let Some(urgent) = urgent {
             return Some((urgent, QueueRule::Urgent));
         }
-        let longest = ready.first()?;
-        let local = ready.iter().filter(|item| Some(&item.parent) == last_said);
+        let longest = ready().next()?;
+        let local = ready().filter(|item| Some(&item.parent) == last_said);
         // `min_by_key` takes the first of equal items, which is the oldest.
         let (next, rule) = match local.min_by_key(|item| rank(item.intent)) {
             Some(local) if local.turn != longest.turn => (local, QueueRule::Local),
             Some(local) => (local, QueueRule::InTurn),
-            None => (ready.iter().min_by_key(|item| rank(item.intent))?, QueueRule::InTurn),
+            None => (ready().min_by_key(|item| rank(item.intent))?, QueueRule::InTurn),
         };
         if next.turn != longest.turn && self.passed >= limits.local {
             return Some((longest, QueueRule::LongestWait));

@@ -8,7 +8,7 @@ use tertulia_session::{
     Cause, Entry, EntryId, EntryKind, Message, Setting, Turn, TurnState, Usage,
 };
 
-use crate::effect::{Cancel, Effect, Event, PauseReason};
+use crate::effect::{Cancel, Effect, Event, PauseReason, ReachedLimit};
 use crate::guard::Dollars;
 use crate::machine::Machine;
 use crate::roster::{Roster, speaker};
@@ -239,8 +239,19 @@ impl<'a> Replayer<'a> {
 
     fn about_session(&mut self, entry: &Entry, setting: &Setting) {
         match setting {
-            Setting::Continued { .. } => self.noted(entry, Event::Continue, State::continue_turns),
+            Setting::Continued { .. } => {
+                let roster = self.machine.roster.clone();
+                self.noted(entry, Event::Continue, |state| state.continue_turns(&roster));
+            }
             Setting::Reopened { .. } => self.noted(entry, Event::Resume, State::reopened),
+            Setting::LimitEnded { member, .. } => {
+                let Some(index) = self.machine.roster.index_of(member) else {
+                    let (at, member) = (entry.id.clone(), member.clone());
+                    return self.differ(Difference::UnknownMember { at, member });
+                };
+                let event = Event::LimitEnded { member: member.clone() };
+                self.noted(entry, event, |state| drop(state.limits.remove(&index)));
+            }
             Setting::TurnsMax { turns } => {
                 self.recorded.guard.turns_max = *turns;
                 self.machine.step(Event::TurnsLimited { turns: *turns });
@@ -284,7 +295,7 @@ impl<'a> Replayer<'a> {
     }
 
     /// Handles a setting. The machine has just decided to write it, as for a person's "yes", or this event caused it.
-    fn noted(&mut self, entry: &Entry, event: Event, apply: fn(&mut State)) {
+    fn noted(&mut self, entry: &Entry, event: Event, apply: impl Fn(&mut State)) {
         self.step_taken = Some(entry.id.clone());
         if self.expects(&entry.kind) {
             self.next_decision();
@@ -381,9 +392,13 @@ impl<'a> Replayer<'a> {
                 self.machine.step(Event::AgentSaid { turn, entry, text, interrupted: true })
             }
             (TurnState::Interrupted, Cause::ProgramStopped) => self.machine.step(Event::Resume),
-            (TurnState::Failed, Cause::Failed { class }) => {
+            (TurnState::Failed, Cause::Failed { class, limit, resets_at, tools }) => {
                 let class = class.clone();
-                self.machine.step(Event::AgentFailed { turn, class, entry: None })
+                let limit = limit.as_ref().map(|scope| {
+                    let (resets_at, tools) = (resets_at.clone(), tools.clone());
+                    Box::new(ReachedLimit { scope: scope.clone(), resets_at, tools })
+                });
+                self.machine.step(Event::AgentFailed { turn, class, entry: None, limit })
             }
             (TurnState::Cancelled, Cause::Cancelled { all }) => {
                 let cancel = if *all { Cancel::All } else { Cancel::Turn(turn) };
@@ -394,7 +409,9 @@ impl<'a> Replayer<'a> {
                 self.machine.step(Event::Repeat { turn: turn.clone() })
             }
             // No entry records the end of a cancelled agent: the start of the next turn implies it.
-            (TurnState::Started, _) => self.machine.advance(),
+            (TurnState::Started, _) | (TurnState::Cancelled, Cause::Limited { .. }) => {
+                self.machine.advance()
+            }
             _ => return,
         };
         self.expected = effects.into();

@@ -23,6 +23,8 @@ pub struct Member {
     /// Whether this member gets the messages in which a person addresses nobody.
     pub is_default: bool,
     pub budget_usd: Option<f64>,
+    /// The agents that take over its turns, in this order, when it has reached its usage limit.
+    pub fallback: Vec<Box<str>>,
 }
 
 /// Limits of a session. Beyond them the session refuses a request, or pauses and asks a person.
@@ -65,6 +67,21 @@ pub enum RosterError {
     TwoDefaults(Box<str>, Box<str>),
     #[error("'{0}' is a person; only an agent can be the default member")]
     HumanDefault(Box<str>),
+    #[error("the fallback '{1}' of '{0}' {2}")]
+    Fallback(Box<str>, Box<str>, FallbackProblem),
+}
+
+/// The reason why a member cannot take over the turns of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FallbackProblem {
+    #[error("is not a member of the team")]
+    Unknown,
+    #[error("is a person; only agents can take over")]
+    Human,
+    #[error("is the member itself; name another one")]
+    Itself,
+    #[error("is listed twice; remove one")]
+    Twice,
 }
 
 const WRITTEN_BYTES_MAX: usize = 1024;
@@ -92,7 +109,21 @@ impl Member {
     }
 
     fn new(name: Box<str>, kind: MemberKind) -> Self {
-        Self { name, display_name: None, kind, is_default: false, budget_usd: None }
+        Self {
+            name,
+            display_name: None,
+            kind,
+            is_default: false,
+            budget_usd: None,
+            fallback: Vec::new(),
+        }
+    }
+
+    /// Sets the agents that take over its turns when it has reached its usage limit.
+    #[must_use]
+    pub fn with_fallback<N: Into<Box<str>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.fallback = names.into_iter().map(Into::into).collect();
+        self
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
@@ -127,7 +158,25 @@ impl Roster {
                 }
             }
         }
+        let kind_of =
+            |name: &str| members.iter().find(|other| *other.name == *name).map(|other| other.kind);
+        for member in &members {
+            let problem = fallback_problems(&member.name, &member.fallback, kind_of).next();
+            if let Some((name, problem)) = problem {
+                return Err(RosterError::Fallback(member.name.clone(), name.into(), problem));
+            }
+        }
         Ok(Self { members, limits: Limits::default() })
+    }
+
+    /// Returns the members that take over the turns of this one, in order.
+    pub(crate) fn fallbacks(&self, index: MemberIndex) -> impl Iterator<Item = MemberIndex> {
+        let names = self.member(index).map_or(&[][..], |member| &member.fallback);
+        names.iter().filter_map(|name| self.index_of(name))
+    }
+
+    pub(crate) fn has_fallbacks(&self) -> bool {
+        self.members.iter().any(|member| !member.fallback.is_empty())
     }
 
     /// Replaces the limits.
@@ -202,6 +251,28 @@ impl Roster {
         let known = members.flat_map(|member| member.names().map(move |name| (name, &member.name)));
         nearest_name(name, known).cloned()
     }
+}
+
+/// Returns the fallbacks of a member that cannot take over, each with the reason. `kind_of` returns the kind of the
+/// member of this name, if there is one.
+pub(crate) fn fallback_problems<'n>(
+    member: &str,
+    names: &'n [Box<str>],
+    kind_of: impl Fn(&str) -> Option<MemberKind>,
+) -> impl Iterator<Item = (&'n str, FallbackProblem)> {
+    names.iter().enumerate().filter_map(move |(position, name)| {
+        let problem = match kind_of(name) {
+            None => FallbackProblem::Unknown,
+            Some(_) if **name == *member => FallbackProblem::Itself,
+            Some(MemberKind::Human) => FallbackProblem::Human,
+            Some(MemberKind::Ai) => names
+                .iter()
+                .take(position)
+                .any(|earlier| earlier == name)
+                .then_some(FallbackProblem::Twice)?,
+        };
+        Some((&**name, problem))
+    })
 }
 
 fn writable(name: &str) -> Result<(), RosterError> {

@@ -2,11 +2,12 @@
 //! the state read from a log equals the live one. The machine decides, writes the entry and applies it here; replay
 //! applies the entries that it finds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use tertulia_session::{Cause, EntryId, EntryKind, NewEntry, TurnState};
 
 use crate::effect::PauseReason;
+use crate::failover::{Availability, MemberLimit};
 use crate::guard::Guard;
 use crate::queue::{Item, Queue};
 use crate::roster::{MemberIndex, Roster};
@@ -24,6 +25,8 @@ pub(crate) struct State {
     /// The first entry of the current branch, if the session was ever branched.
     pub(crate) branch: Option<EntryId>,
     pub(crate) turns: HashMap<EntryId, TurnRecord>,
+    /// The members that have reached a usage limit; always empty if no member of the team has a fallback.
+    pub(crate) limits: BTreeMap<MemberIndex, MemberLimit>,
 }
 
 /// The turn that runs; at most one at a time.
@@ -40,13 +43,18 @@ pub(crate) enum ActiveTurn {
 pub(crate) enum Hold {
     Cancelled(EntryId),
     Resumed(Option<EntryId>),
+    /// The turn reached a usage limit after its agent had called these tools.
+    LimitedAfterTools(EntryId, Box<str>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TurnRecord {
     pub(crate) item: Item,
     pub(crate) state: TurnState,
+    /// The turn that repeats it or takes it over.
     pub(crate) repeated_by: Option<EntryId>,
+    /// The turn that it takes over from a member that has reached a usage limit.
+    pub(crate) takes_over: Option<EntryId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,25 +118,43 @@ impl State {
             Some(Hold::Resumed(interrupted)) => {
                 Some(PauseReason::Resumed { interrupted: interrupted.clone(), waiting })
             }
-            None => match self.queue.choose(roster.limits(), self.last_said.as_ref()) {
-                None => Some(PauseReason::Paused { waiting: self.queue.paused }),
+            Some(Hold::LimitedAfterTools(turn, tools)) => {
+                Some(self.limited_after_tools(roster, turn, tools))
+            }
+            None => match self.choose(roster) {
+                None if self.queue.paused > 0 => {
+                    Some(PauseReason::Paused { waiting: self.queue.paused })
+                }
+                None => Some(self.all_limited(roster)),
                 Some((item, _)) if roster.is_human(item.index) => None,
-                Some((item, _)) => self.guard.stops(roster, item.by, item.index),
+                Some((item, _)) => match self.availability(roster, item) {
+                    Availability::Available => self.guard.stops(roster, item.by, item.index),
+                    // Another member takes it over; the guard checks that one.
+                    Availability::TakenOverBy(_) | Availability::Waits => None,
+                },
             },
         }
     }
 
     /// Applies a message of a person. Paused turns stay paused until a person resumes them.
     pub(crate) fn person_said(&mut self, roster: &Roster, entry: &EntryId) {
-        if self.is_paused(roster) {
-            self.queue.paused = self.queue.items.len();
+        // Turns that wait for the end of a usage limit start by themselves then.
+        if !self.waits_for_limit(roster) {
+            if self.is_paused(roster) {
+                self.queue.paused = self.queue.items.len();
+            }
+            // Nobody can say when these end, so the member is tried again.
+            self.limits.retain(|_, limit| limit.resets_at.is_some());
         }
         self.last_said = Some(entry.clone());
         self.guard.person_said();
         self.hold = None;
     }
 
-    pub(crate) fn continue_turns(&mut self) {
+    pub(crate) fn continue_turns(&mut self, roster: &Roster) {
+        if self.waits_for_limit(roster) {
+            self.limits.clear();
+        }
         self.guard.continue_turns();
         self.continue_count += 1;
         self.hold = None;
@@ -159,11 +185,15 @@ impl State {
             TurnState::Started => self.started(roster, turn),
             TurnState::Done => {
                 self.free(turn);
+                self.limits.remove(index);
                 if let Cause::Answered { entry, .. } = cause {
                     self.last_said = Some(entry.clone());
                 }
             }
-            TurnState::Failed => self.free(turn),
+            TurnState::Failed => {
+                self.free(turn);
+                self.limit_reached(roster, change);
+            }
             TurnState::Interrupted => {
                 self.free(turn);
                 if *cause == Cause::ProgramStopped {
@@ -180,9 +210,15 @@ impl State {
     fn queued(&mut self, roster: &Roster, turn: &EntryId, index: MemberIndex, cause: &Cause) {
         let (parent, trigger, by, intent) = match cause {
             Cause::Asked { entry, by, intent, .. } => (entry, entry, by, *intent),
-            Cause::Repeated { turn, entry, by, intent } => (entry, turn, by, *intent),
+            Cause::Repeated { turn, entry, by, intent }
+            | Cause::FellBack { turn, entry, by, intent }
+            | Cause::AwaitsReset { turn, entry, by, intent } => (entry, turn, by, *intent),
             _ => return,
         };
+        if matches!(cause, Cause::Repeated { .. }) {
+            // The person tries the member again.
+            self.limits.remove(&index);
+        }
         if let Some(record) = self.turns.get_mut(trigger) {
             record.repeated_by = Some(turn.clone());
         }
@@ -193,9 +229,18 @@ impl State {
             intent,
             by: by.as_deref().and_then(|name| roster.index_of(name)),
         };
-        let record = TurnRecord { item: item.clone(), state: TurnState::Queued, repeated_by: None };
+        let takes_over = matches!(cause, Cause::FellBack { .. }).then(|| trigger.clone());
+        // A turn that is taken over keeps its position before the others.
+        let position =
+            if takes_over.is_some() { self.queue.paused } else { self.queue.items.len() };
+        let record = TurnRecord {
+            item: item.clone(),
+            state: TurnState::Queued,
+            repeated_by: None,
+            takes_over,
+        };
         self.turns.insert(turn.clone(), record);
-        self.queue.items.push(item);
+        self.queue.items.insert(position.min(self.queue.items.len()), item);
     }
 
     fn started(&mut self, roster: &Roster, turn: &EntryId) {

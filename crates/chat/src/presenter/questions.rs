@@ -17,9 +17,15 @@ pub(super) fn question(question: &Question, why: &str, names: &DisplayNames) -> 
     let to = question.to.as_deref().map(|to| format!("{}: ", names.name(to))).unwrap_or_default();
     let advice = match &question.why {
         PauseReason::Answer { .. } => "reply, or /resume to skip".to_owned(),
+        PauseReason::Limited { .. } => {
+            "the turn starts when the limit ends; yes or /resume tries again now, no or /drop all \
+             cancels it"
+                .to_owned()
+        }
         PauseReason::LoopGuard { .. }
         | PauseReason::PairLoop { .. }
         | PauseReason::Cancelled { .. }
+        | PauseReason::LimitedAfterTools { .. }
         | PauseReason::Paused { .. }
         | PauseReason::Resumed { interrupted: None, .. } => {
             "yes or /resume continues, no or /drop all cancels the queued turns; any other message \
@@ -62,7 +68,11 @@ pub(super) fn waits(question: &Question, names: &DisplayNames) -> Option<String>
     let to = question.to.as_deref().map_or("you", |to| names.name(to));
     match &question.why {
         PauseReason::Answer { .. } => Some(format!("Waiting for {to}. Reply, or /resume to skip.")),
+        PauseReason::Limited { .. } => {
+            Some("Waiting for the end of a usage limit. /resume to try again now.".to_owned())
+        }
         PauseReason::LoopGuard { .. }
+        | PauseReason::LimitedAfterTools { .. }
         | PauseReason::PairLoop { .. }
         | PauseReason::Spending { .. }
         | PauseReason::Paused { .. }

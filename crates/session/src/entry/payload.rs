@@ -255,6 +255,8 @@ kinds! {
         Folder = "folder" { path: Box<str> = "path" },
         /// The maximum number of turns before a person is asked; `None` for the team's limit.
         TurnsMax = "turns_max" { turns: Option<u32> = "turns" },
+        /// The usage limit that a member reached in this turn has ended.
+        LimitEnded = "limit_ended" { member: Box<str> = "member", turn: EntryId = "turnId" },
         /// The title that a person gave the session; an empty one removes it.
         Title = "title" { title: Box<str> = "title" },
         .. {
@@ -333,6 +335,7 @@ impl fmt::Display for Setting {
             Self::TurnsMax { turns: Some(turns) } => {
                 write!(f, "a person is asked after {turns} turns")
             }
+            Self::LimitEnded { member, .. } => write!(f, "the usage limit of {member} has ended"),
             Self::Title { title } if title.is_empty() => f.write_str("title removed"),
             Self::Title { title } => write!(f, "title: {title}"),
             Self::Other { kind } => write!(f, "setting {kind}"),

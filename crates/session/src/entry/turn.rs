@@ -4,7 +4,7 @@
 use crate::json::{Json, text};
 use crate::record::field::kinds;
 use crate::word_enum::words;
-use crate::{EntryId, Fields};
+use crate::{EntryId, Fields, Timestamp};
 
 /// A member's turn changed its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,12 +110,27 @@ kinds! {
             entry: EntryId = "entryId", by: Option<Box<str>> = "by", turn: EntryId = "turnId",
             intent: Intent = "intent",
         },
+        /// Queued: another member has reached its usage limit in this turn, and this member takes over.
+        FellBack = "fell_back" {
+            entry: EntryId = "entryId", by: Option<Box<str>> = "by", turn: EntryId = "turnId",
+            intent: Intent = "intent",
+        },
+        /// Queued: the member has reached its usage limit in this turn, and so has every member
+        /// that could take over. The turn starts after a limit has ended.
+        AwaitsReset = "awaits_reset" {
+            entry: EntryId = "entryId", by: Option<Box<str>> = "by", turn: EntryId = "turnId",
+            intent: Intent = "intent",
+        },
         /// Started: this turn is next in the queue.
         Chosen = "chosen" { rule: QueueRule = "rule" },
         /// Done: the member wrote this message.
         Answered = "answered" { entry: EntryId = "entryId" },
-        /// Failed, with this class of error.
-        Failed = "failed" { class: Box<str> = "errorClass" },
+        /// Failed, with this class of error. For a usage limit: its scope, when it ends if that is
+        /// known, and the tools that the agent had called.
+        Failed = "failed" {
+            class: Box<str> = "errorClass", limit: Option<Box<str>> = "usageLimit",
+            resets_at: Option<Timestamp> = "resetsAt", tools: Option<Box<str>> = "toolsCalled",
+        },
         /// Cancelled by the person, alone or with all turns.
         Cancelled = "cancelled" { all: bool = "all" },
         /// Cancelled: a message contains `[DROP: …]`.
@@ -124,6 +139,9 @@ kinds! {
         Declined = "declined" { entry: EntryId = "entryId", by: Option<Box<str>> = "by" },
         /// Cancelled: the person continued while the session waited for this answer.
         PassedOver = "passed_over",
+        /// Cancelled: the member has reached its usage limit in this turn, and another one takes
+        /// over.
+        Limited = "limited" { turn: EntryId = "turnId" },
         /// Interrupted: the answer was cut off; the entry contains the part that arrived.
         CutOff = "cut_off" { entry: EntryId = "entryId" },
         /// Interrupted: the program ended while the turn ran.
@@ -180,6 +198,11 @@ words! {
 }
 
 impl Cause {
+    /// Creates the cause of a failure other than a usage limit.
+    pub fn failed(class: impl Into<Box<str>>) -> Self {
+        Self::Failed { class: class.into(), limit: None, resets_at: None, tools: None }
+    }
+
     /// Returns the entries that the cause is based on, besides the turn itself.
     pub fn ids(&self) -> Vec<&EntryId> {
         match self {
@@ -188,7 +211,10 @@ impl Cause {
             | Self::Dropped { entry, .. }
             | Self::Declined { entry, .. }
             | Self::CutOff { entry } => vec![entry],
-            Self::Repeated { turn, entry, .. } => vec![turn, entry],
+            Self::Repeated { turn, entry, .. }
+            | Self::FellBack { turn, entry, .. }
+            | Self::AwaitsReset { turn, entry, .. } => vec![turn, entry],
+            Self::Limited { turn } => vec![turn],
             _ => Vec::new(),
         }
     }
@@ -218,6 +244,14 @@ impl Cause {
                 }
             },
             Self::Repeated { turn, .. } => format!("the person wants turn {turn} again"),
+            Self::FellBack { turn, .. } => {
+                format!("{member} takes over, because turn {turn} reached a usage limit")
+            }
+            Self::AwaitsReset { turn, .. } => {
+                format!(
+                    "turn {turn} reached a usage limit, and nobody can take over before it ends"
+                )
+            }
             Self::Chosen { rule } => match rule {
                 QueueRule::Urgent => "P1 goes first".to_owned(),
                 QueueRule::Local => "answers to the last message go before others".to_owned(),
@@ -225,7 +259,18 @@ impl Cause {
                 QueueRule::LongestWait => "too many others had gone before it".to_owned(),
             },
             Self::Answered { entry } => format!("{member} said {entry}"),
-            Self::Failed { class } => format!("{member} could not answer ({class})"),
+            Self::Failed { class, limit: None, .. } => {
+                format!("{member} could not answer ({class})")
+            }
+            Self::Failed { limit: Some(_), resets_at, .. } => {
+                let until = resets_at.as_ref().map(|at| format!(" until {}", at.to_minute()));
+                format!("{member} has reached its usage limit{}", until.unwrap_or_default())
+            }
+            Self::Limited { turn } => {
+                format!(
+                    "{member} has reached its usage limit in turn {turn}, and another member takes over"
+                )
+            }
             Self::Cancelled { all: false } => "the person cancelled it".to_owned(),
             Self::Cancelled { all: true } => "the person cancelled all turns".to_owned(),
             Self::Dropped { entry, by } => format!("{} dropped it in {entry}", who(by)),

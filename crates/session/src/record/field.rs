@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::read::lenient;
 use crate::json::{FieldError, Json, Object, Problem, boolean, each, text, whole_number};
-use crate::{EntryId, Fields, RecordHash, UnknownWord, Usd};
+use crate::{EntryId, Fields, RecordHash, Timestamp, UnknownWord, Usd};
 
 /// The value of a field, which is required unless it is an [`Option`].
 pub(crate) trait Value: Serialize + Sized {
@@ -204,6 +204,17 @@ impl Value for Vec<EntryId> {
 
     fn read(raw: &RawValue) -> Result<Self, FieldError> {
         each(raw, EntryId::read)
+    }
+}
+
+impl Value for Timestamp {
+    fn expected(_name: &str) -> &'static str {
+        "a date with its offset, or milliseconds since 1970"
+    }
+
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        super::read::read_timestamp(raw)
+            .ok_or_else(|| FieldError::wrong_kind(Self::expected(""), raw))
     }
 }
 

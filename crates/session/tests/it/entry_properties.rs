@@ -57,8 +57,16 @@ proptest! {
         // causes.
         let begins = matches!(turn.cause, Cause::Asked { .. } | Cause::Repeated { .. });
         turn.turn_id = (!begins).then(|| turn.turn_id.unwrap_or("e-1".into()));
-        if matches!(turn.cause, Cause::Other(_)) {
-            turn.cause = Cause::PassedOver;
+        let is_newer = matches!(
+            turn.cause,
+            Cause::Other(_)
+                | Cause::Failed { .. }
+                | Cause::FellBack { .. }
+                | Cause::AwaitsReset { .. }
+                | Cause::Limited { .. }
+        );
+        if is_newer {
+            turn.cause = Cause::failed("crash");
         }
         turn.unknown = Fields::NONE;
         let kind = EntryKind::Turn(Box::new(turn.with_cause_of_version_1()));

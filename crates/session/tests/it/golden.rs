@@ -108,7 +108,7 @@ fn what_a_team_wrote_in_version_1_is_read_as_the_types_of_version_2() {
     turn queued: Repeated { entry: EntryId("t00"), by: Some("ann"), turn: EntryId("t01"), intent: Extend }
     turn t01 started: Chosen { rule: LongestWait }
     turn t01 done: Answered { entry: EntryId("t00") }
-    turn t01 failed: Failed { class: "overflow" }
+    turn t01 failed: Failed { class: "overflow", limit: None, resets_at: None, tools: None }
     turn t01 cancelled: Cancelled { all: false }
     turn t01 cancelled: Cancelled { all: true }
     turn t01 cancelled: Dropped { entry: EntryId("t00"), by: Some("eva") }

@@ -90,8 +90,8 @@ impl Inbox {
         self.due.push_back(input);
     }
 
-    /// Waits for the next input. Never `None` in practice, because the inbox holds a sender itself.
-    pub(super) fn next(&mut self) -> Option<Input> {
+    /// Waits for the next input, at most for this time. `None` if nothing came.
+    pub(super) fn next(&mut self, wait_max: Option<Duration>) -> Option<Input> {
         loop {
             if let Some(input) = self.due.pop_front() {
                 return Some(input);
@@ -99,9 +99,15 @@ impl Inbox {
             if let Some(command) = self.people().pop_front() {
                 return Some(Input::Command(command));
             }
-            match self.ahead.take().map_or_else(|| self.receiver.recv(), Ok) {
-                Ok(Input::Wake) => {}
-                input => return input.ok(),
+            let next = match (self.ahead.take(), wait_max) {
+                (Some(input), _) => Some(input),
+                (None, Some(wait_max)) => self.receiver.recv_timeout(wait_max).ok(),
+                // The inbox has a sender itself, so this does not fail.
+                (None, None) => self.receiver.recv().ok(),
+            };
+            match next {
+                Some(Input::Wake) => {}
+                input => return input,
             }
         }
     }

@@ -134,7 +134,7 @@ fn short_input(input: &Json) -> Json {
     if input.as_str().len() > TEXT_BYTES_MAX { Json::text(TOO_LONG) } else { input.clone() }
 }
 
-fn cut(text: &str, bytes: usize) -> Box<str> {
+pub(super) fn cut(text: &str, bytes: usize) -> Box<str> {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text).into()
 }
 

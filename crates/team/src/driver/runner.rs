@@ -11,10 +11,10 @@ use tertulia_agent::{
     AgentKind, AgentSpec, CancelToken, Ended, Listener, PermissionAnswer, PermissionRequest,
     Permissions, TurnReport, TurnRequest,
 };
-use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
+use tertulia_dialect::stream::{ErrorClass, LimitScope, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::json::Json;
 use tertulia_session::{
-    EntryId, EntryKind, Message, Routing, Speaker, SpeakerType, TurnActivity, TurnEvent,
+    EntryId, EntryKind, Message, Routing, Speaker, SpeakerType, Timestamp, TurnActivity, TurnEvent,
 };
 
 use super::event::{EventSink, PermissionNumber, SessionEvent};
@@ -25,6 +25,8 @@ use super::record::{
     PARTIAL_BYTES_MAX, activity_of, failure, kept_of, permission_answered, permission_asked,
     shorten, warning,
 };
+use super::work::ToolCalls;
+use crate::effect::ReachedLimit;
 use crate::team::{Responder, Team};
 
 /// Maximum number of notes of one turn that become entries.
@@ -52,7 +54,7 @@ struct Running {
     /// Number of bytes of the answer that were reported as events.
     reported_bytes: usize,
     notes: usize,
-    has_worked: bool,
+    calls: ToolCalls,
     asks: Option<Asks>,
     /// The entries that a built-in member used for its answer, as listed in `meta` of the answer.
     sources: Option<Json>,
@@ -67,9 +69,23 @@ struct Asks {
 
 /// The result of the end of an agent; `Retry` is for a prompt that was too large.
 pub(super) enum Followup {
-    Retry { member: Box<str>, answers: EntryId, budget: u64 },
-    Answer { message: Message, text: String },
-    Failure { class: Box<str>, partial: Option<Message>, events: Vec<TurnEvent> },
+    Retry {
+        member: Box<str>,
+        answers: EntryId,
+        budget: u64,
+    },
+    Answer {
+        message: Message,
+        text: String,
+    },
+    Failure {
+        class: Box<str>,
+        partial: Option<Message>,
+        events: Vec<TurnEvent>,
+        limit: Option<Box<ReachedLimit>>,
+        /// For a usage limit: a message about what the agent did before.
+        report: Option<Message>,
+    },
 }
 
 impl Runner {
@@ -98,7 +114,7 @@ impl Runner {
             thought: String::new(),
             reported_bytes: 0,
             notes: 0,
-            has_worked: false,
+            calls: ToolCalls::default(),
             asks: None,
             sources: None,
             thread: None,
@@ -151,7 +167,7 @@ impl Runner {
             }
             _ => {}
         }
-        running.has_worked |= matches!(event, StreamEvent::ToolStarted { .. });
+        running.calls.add(&event);
         running.stage_thought(log);
         if let Some(activity) = activity_of(&event) {
             running.stage_activity(activity, log);
@@ -241,7 +257,7 @@ impl Runner {
         let error = report.output.error.as_ref();
         let overflown = error.is_some_and(|error| error.class == ErrorClass::Overflow);
         if overflown && !running.start.is_second && !running.cancel.is_cancelled() {
-            if !running.has_worked || only_reads(team, &running.start.member) {
+            if running.calls.is_empty() || only_reads(team, &running.start.member) {
                 return Some(running.retry());
             }
             let message =
@@ -264,7 +280,7 @@ impl Runner {
                 message.meta = running.sources.take();
                 Followup::Answer { message, text: answer.text }
             }
-            None => running.failure(report.output, speaker),
+            None => running.failure(report.output, report.limit_resets_at, speaker),
         })
     }
 }
@@ -304,7 +320,12 @@ impl Running {
         Followup::Retry { member, answers, budget }
     }
 
-    fn failure(&self, output: TurnOutput, speaker: Speaker) -> Followup {
+    fn failure(
+        &self,
+        output: TurnOutput,
+        resets_at: Option<Timestamp>,
+        speaker: Speaker,
+    ) -> Followup {
         let error = output.error.as_ref();
         let (class, message) = error
             .map_or((ErrorClass::Empty, "it ended without an answer"), |error| {
@@ -312,11 +333,20 @@ impl Running {
             });
         let partial = output.partial_text.filter(|text| !text.trim().is_empty());
         let (partial, cut) = partial.map(kept_of).unzip();
+        let limit = error.and_then(|error| error.limit.as_ref());
+        // A rate limit that ends soon is no reason to ask another member.
+        let limit = limit.filter(|limit| limit.scope != LimitScope::Minute).map(|limit| {
+            let (scope, tools) = (limit.scope.as_str().into(), self.calls.names());
+            Box::new(ReachedLimit { scope, resets_at, tools })
+        });
+        let report = limit.as_deref().map(|limit| self.calls.report(&speaker.role_name, limit));
         let activities = cut.flatten().into_iter().chain([failure(class, message)]);
         Followup::Failure {
             class: class.as_str().into(),
             partial: partial.map(|text| answer_to(&self.start.answers, speaker, &text)),
             events: activities.map(|activity| self.event(activity)).collect(),
+            report,
+            limit,
         }
     }
 }

@@ -15,7 +15,7 @@ use tertulia_store::sources_meta;
 
 use super::event::{DriveError, EventSink, PermissionNumber, SessionEvent};
 use super::inbox::Input;
-use super::log::SessionLog;
+use super::log::{SessionLog, now};
 use super::prompt::Start;
 use super::record::{usage_of, warning};
 use super::runner::Followup;
@@ -28,6 +28,8 @@ use crate::{PersonMessage, built_in};
 /// Maximum number of retries, in case another process writes all the time.
 const ATTEMPTS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(2);
+/// Maximum time between two checks of the clock while turns wait for the end of a usage limit.
+const CLOCK_CHECK: Duration = Duration::from_secs(30);
 /// Maximum number of waiting notes that are stored together.
 const BATCH: usize = 64;
 
@@ -51,6 +53,7 @@ impl Driver {
     ) -> Result<EntryId, DriveError> {
         // The sender and the awaited person may have changed in the meantime.
         self.catch_up(sink)?;
+        self.end_limits(sink)?;
         let name = self.machine.speaker_of(member.or(said.sender()))?;
         let name: Option<Box<str>> = name.map(Into::into);
         let speaker = match name.as_deref().and_then(|name| self.team.member(name)) {
@@ -299,7 +302,11 @@ impl Driver {
     }
 
     fn next(&mut self, sink: &mut dyn EventSink) -> Done {
-        match self.inbox.next() {
+        let input = self.inbox.next(self.until_reset());
+        if input.is_none() {
+            self.end_limits(sink)?;
+        }
+        match input {
             Some(Input::Command(command)) => match self.execute(command, sink) {
                 Err(error) if !error.is_fatal() => {
                     sink.on_event(SessionEvent::Refused(Arc::new(error)));
@@ -329,6 +336,22 @@ impl Driver {
             Some(Input::Ended(turn, report)) => self.agent_ended(&turn, *report, sink),
             Some(Input::Wake) | None => Ok(()),
         }
+    }
+
+    /// Returns how long to wait for input before the clock is checked again; `None` if no turn waits for the end of a
+    /// usage limit. Short, since the clock may jump or the machine may sleep.
+    fn until_reset(&self) -> Option<Duration> {
+        let resets_at = self.machine.next_reset()?;
+        let wait = resets_at.millis().saturating_sub(now().millis());
+        Some(Duration::from_millis(u64::try_from(wait).unwrap_or(0)).clamp(PAUSE, CLOCK_CHECK))
+    }
+
+    /// Records the usage limits that have ended, so that turns that wait for them start.
+    pub(super) fn end_limits(&mut self, sink: &mut dyn EventSink) -> Done {
+        for member in self.machine.ended_limits(&now()) {
+            self.step(&Event::LimitEnded { member }, sink)?;
+        }
+        Ok(())
     }
 
     /// Returns whether the running agent has more output that becomes a note. Such notes are stored together. Storing
@@ -382,6 +405,8 @@ impl Driver {
         report: TurnReport,
         sink: &mut dyn EventSink,
     ) -> Done {
+        // So that a member whose limit has ended can take over.
+        self.end_limits(sink)?;
         let usage = self.runner.member().and_then(|member| usage_of(member, &report.output));
         match self.runner.ended(report, &self.team, &mut self.log) {
             None => Ok(()),
@@ -402,16 +427,20 @@ impl Driver {
                 };
                 self.message(&message, sink, said).map(|_| ())
             }
-            Some(Followup::Failure { class, partial, events }) => {
+            Some(Followup::Failure { class, partial, events, limit, report }) => {
                 self.stage_usage(usage);
                 self.runner.finish();
+                let report = report.filter(|_| self.machine.has_fallback(turn));
                 let failed = |log: &mut SessionLog| {
                     let entry = partial.clone().map(|message| log.stage_partial(message));
+                    if let Some(report) = &report {
+                        log.stage(EntryKind::Message(report.clone()));
+                    }
                     for event in &events {
                         log.stage(EntryKind::TurnEvent(event.clone()));
                     }
                     let (turn, class) = (turn.clone(), class.clone());
-                    ((), None, Event::AgentFailed { turn, class, entry })
+                    ((), None, Event::AgentFailed { turn, class, entry, limit: limit.clone() })
                 };
                 self.attempt(failed, sink)
             }

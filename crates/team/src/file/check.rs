@@ -9,7 +9,7 @@ use super::fields::{Meant, Seen};
 use super::problem::{FileErrors, Problems, Spot, did_you_mean, quoted};
 use super::{MemberFile, ResourcesFile, TeamFile, earlier, member, read, rules, tree};
 use crate::names::fold;
-use crate::roster::{Limits, MemberKind, RosterError};
+use crate::roster::{FallbackProblem, Limits, MemberKind, RosterError, fallback_problems};
 
 pub(super) const MEMBERS_MAX: usize = 100;
 /// Size limit of a task in the conversation.
@@ -82,6 +82,7 @@ fn finish(draft: Draft, mut problems: Problems<'_>) -> Result<TeamFile, FileErro
     }
     names(&draft, &mut problems);
     default(&draft, &mut problems);
+    fallbacks(&draft, &mut problems);
     somebody(&draft, &mut problems);
     budget(&draft, &mut problems);
     let Draft { task, default, limits, resources, budget: _, members, seen } = draft;
@@ -130,6 +131,27 @@ fn default(draft: &Draft, problems: &mut Problems<'_>) {
             problems.error(spot, RosterError::HumanDefault(name.clone()).to_string());
         }
         Some(_) => {}
+    }
+}
+
+fn fallbacks(draft: &Draft, problems: &mut Problems<'_>) {
+    let kind_of = |name: &str| {
+        let mut members = draft.members.iter().map(|draft| &draft.member);
+        members.find(|member| *member.name == *name).map(|member| member.kind)
+    };
+    for DraftMember { member, seen, .. } in &draft.members {
+        let Some(spot) = seen.get("fallback") else { continue };
+        for (name, problem) in fallback_problems(&member.name, &member.fallback, kind_of) {
+            let hint = match problem {
+                FallbackProblem::Unknown => {
+                    let known: Vec<&str> =
+                        draft.members.iter().map(|one| &*one.member.name).collect();
+                    did_you_mean(name, &known)
+                }
+                _ => String::new(),
+            };
+            problems.error(spot, format!("{} {problem}{hint}", quoted(name)));
+        }
     }
 }
 

@@ -161,6 +161,7 @@ fn member(mut reader: FieldReader<'_, '_>) -> DraftMember {
         budget_bytes: reader.number("budget_bytes", rules::BYTES),
         budget_tokens: reader.number("budget_tokens", rules::TOKENS),
         budget_usd: reader.dollars("budget_usd"),
+        fallback: reader.texts("fallback").unwrap_or_default(),
         timeout_s: reader.number("timeout_s", rules::SECONDS),
         first_byte_s: reader.number("first_byte_s", rules::SECONDS),
         silence_s: reader.number("silence_s", rules::SECONDS),

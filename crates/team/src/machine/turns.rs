@@ -3,10 +3,12 @@
 use tertulia_session::{Cause, EntryId, EntryKind, Setting, TurnState};
 
 use super::{Next, Step, next};
-use crate::effect::{Cancel, Effect, PauseReason};
+use crate::effect::{Cancel, Effect, PauseReason, ReachedLimit};
+use crate::failover::Availability;
 use crate::guard::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
+use crate::roster::MemberIndex;
 use crate::state::ActiveTurn;
 
 impl Step<'_> {
@@ -18,14 +20,33 @@ impl Step<'_> {
         }
     }
 
-    /// Records a failure. It never stops the queue.
-    pub(super) fn agent_failed(&mut self, turn: &EntryId, class: &str, entry: Option<EntryId>) {
+    /// Records a failure. It never stops the queue. Another member takes over if the reason is a usage limit and the
+    /// team file allows it.
+    pub(super) fn agent_failed(
+        &mut self,
+        turn: &EntryId,
+        class: &str,
+        entry: Option<EntryId>,
+        limit: Option<Box<ReachedLimit>>,
+    ) {
         let Some(index) = self.state.running(turn) else { return self.late(turn, entry.as_ref()) };
         let (turn, class) = (turn.clone(), Box::<str>::from(class));
-        let cause = Cause::Failed { class: class.clone() };
+        let is_limited = limit.is_some();
+        let cause = match limit {
+            Some(limit) => Cause::Failed {
+                class: class.clone(),
+                limit: Some(limit.scope),
+                resets_at: limit.resets_at,
+                tools: limit.tools,
+            },
+            None => Cause::failed(class.clone()),
+        };
         self.record(&turn, index, TurnState::Failed, cause);
         if let Some(entry) = entry {
             self.note(Note::Partial { turn: turn.clone(), entry });
+        }
+        if is_limited && self.take_over_failed(&turn) {
+            return;
         }
         let member = self.roster.name(index).into();
         if self.state.queue.items.is_empty() {
@@ -34,6 +55,53 @@ impl Step<'_> {
             let is_paused = self.state.queue.ready().is_empty();
             self.note(Note::Failed { turn, member, class, is_paused });
         }
+    }
+
+    /// Queues the turn that follows a turn that reached a usage limit. Returns whether the team file allows that.
+    fn take_over_failed(&mut self, turn: &EntryId) -> bool {
+        let Some(item) = self.state.turns.get(turn).map(|record| record.item.clone()) else {
+            return false;
+        };
+        match self.state.availability(self.roster, &item) {
+            Availability::Available => return false,
+            Availability::TakenOverBy(to) => self.take_over(&item, to),
+            Availability::Waits => {
+                let (first, _) = self.state.tried(turn, item.index);
+                let Item { turn, parent: entry, intent, by, .. } = item;
+                let by = by.map(|by| self.roster.name(by).into());
+                let cause = Cause::AwaitsReset { turn: turn.clone(), entry, by, intent };
+                let again = self.turn_id(self.roster.name(first), &cause, &turn);
+                self.record(&again, first, TurnState::Queued, cause);
+            }
+        }
+        true
+    }
+
+    /// Gives a queued turn to another member, since its own has reached a usage limit.
+    pub(super) fn take_over_queued(&mut self, item: &Item, to: MemberIndex) {
+        let Some(limit) = self.state.limits.get(&item.index) else { return };
+        let cause = Cause::Limited { turn: limit.turn.clone() };
+        self.record(&item.turn, item.index, TurnState::Cancelled, cause);
+        self.take_over(item, to);
+    }
+
+    fn take_over(&mut self, item: &Item, to: MemberIndex) {
+        let Item { turn, index, parent, intent, by } = item.clone();
+        let by = by.map(|by| self.roster.name(by).into());
+        let cause = Cause::FellBack { turn: turn.clone(), entry: parent, by, intent };
+        let next = self.turn_id(self.roster.name(to), &cause, &turn);
+        self.record(&next, to, TurnState::Queued, cause);
+        let resets_at = self.state.limits.get(&index).and_then(|limit| limit.resets_at.clone());
+        let (member, to) = (self.roster.name(index).into(), self.roster.name(to).into());
+        self.note(Note::PassedOn { turn, member, to, resets_at });
+    }
+
+    /// Returns whether the member had reached a limit that has not been recorded as ended.
+    pub(super) fn limit_ended(&mut self, member: &str) -> bool {
+        let limit = self.roster.index_of(member).and_then(|index| self.state.limits.remove(&index));
+        let Some(limit) = limit else { return false };
+        self.note_setting(Setting::LimitEnded { member: member.into(), turn: limit.turn });
+        true
     }
 
     /// Handles the end of a turn that is not running: a cancelled or an unknown turn.
@@ -73,7 +141,7 @@ impl Step<'_> {
     /// Gives up an awaited answer, resumes paused turns, and extends budgets that are used up.
     pub(super) fn continue_turns(&mut self) {
         self.note_setting(Setting::Continued { count: self.state.continue_count + 1 });
-        self.state.continue_turns();
+        self.state.continue_turns(self.roster);
         if let Some(item) = self.state.awaited().cloned() {
             self.record(&item.turn, item.index, TurnState::Cancelled, Cause::PassedOver);
         }
@@ -103,13 +171,16 @@ impl Step<'_> {
     /// happens only if the log ends within a step, if its decisions differ from ours, or if a cancelled agent ended
     /// with its process.
     fn hold_reopened(&mut self) {
-        if matches!(next(self.roster, self.state), Next::Start(..)) {
+        if matches!(
+            next(self.roster, self.state),
+            Next::Start(..) | Next::TakeOver(..) | Next::Pause(PauseReason::Limited { .. })
+        ) {
             self.note_setting(Setting::Reopened { count: self.state.reopen_count + 1 });
             self.state.reopened();
         }
     }
 
-    fn note_setting(&mut self, setting: Setting) {
+    pub(super) fn note_setting(&mut self, setting: Setting) {
         let kind = EntryKind::SessionSetting(setting.into());
         let id = self.state.content_id(kind.clone(), self.state.last_said.as_ref());
         self.effects.push(Effect::Append { id, kind });
@@ -123,6 +194,7 @@ impl Step<'_> {
         let reason = match record.state {
             TurnState::Queued | TurnState::Started => Some("it has not ended"),
             TurnState::Done => Some("it was answered"),
+            _ if self.state.is_taken_over(&record) => Some("another member took it over"),
             _ if record.repeated_by.is_some() => Some("it was repeated already"),
             _ if self.state.queue.items.len() >= self.roster.limits().queue => {
                 Some("the queue is full")

@@ -25,7 +25,7 @@ fn order(mut queue: Queue, last_said: &str) -> String {
     let limits = Limits::default();
     let last_said = EntryId::from(last_said);
     let mut order = Vec::new();
-    while let Some((item, _)) = queue.choose(&limits, Some(&last_said)) {
+    while let Some((item, _)) = queue.choose(&limits, Some(&last_said), |_| true) {
         let turn = item.turn.clone();
         queue.start(&turn);
         order.push(turn.to_string());
@@ -71,7 +71,7 @@ fn a_p1_in_between_gives_the_local_ones_no_new_run() {
         waiting.items.push(item(&format!("local{round}"), 1, "m", P2));
         waiting.items.push(item(&format!("urgent{round}"), 2, "m", P1));
         for _ in 0..2 {
-            let turn = waiting.choose(&limits, Some(&m)).unwrap().0.turn.clone();
+            let turn = waiting.choose(&limits, Some(&m), |_| true).unwrap().0.turn.clone();
             waiting.start(&turn);
             order.push(turn.to_string());
         }
@@ -132,7 +132,7 @@ proptest! {
             // In the first half, two turns are queued for every one that starts; then no more are queued.
             if step % 2 == 1 {
                 let last_said = EntryId::from(parents[step % 3]);
-                let chosen = queue.choose(&limits, Some(&last_said)).map(|(item, _)| item.turn.clone());
+                let chosen = queue.choose(&limits, Some(&last_said), |_| true).map(|(item, _)| item.turn.clone());
                 let item = queue.start(&chosen.unwrap()).unwrap();
                 starts += usize::from(item.intent != P1);
                 prop_assert!(item.intent == P1 || starts <= bounds[&item.turn]);

@@ -37,7 +37,7 @@ fn stored(store: &SessionStore, messages: usize, decided: impl Fn(usize) -> bool
             let id = push(turn(TurnState::Queued, Cause::Asked { entry, by, route, intent }, None));
             let started = Cause::Chosen { rule: QueueRule::InTurn };
             push(turn(TurnState::Started, started, Some(id.clone())));
-            let failed = Cause::Failed { class: "crash".into() };
+            let failed = Cause::failed("crash");
             push(turn(TurnState::Failed, failed, Some(id)));
             push(EntryKind::SessionSetting(Setting::TurnsMax { turns: Some(9) }.into()));
         }

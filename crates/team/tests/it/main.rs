@@ -11,6 +11,8 @@ mod driver;
 mod driver_prompts;
 mod driver_work;
 mod endpoint;
+mod failover;
+mod failover_driver;
 mod file;
 mod guards;
 mod injection;

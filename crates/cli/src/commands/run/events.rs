@@ -200,6 +200,8 @@ impl<'a> QuestionRecord<'a> {
             PauseReason::NobodyToAnswer { .. } => "nobodyToAnswer",
             PauseReason::WhoSpeaks { .. } => "whoSpeaks",
             PauseReason::Failed { .. } => "failed",
+            PauseReason::Limited { .. } => "limited",
+            PauseReason::LimitedAfterTools { .. } => "limitedAfterTools",
             PauseReason::Cancelled { .. } => "cancelled",
             PauseReason::Resumed { .. } => "resumed",
             PauseReason::Paused { .. } => "paused",

@@ -144,7 +144,9 @@ fn question_result(why: &PauseReason, end: &End<'_>) -> Result {
         }
         // No message can change this.
         PauseReason::Spending { allowed, .. } if *allowed == Dollars::default() => None,
+        PauseReason::Limited { .. } => resume_with("tries again"),
         PauseReason::LoopGuard { .. }
+        | PauseReason::LimitedAfterTools { .. }
         | PauseReason::PairLoop { .. }
         | PauseReason::Spending { .. }
         | PauseReason::Cancelled { .. }

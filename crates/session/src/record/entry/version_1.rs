@@ -42,7 +42,7 @@ fn parse_cause(text: &str) -> Option<(Option<EntryId>, Cause)> {
         }
         "chosen" => Cause::Chosen { rule: cause_text.word_of::<QueueRule>("rule")? },
         "answered" => Cause::Answered { entry: entry()? },
-        "failed" => Cause::Failed { class: cause_text.get("class")?.into() },
+        "failed" => Cause::failed(cause_text.get("class")?),
         "cancelled" => Cause::Cancelled { all: false },
         "cancelled_all" => Cause::Cancelled { all: true },
         "dropped" => Cause::Dropped { entry: entry()?, by: cause_text.by() },
@@ -108,6 +108,8 @@ impl Turn {
         let (word, entry, by) = match &self.cause {
             Cause::Asked { entry, by, route, .. } => (route.as_str(), Some(entry), by.as_deref()),
             Cause::Repeated { entry, by, .. } => ("repeat", Some(entry), by.as_deref()),
+            Cause::FellBack { entry, by, .. } => ("fell_back", Some(entry), by.as_deref()),
+            Cause::AwaitsReset { entry, by, .. } => ("awaits_reset", Some(entry), by.as_deref()),
             Cause::Chosen { .. } => ("chosen", None, None),
             Cause::Answered { entry } => ("answered", Some(entry), None),
             Cause::Failed { .. } => ("failed", None, None),
@@ -116,20 +118,24 @@ impl Turn {
             Cause::Dropped { entry, by } => ("dropped", Some(entry), by.as_deref()),
             Cause::Declined { entry, by } => ("declined", Some(entry), by.as_deref()),
             Cause::PassedOver => ("passed_over", None, None),
+            Cause::Limited { .. } => ("limited", None, None),
             Cause::CutOff { entry } => ("cut_off", Some(entry), None),
             Cause::ProgramStopped => ("table_stopped", None, None),
             Cause::Other(_) => return self,
         };
         let turn = match &self.cause {
-            Cause::Repeated { turn, .. } => Some(turn),
+            Cause::Repeated { turn, .. }
+            | Cause::FellBack { turn, .. }
+            | Cause::AwaitsReset { turn, .. } => Some(turn),
             _ => self.turn_id.as_ref(),
         };
         let (key, value) = match &self.cause {
-            Cause::Asked { intent, .. } | Cause::Repeated { intent, .. } => {
-                ("intent", Some(intent.as_str()))
-            }
+            Cause::Asked { intent, .. }
+            | Cause::Repeated { intent, .. }
+            | Cause::FellBack { intent, .. }
+            | Cause::AwaitsReset { intent, .. } => ("intent", Some(intent.as_str())),
             Cause::Chosen { rule } => ("rule", Some(rule.as_str())),
-            Cause::Failed { class } => ("class", Some(&**class)),
+            Cause::Failed { class, .. } => ("class", Some(&**class)),
             _ => ("", None),
         };
         let mut cause_text = word.to_owned();

@@ -186,7 +186,23 @@ fn cause() -> impl Strategy<Value = Cause> {
         }),
         select(&QueueRule::ALL).prop_map(|rule| Cause::Chosen { rule }),
         id().prop_map(|entry| Cause::Answered { entry }),
-        boxed().prop_map(|class| Cause::Failed { class }),
+        boxed().prop_map(Cause::failed),
+        (boxed(), option::of(boxed()), option::of(timestamp()), option::of(boxed())).prop_map(
+            |(class, limit, resets_at, tools)| Cause::Failed { class, limit, resets_at, tools }
+        ),
+        (id(), id(), by(), intent()).prop_map(|(turn, entry, by, intent)| Cause::FellBack {
+            turn,
+            entry,
+            by,
+            intent
+        }),
+        (id(), id(), by(), intent()).prop_map(|(turn, entry, by, intent)| Cause::AwaitsReset {
+            turn,
+            entry,
+            by,
+            intent
+        }),
+        id().prop_map(|turn| Cause::Limited { turn }),
         any::<bool>().prop_map(|all| Cause::Cancelled { all }),
         (id(), by()).prop_map(|(entry, by)| Cause::Dropped { entry, by }),
         (id(), by()).prop_map(|(entry, by)| Cause::Declined { entry, by }),
@@ -261,6 +277,7 @@ fn setting() -> impl Strategy<Value = Setting> {
     prop_oneof![
         any::<u64>().prop_map(|count| Setting::Continued { count }),
         any::<u64>().prop_map(|count| Setting::Reopened { count }),
+        (boxed(), id()).prop_map(|(member, turn)| Setting::LimitEnded { member, turn }),
         boxed().prop_map(|path| Setting::Folder { path }),
         any::<Option<u32>>().prop_map(|turns| Setting::TurnsMax { turns }),
         boxed().prop_map(|title| Setting::Title { title }),

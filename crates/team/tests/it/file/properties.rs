@@ -107,8 +107,11 @@ fn team() -> impl Strategy<Value = TeamFile> {
             ..Limits::default()
         },
     );
-    (prompted("max".to_owned()), prompted("eva".to_owned()), others, limits, of(words())).prop_map(
-        |(max, eva, others, limits, task)| {
+    let fallback = prop::sample::subsequence(vec!["eva", "script", "open"], 0..3);
+    let agents = (prompted("max".to_owned()), prompted("eva".to_owned()), fallback);
+    (agents, others, limits, of(words())).prop_map(
+        |((mut max, eva, fallback), others, limits, task)| {
+            max.fallback = fallback.into_iter().map(Box::from).collect();
             let mut team = TeamFile::new(others);
             team.members.extend([max, eva]);
             TeamFile { task, limits, default: Some("eva".into()), ..team }

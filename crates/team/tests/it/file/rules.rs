@@ -33,6 +33,28 @@ fn the_team_has_the_members_the_default_and_the_limits() {
 }
 
 #[test]
+fn a_fallback_is_another_agent_of_the_team() {
+    let eva = "[[member]]\nname = \"eva\"\nagent = \"codex\"\n";
+    let team = good(&format!("{ANN}{MAX}fallback = [\"eva\"]\n{eva}"));
+    let roster = team.roster().unwrap();
+    assert_eq!(roster.members()[1].fallback, ["eva".into()]);
+    for (names, expected) in [
+        ("\"eve\"", "\"eve\" is not a member of the team; did you mean eva?"),
+        ("\"ann\"", "\"ann\" is a person; only agents can take over"),
+        ("\"max\"", "\"max\" is the member itself; name another one"),
+        ("\"eva\", \"eva\"", "\"eva\" is listed twice; remove one"),
+    ] {
+        let text = format!("{ANN}{MAX}fallback = [{names}]\n{eva}");
+        let errors = TeamFile::parse(&text, "tertulia.toml").unwrap_err().to_string();
+        let expected = format!("tertulia.toml:7:12: member \"max\": fallback: {expected}");
+        assert!(errors.starts_with(&expected), "{errors}");
+    }
+    let person = format!("{ANN}fallback = [\"max\"]\n{MAX}");
+    let errors = TeamFile::parse(&person, "tertulia.toml").unwrap_err().to_string();
+    assert!(errors.contains("has no effect on a person"), "{errors}");
+}
+
+#[test]
 fn a_team_without_a_person_is_allowed_with_a_warning() {
     let team = good(MAX);
     assert_eq!(team.warnings.len(), 1);

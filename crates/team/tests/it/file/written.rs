@@ -66,6 +66,7 @@ fn member(file: &MemberFile) -> String {
     page.field("budget_bytes", file.budget_bytes);
     page.field("budget_tokens", file.budget_tokens);
     page.field("budget_usd", file.budget_usd.map(Value::from));
+    page.texts("fallback", &file.fallback);
     page.field("timeout_s", file.timeout_s);
     page.field("first_byte_s", file.first_byte_s);
     page.field("silence_s", file.silence_s);

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tertulia_context::parse_markers;
 use tertulia_session::{Cause, EntryId, EntryKind, Setting, Turn, TurnState};
-use tertulia_team::{Effect, Event, Limits, Machine, MemberKind, Note, Roster, Status};
+use tertulia_team::{
+    Effect, Event, Limits, Machine, MemberKind, Note, PauseReason, Roster, Status,
+};
 
 use crate::test_driver::TestDriver;
 
@@ -31,6 +33,12 @@ pub(crate) struct Checks {
     /// The message of this step and the names in it.
     message: Option<(EntryId, Vec<String>)>,
     seen: usize,
+    /// The members that have reached a usage limit, and whether its end is known.
+    limited: BTreeMap<Box<str>, bool>,
+    /// The turns that were taken over, by the turn that follows.
+    taken_over: BTreeMap<EntryId, EntryId>,
+    /// Before this step, turns waited for nothing but the end of a usage limit.
+    waits_for_limit: bool,
 }
 
 const SESSION: &str = "the session";
@@ -60,6 +68,9 @@ impl Checks {
             urgent: BTreeSet::new(),
             message: None,
             seen: 0,
+            limited: BTreeMap::new(),
+            taken_over: BTreeMap::new(),
+            waits_for_limit: false,
         }
     }
 
@@ -79,14 +90,22 @@ impl Checks {
         }
     }
 
-    pub(crate) fn before(&mut self, event: &Event) {
+    pub(crate) fn before(&mut self, event: &Event, status: &Status) {
+        self.waits_for_limit = matches!(status, Status::Paused(PauseReason::Limited { .. }));
         if matches!(event, Event::PersonSaid { .. }) {
             self.person_spoke();
+            if !self.waits_for_limit {
+                // Nobody can say when the others end.
+                self.limited.retain(|_, is_known| *is_known);
+            }
         }
     }
 
     /// Records that the person continues everything: paused turns may start again, and used-up budgets are extended.
     fn continued(&mut self) {
+        if self.waits_for_limit {
+            self.limited.clear();
+        }
         self.person_spoke();
         self.paused.clear();
         // No waiting turn waits longer than if all of them had just been queued.
@@ -119,16 +138,25 @@ impl Checks {
         for entry in new {
             match &entry.kind {
                 EntryKind::Turn(turn) => self.turn(&entry.id, turn),
-                kind if matches!(kind.setting(), Some(Setting::Continued { .. })) => {
-                    self.continued()
-                }
-                _ => {}
+                kind => match kind.setting() {
+                    Some(Setting::Continued { .. }) => self.continued(),
+                    Some(Setting::LimitEnded { member, .. }) => {
+                        assert!(self.limited.remove(member).is_some(), "{member} had no limit");
+                    }
+                    _ => {}
+                },
             }
         }
         let paused = driver.machine.waiting().filter(|waiting| waiting.is_paused);
         self.paused = paused.map(|waiting| waiting.turn.clone()).collect();
         for turn in &self.paused {
             self.waiting.insert(turn.clone(), None);
+        }
+        // Nothing promises when a turn starts whose member has reached its limit.
+        for (turn, bound) in &mut self.waiting {
+            if self.limited.contains_key(&self.turns[turn].0) {
+                *bound = None;
+            }
         }
         for effect in &driver.effects {
             match effect {
@@ -150,7 +178,10 @@ impl Checks {
         match (turn.state, &turn.cause) {
             (
                 TurnState::Queued,
-                Cause::Asked { by, intent, .. } | Cause::Repeated { by, intent, .. },
+                Cause::Asked { by, intent, .. }
+                | Cause::Repeated { by, intent, .. }
+                | Cause::FellBack { by, intent, .. }
+                | Cause::AwaitsReset { by, intent, .. },
             ) => {
                 let urgent = intent.as_str() == "P1";
                 if urgent {
@@ -161,8 +192,17 @@ impl Checks {
                 let bound = (!urgent).then_some(self.starts + (before + 1) * (local + 1));
                 self.waiting.insert(entry.clone(), bound);
                 self.turns.insert(entry.clone(), (turn.member.clone(), by.clone()));
-                if let Cause::Repeated { turn, .. } = &turn.cause {
-                    self.ended.remove(turn);
+                match &turn.cause {
+                    Cause::Repeated { turn: before, .. } => {
+                        self.ended.remove(before);
+                        self.limited.remove(&turn.member);
+                    }
+                    Cause::FellBack { turn: before, .. } => self.takes_over(entry, turn, before),
+                    Cause::AwaitsReset { turn: before, .. } => {
+                        self.ended.remove(before);
+                        assert_eq!(self.first_asked(before), turn.member, "it gets its turn back");
+                    }
+                    _ => {}
                 }
             }
             (TurnState::Started, Cause::Chosen { .. }) => {
@@ -175,6 +215,18 @@ impl Checks {
                     self.running = None;
                 }
                 assert!(self.waiting.remove(&id).is_some() != ran, "{id} ended twice: {turn:?}");
+                match &turn.cause {
+                    _ if turn.state == TurnState::Done => {
+                        self.limited.remove(&turn.member);
+                    }
+                    Cause::Failed { limit: Some(_), resets_at, .. } if self.has_fallbacks() => {
+                        self.limited.insert(turn.member.clone(), resets_at.is_some());
+                    }
+                    Cause::Limited { .. } => {
+                        assert!(self.limited.contains_key(&turn.member), "it could work");
+                    }
+                    _ => {}
+                }
                 if turn.state != TurnState::Done {
                     self.ended.insert(id);
                 }
@@ -182,7 +234,39 @@ impl Checks {
         }
     }
 
+    fn has_fallbacks(&self) -> bool {
+        self.roster.members().iter().any(|member| !member.fallback.is_empty())
+    }
+
+    fn first_asked(&self, turn: &EntryId) -> Box<str> {
+        let earlier = |turn: &&EntryId| self.taken_over.get(*turn);
+        let first = std::iter::successors(Some(turn), earlier).last().unwrap();
+        self.turns[first].0.clone()
+    }
+
+    /// A turn goes to a fallback of the member that was asked first, and never back to one that tried it.
+    fn takes_over(&mut self, entry: &EntryId, turn: &Turn, before: &EntryId) {
+        self.ended.remove(before);
+        let first = self.first_asked(before);
+        let mut members = self.roster.members().iter();
+        let fallback = &members.find(|member| member.name == first).unwrap().fallback;
+        assert!(fallback.contains(&turn.member), "{} is no fallback of {first}", turn.member);
+        assert!(!self.limited.contains_key(&turn.member), "{} cannot work", turn.member);
+        let earlier = |turn: &&EntryId| self.taken_over.get(*turn);
+        for tried in std::iter::successors(Some(before), earlier) {
+            assert_ne!(self.turns[tried].0, turn.member, "the turn came back");
+        }
+        self.taken_over.insert(entry.clone(), before.clone());
+        // It goes before the others.
+        for bound in self.waiting.values_mut().flatten() {
+            *bound += self.limits.local as usize + 1;
+        }
+    }
+
     fn started(&mut self, id: &EntryId, turn: &Turn) {
+        if self.taken_over.contains_key(id) {
+            assert!(!self.limited.contains_key(&turn.member), "{} cannot work", turn.member);
+        }
         assert_eq!(self.running, None, "one turn runs at a time");
         assert!(!self.paused.contains(id), "{id} started and was paused");
         let bound = self.waiting.remove(id).expect("what starts has waited");
@@ -246,7 +330,9 @@ impl Checks {
         let waiting: BTreeSet<&EntryId> =
             driver.machine.waiting().map(|waiting| waiting.turn).collect();
         assert!(waiting.iter().copied().eq(self.waiting.keys()), "a turn was lost");
-        assert!(waiting.len() <= self.limits.queue, "the queue is too long");
+        // The turn that follows a turn at its limit is queued even if the queue is full.
+        let queue_max = self.limits.queue + usize::from(self.has_fallbacks());
+        assert!(waiting.len() <= queue_max, "the queue is too long");
         match driver.machine.status() {
             Status::Running { turn } | Status::Waiting { turn, .. } => {
                 assert_eq!(self.running, Some(turn));

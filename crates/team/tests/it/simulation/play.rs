@@ -1,8 +1,9 @@
 //! Plays one conversation: the members, what they do, and crashes.
 
-use tertulia_session::{EntryId, SpeakerType};
+use tertulia_session::{EntryId, SpeakerType, Timestamp};
 use tertulia_team::{
-    Cancel, Effect, Event, Limits, Machine, Member, PersonMessage, Roster, Status,
+    Cancel, Effect, Event, Limits, Machine, Member, Note, PersonMessage, ReachedLimit, Roster,
+    Status,
 };
 
 use super::Dice;
@@ -32,6 +33,8 @@ enum Manner {
     Flooding,
     Lying,
     Dropping,
+    /// It reaches its usage limit in most turns.
+    Limited,
 }
 
 /// Counts over all conversations.
@@ -43,6 +46,7 @@ pub(crate) struct Totals {
     pub(crate) notes: usize,
     pub(crate) questions: usize,
     pub(crate) crashes: usize,
+    pub(crate) taken_over: usize,
     pub(crate) longest_queue: usize,
 }
 
@@ -54,13 +58,16 @@ impl Totals {
         self.notes += other.notes;
         self.questions += other.questions;
         self.crashes += other.crashes;
+        self.taken_over += other.taken_over;
         self.longest_queue = self.longest_queue.max(other.longest_queue);
     }
 
     /// Returns whether the conversations contain enough events to be a useful test.
     pub(crate) fn is_lively(&self) -> bool {
         let least = [self.messages, self.turns, self.notes, self.questions].into_iter().min();
-        least.is_some_and(|least| least > 5 * self.conversations) && self.crashes > 0
+        least.is_some_and(|least| least > 5 * self.conversations)
+            && self.crashes > 0
+            && self.taken_over > self.conversations / 4
     }
 }
 
@@ -108,8 +115,12 @@ fn roster(dice: &mut Dice) -> (Roster, Vec<(Box<str>, Manner)>) {
             Manner::Flooding,
             Manner::Lying,
             Manner::Dropping,
+            Manner::Limited,
         ];
         manners.push((name.into(), *dice.pick(&all)));
+    }
+    if dice.once_in(2) {
+        add_fallbacks(&mut members, &manners, dice);
     }
     let limits = Limits {
         queue: *dice.pick(&[50, 50, 8, 3]),
@@ -123,10 +134,24 @@ fn roster(dice: &mut Dice) -> (Roster, Vec<(Box<str>, Manner)>) {
     (Roster::new(members).unwrap().with_limits(limits), manners)
 }
 
+/// Gives most agents one or several fallbacks, also in circles.
+fn add_fallbacks(members: &mut [Member], manners: &[(Box<str>, Manner)], dice: &mut Dice) {
+    for member in members.iter_mut().filter(|one| one.kind == tertulia_team::MemberKind::Ai) {
+        let others = manners.iter().map(|(name, _)| name).filter(|name| **name != member.name);
+        member.fallback = others.filter(|_| !dice.once_in(3)).cloned().collect();
+        let half = dice.below(member.fallback.len());
+        member.fallback.rotate_left(half);
+    }
+}
+
 impl Play {
     fn something_happens(&mut self) {
         if self.dice.once_in(40) {
             return self.crash();
+        }
+        if self.dice.once_in(15) {
+            let member = self.anybody();
+            return self.step(Event::LimitEnded { member });
         }
         let runs = matches!(
             self.driver.machine.status(),
@@ -145,12 +170,15 @@ impl Play {
     }
 
     fn step(&mut self, event: Event) {
-        self.checks.before(&event);
+        self.checks.before(&event, &self.driver.machine.status());
         self.driver.step(event);
         for effect in &self.driver.effects {
             match effect {
                 Effect::StartTurn { .. } => self.totals.turns += 1,
-                Effect::Note(_) => self.totals.notes += 1,
+                Effect::Note(note) => {
+                    self.totals.notes += 1;
+                    self.totals.taken_over += usize::from(matches!(note, Note::PassedOn { .. }));
+                }
                 Effect::AskPerson(_) => self.totals.questions += 1,
                 _ => {}
             }
@@ -214,7 +242,16 @@ impl Play {
         let fails = matches!(manner, Manner::Failing) || self.dice.once_in(20);
         if fails {
             let class = (*self.dice.pick(&CLASSES)).into();
-            return self.step(Event::AgentFailed { turn, class, entry: None });
+            return self.step(Event::AgentFailed { turn, class, entry: None, limit: None });
+        }
+        if matches!(manner, Manner::Limited) && !self.dice.once_in(3) {
+            let limit = ReachedLimit {
+                scope: "week".into(),
+                resets_at: self.dice.once_in(2).then(|| Timestamp::from_millis(1_000)),
+                tools: self.dice.once_in(3).then(|| "Bash cargo test".into()),
+            };
+            let (class, limit) = ("quota".into(), Some(Box::new(limit)));
+            return self.step(Event::AgentFailed { turn, class, entry: None, limit });
         }
         let text = self.words(manner, &member);
         let entry = self.driver.store(&member, SpeakerType::Ai, &text);
@@ -232,7 +269,7 @@ impl Play {
 
     fn words(&mut self, manner: Manner, own_name: &str) -> String {
         match manner {
-            Manner::Polite | Manner::Failing => "I am done.".to_owned(),
+            Manner::Polite | Manner::Failing | Manner::Limited => "I am done.".to_owned(),
             Manner::Delegating => self.address(2),
             Manner::Flooding => self.address(60),
             Manner::Lying => {

@@ -1,0 +1,116 @@
+//! Failover: another member takes over the turns of a member that has reached its usage limit. Only members with a
+//! `fallback` in the team file are replaced, and only by a member that has not reached its own limit and has not tried
+//! the same turn. So a turn never returns to a member while its limit lasts.
+
+use tertulia_session::{Cause, EntryId, QueueRule, Timestamp};
+
+use crate::effect::PauseReason;
+use crate::queue::Item;
+use crate::roster::{MemberIndex, Roster};
+use crate::state::{ActiveTurn, Hold, State, TurnChange, TurnRecord};
+
+/// A usage limit that a member has reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MemberLimit {
+    /// The turn that reached it.
+    pub(crate) turn: EntryId,
+    pub(crate) resets_at: Option<Timestamp>,
+}
+
+/// Whether the member of a turn can work on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Availability {
+    Available,
+    TakenOverBy(MemberIndex),
+    /// Its limit and those of all its fallbacks last.
+    Waits,
+}
+
+impl State {
+    /// Returns whether the member of this turn can work on it, or who takes over.
+    pub(crate) fn availability(&self, roster: &Roster, item: &Item) -> Availability {
+        if !self.limits.contains_key(&item.index) {
+            return Availability::Available;
+        }
+        let (first, tried) = self.tried(&item.turn, item.index);
+        let mut fallbacks = roster.fallbacks(first).peekable();
+        if fallbacks.peek().is_none() {
+            return Availability::Available;
+        }
+        fallbacks
+            .find(|index| !tried.contains(index) && !self.limits.contains_key(index))
+            .map_or(Availability::Waits, Availability::TakenOverBy)
+    }
+
+    /// Chooses the next turn that can start or that another member can take over.
+    pub(crate) fn choose(&self, roster: &Roster) -> Option<(&Item, QueueRule)> {
+        let may_start = |item: &Item| self.availability(roster, item) != Availability::Waits;
+        self.queue.choose(roster.limits(), self.last_said.as_ref(), may_start)
+    }
+
+    /// Returns the member that was asked first for a turn that was taken over, and all members that tried it.
+    pub(crate) fn tried(
+        &self,
+        turn: &EntryId,
+        index: MemberIndex,
+    ) -> (MemberIndex, Vec<MemberIndex>) {
+        let (mut first, mut tried) = (index, vec![index]);
+        let mut record = self.turns.get(turn);
+        while let Some(earlier) =
+            record.and_then(|record| self.turns.get(record.takes_over.as_ref()?))
+        {
+            first = earlier.item.index;
+            tried.push(first);
+            record = Some(earlier);
+        }
+        (first, tried)
+    }
+
+    /// Returns whether another turn took this one over.
+    pub(crate) fn is_taken_over(&self, record: &TurnRecord) -> bool {
+        let next = record.repeated_by.as_ref().and_then(|next| self.turns.get(next));
+        next.is_some_and(|next| next.takes_over.is_some())
+    }
+
+    /// Applies the end of a turn at a usage limit. A team without fallbacks keeps no limits: there, a person decides.
+    pub(crate) fn limit_reached(&mut self, roster: &Roster, change: &TurnChange) {
+        let Cause::Failed { limit: Some(_), resets_at, tools, .. } = &change.cause else { return };
+        if !roster.has_fallbacks() {
+            return;
+        }
+        let limit = MemberLimit { turn: change.turn.clone(), resets_at: resets_at.clone() };
+        self.limits.insert(change.index, limit);
+        let (first, _) = self.tried(&change.turn, change.index);
+        if let (Some(tools), Some(_)) = (tools, roster.fallbacks(first).next()) {
+            self.hold = Some(Hold::LimitedAfterTools(change.turn.clone(), tools.clone()));
+        }
+    }
+
+    /// Returns whether queued turns wait for nothing but the end of a usage limit.
+    pub(crate) fn waits_for_limit(&self, roster: &Roster) -> bool {
+        self.active_turn == ActiveTurn::Free
+            && matches!(self.pause(roster), Some(PauseReason::Limited { .. }))
+    }
+
+    /// Returns the question when no ready turn can start before a limit ends.
+    pub(crate) fn all_limited(&self, roster: &Roster) -> PauseReason {
+        let member = self.queue.ready().first().map_or("", |item| roster.name(item.index));
+        let ends = self.limits.values().filter_map(|limit| limit.resets_at.as_ref());
+        let resets_at = ends.min_by_key(|at| at.millis()).cloned();
+        PauseReason::Limited { member: member.into(), resets_at }
+    }
+
+    pub(crate) fn limited_after_tools(
+        &self,
+        roster: &Roster,
+        turn: &EntryId,
+        tools: &str,
+    ) -> PauseReason {
+        let record = self.turns.get(turn);
+        let name_of = |turn: &EntryId| Some(roster.name(self.turns.get(turn)?.item.index).into());
+        let member: Box<str> = name_of(turn).unwrap_or_default();
+        let next = record.and_then(|record| name_of(record.repeated_by.as_ref()?));
+        let next = next.filter(|next| *next != member);
+        PauseReason::LimitedAfterTools { turn: turn.clone(), member, tools: tools.into(), next }
+    }
+}
