@@ -59,6 +59,13 @@ pub(crate) fn overflow() -> Value {
     error_body("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")
 }
 
+/// The limit that was set for the account is reached.
+pub(crate) fn usage_limit() -> Value {
+    let message = "You have reached your specified API usage limits. You will regain access on \
+                   2099-01-01 at 00:00 UTC.";
+    error_body("invalid_request_error", message)
+}
+
 fn error_body(kind: &str, message: &str) -> Value {
     json!({
         "type": "error",

@@ -54,6 +54,13 @@ pub(crate) fn overflow() -> Value {
     error_body(400, "INVALID_ARGUMENT", message)
 }
 
+/// The quota of the model is used up.
+pub(crate) fn usage_limit() -> Value {
+    let message = "You have exhausted your capacity on this model. Your quota will reset after \
+                   4h12m3s.";
+    error_body(429, "RESOURCE_EXHAUSTED", message)
+}
+
 fn error_body(code: u16, status: &str, message: &str) -> Value {
     json!({ "error": { "code": code, "message": message, "status": status } })
 }

@@ -23,6 +23,16 @@ pub(crate) fn overflow() -> Value {
     body(message, "invalid_request_error", Some("context_length_exceeded"))
 }
 
+/// The plan is used up.
+pub(crate) fn usage_limit() -> Value {
+    json!({ "error": {
+        "type": "usage_limit_reached",
+        "message": "The usage limit has been reached",
+        "plan_type": "plus",
+        "resets_in_seconds": 13_872,
+    } })
+}
+
 fn body(message: &str, kind: &str, code: Option<&str>) -> Value {
     json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
 }

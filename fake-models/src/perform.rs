@@ -59,6 +59,10 @@ impl Stage<'_> {
         let plan = match step {
             Step::Status(status) => return self.json(*status, &vendor.error(*status)),
             Step::Overflow => return self.json(400, &vendor.overflow()),
+            Step::UsageLimit => {
+                let (status, body) = vendor.usage_limit();
+                return self.json(status, &body);
+            }
             _ => plan(step, reading),
         };
         let mut voice = vendor.voice(answer);
@@ -142,8 +146,8 @@ fn plan<'a>(step: &'a Step, reading: &Reading) -> Plan<'a> {
             let request = format!("{}\n{user}", reading.system);
             (pieces_of(&hand_over(&request, to, *sign)), whole)
         }
-        // The first two never come here: they have no stream.
-        Step::Status(_) | Step::Overflow | Step::Empty => (Vec::new(), whole),
+        // All but the last never come here: they have no stream.
+        Step::Status(_) | Step::Overflow | Step::UsageLimit | Step::Empty => (Vec::new(), whole),
         Step::Refusal => (Vec::new(), Last::End(End::Refused)),
     };
     let pause = match step {

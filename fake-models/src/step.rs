@@ -22,6 +22,8 @@ pub enum Step {
     Status(u16),
     /// Refuses as the vendor does when a prompt is larger than the model's window.
     Overflow,
+    /// Refuses as the vendor does when the plan or quota is used up.
+    UsageLimit,
     /// Says this, then hangs up in the middle of the stream. Says nothing at all where it is empty.
     DropMidStream(String),
     /// Says this, then ends the stream without the events that close an answer.
@@ -60,7 +62,7 @@ impl std::fmt::Display for StepError {
 impl std::error::Error for StepError {}
 
 const KINDS: &str = "text:…, slow:…, shell:…, status:<code>, overflow, drop:…, end:…, stall:…, echo, \
-                     say, mention:<role>, marker:<role>, empty, refusal";
+                     say, mention:<role>, marker:<role>, empty, refusal, usage-limit";
 
 /// The pause of a slow step that is named on the command line.
 const USUAL_PAUSE: Duration = Duration::from_millis(150);
@@ -101,6 +103,7 @@ impl Step {
             "marker" => Self::hand_over(rest, Sign::Marker),
             "empty" => Self::Empty,
             "refusal" => Self::Refusal,
+            "usage-limit" => Self::UsageLimit,
             _ => return Err(StepError(word.to_owned())),
         };
         Ok(step)

@@ -156,6 +156,15 @@ impl Vendor {
         }
     }
 
+    /// Returns the status and what the vendor writes when the plan or quota is used up.
+    pub(crate) fn usage_limit(self) -> (u16, Value) {
+        match self {
+            Self::Anthropic => (400, anthropic::usage_limit()),
+            Self::Gemini => (429, gemini::usage_limit()),
+            Self::Responses | Self::Chat => (429, openai_error::usage_limit()),
+        }
+    }
+
     /// Returns a voice for one answer.
     pub(crate) fn voice(self, answer: Answer) -> Voice {
         match self {

@@ -11,6 +11,7 @@
 
 mod agents;
 mod captured;
+mod failover;
 mod files;
 mod handing_over;
 mod other_agents;

@@ -36,6 +36,17 @@ impl Workspace {
         workspace
     }
 
+    /// Same as [`Self::new`], but other members take over for the author.
+    pub(crate) fn with_fallbacks() -> Self {
+        let workspace = Self::new();
+        let file = workspace.path("work/tertulia.toml");
+        let team = std::fs::read_to_string(&file).unwrap();
+        let agent = "agent = \"claude\"\n";
+        let fallback = format!("{agent}fallback = [\"eva\", \"leo\"]\n");
+        std::fs::write(file, team.replace(agent, &fallback)).unwrap();
+        workspace
+    }
+
     /// Creates a workspace with a team of opencode, Copilot CLI and pi.
     pub(crate) fn of_open_programs() -> Self {
         let workspace = Self::empty();
