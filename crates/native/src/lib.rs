@@ -30,4 +30,4 @@ pub use list::{Listing, list};
 pub use locate::locate;
 pub use places::is_session_place;
 pub use read::{Edit, SessionReader, prefix_hash};
-pub use target::{Beside, Target, resume_command, target};
+pub use target::{Beside, Placing, Target, resume_command, target};

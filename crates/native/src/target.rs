@@ -1,14 +1,15 @@
 //! The location of a session that is written for an agent, so that the agent finds it, and the commands that import
 //! and continue it.
 
-use std::fs;
+mod gemini;
+
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tertulia_dialect::native::NativeFormat;
 use tertulia_dialect::native::write::codex_file;
 use tertulia_session::Timestamp;
-use tertulia_session::json::{self, Json, Object};
+use tertulia_session::json::Json;
 
 use crate::{Cause, Environment, NativeError};
 
@@ -21,13 +22,24 @@ pub enum Target {
     Command { program: &'static str, arguments: &'static [&'static str] },
 }
 
-/// A small file of the agent that contains the session's folder.
+/// A small file of the agent that contains the folder or the title of the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beside {
     pub path: PathBuf,
     pub text: String,
-    /// Whether an existing file is replaced; otherwise it is kept.
-    pub replaces: bool,
+    pub placing: Placing,
+}
+
+/// How a small file of an agent is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placing {
+    /// An existing file is kept as it is.
+    IfMissing,
+    /// The text is a line that is appended to the file.
+    Append,
+    /// The file is replaced if it still has this text, or still does not exist. Gemini CLI locks it with a folder of
+    /// the same name with `.lock` at its end.
+    Replace { seen: Option<String> },
 }
 
 /// Returns the way in which a new session with this id reaches an agent that works in this folder.
@@ -50,7 +62,7 @@ pub fn target(
             let sessions = environment.folder("CODEX_HOME", ".codex").join("sessions");
             file(sessions.join(codex_file(native_id, now)))
         }
-        NativeFormat::Gemini => gemini(environment, native_id, folder, &iso),
+        NativeFormat::Gemini => gemini::target(environment, native_id, folder, &iso),
         NativeFormat::Pi => {
             let sessions = match environment.named("PI_CODING_AGENT_SESSION_DIR") {
                 Some(folder) => folder.to_owned(),
@@ -113,79 +125,9 @@ fn copilot(
         quoted(folder),
         title.is_some()
     );
-    let beside = vec![Beside { path: root.join("workspace.yaml"), text, replaces: false }];
+    let beside =
+        vec![Beside { path: root.join("workspace.yaml"), text, placing: Placing::IfMissing }];
     Target::File { path: root.join("events.jsonl"), beside }
-}
-
-/// Returns the location for Gemini CLI. It gives every project folder a short name, and searches for sessions only
-/// there.
-fn gemini(
-    environment: &Environment,
-    native_id: &str,
-    folder: &str,
-    iso: &str,
-) -> Result<Target, NativeError> {
-    let home = environment.named("GEMINI_CLI_HOME").unwrap_or(environment.home()).join(".gemini");
-    let list = home.join("projects.json");
-    let text = match fs::read_to_string(&list) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => r#"{"projects":{}}"#.to_owned(),
-        Err(error) => return Err(NativeError::new(&list, error)),
-    };
-    let (projects, others) = read_projects(&text).ok_or_else(|| {
-        let reason =
-            "it is not a list of projects; start `gemini` once in the folder, then try again";
-        let error = std::io::Error::new(ErrorKind::InvalidData, reason);
-        NativeError::new(&list, error)
-    })?;
-    let known = projects.iter().find(|(path, _)| path == folder).map(|(_, slug)| slug.clone());
-    let is_new = known.is_none();
-    let slug = known.unwrap_or_else(|| free_slug(&home, folder, &projects));
-    let root = home.join("tmp").join(&slug);
-    let mut beside = Vec::new();
-    if is_new {
-        let path = root.join(".project_root");
-        beside.push(Beside { path, text: folder.to_owned(), replaces: false });
-        let pairs = projects.iter().cloned().chain([(folder.to_owned(), slug)]);
-        let pairs = pairs.map(|(path, slug)| {
-            format!("{}:{}", Json::text(&path).as_str(), Json::text(&slug).as_str())
-        });
-        let pairs = pairs.collect::<Vec<_>>().join(",");
-        let text = format!("{{\"projects\":{{{pairs}}}{others}}}\n");
-        beside.push(Beside { path: list, text, replaces: true });
-    }
-    let minute = iso.get(..16).unwrap_or_default().replace(':', "-");
-    let short = native_id.get(..8).unwrap_or(native_id);
-    let path = root.join("chats").join(format!("session-{minute}-{short}.jsonl"));
-    Ok(Target::File { path, beside })
-}
-
-/// Reads the folders with their short names. Also returns the other fields as JSON, each with a comma before it.
-fn read_projects(text: &str) -> Option<(Vec<(String, String)>, String)> {
-    let mut whole = Object::try_from(json::parse(text).ok()?).ok()?;
-    let projects = Object::try_from(whole.take("projects")?).ok()?;
-    let pair = |(path, slug): (std::borrow::Cow<'_, str>, &json::RawValue)| {
-        Some((path.into_owned(), json::text(slug).ok()?))
-    };
-    let projects = projects.into_fields().map(pair).collect::<Option<_>>()?;
-    let other = |(name, value): (std::borrow::Cow<'_, str>, &json::RawValue)| {
-        format!(",{}:{}", Json::text(&name).as_str(), value.get())
-    };
-    Some((projects, whole.into_fields().map(other).collect()))
-}
-
-/// Returns a short name that no other project has.
-fn free_slug(home: &Path, folder: &str, projects: &[(String, String)]) -> String {
-    let name = Path::new(folder).file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    let name: String = name.chars().map(plain).collect();
-    let name = name.trim_matches('-');
-    let name = if name.is_empty() { "project" } else { name };
-    let is_free = |slug: &String| {
-        projects.iter().all(|(_, taken)| taken != slug) && !home.join("tmp").join(slug).exists()
-    };
-    let numbered = (1..).map(|number| format!("{name}-{number}"));
-    std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -240,7 +182,7 @@ mod tests {
         let Target::File { beside, .. } = found else { panic!() };
         assert_eq!(beside.len(), 1);
         assert!(beside[0].path.ends_with(format!("{ID}/workspace.yaml")));
-        assert!(!beside[0].replaces);
+        assert_eq!(beside[0].placing, Placing::IfMissing);
         assert_eq!(
             beside[0].text,
             format!(
@@ -249,33 +191,6 @@ mod tests {
                  updated_at: 2026-01-31T12:00:05.250Z\n"
             )
         );
-    }
-
-    #[test]
-    fn gemini_keeps_the_projects_that_it_knows() {
-        let home = tempfile::tempdir().unwrap();
-        let gemini = home.path().join(".gemini");
-        fs::create_dir_all(gemini.join("tmp/app")).unwrap();
-        fs::write(
-            gemini.join("projects.json"),
-            r#"{"version": 2,"projects":{"/other/app":"app"}}"#,
-        )
-        .unwrap();
-        let environment = Environment::new(home.path(), "/tmp");
-        let now = Timestamp::from_millis(0);
-        let found =
-            |folder| target(&environment, NativeFormat::Gemini, ID, (folder, None), &now).unwrap();
-        let Target::File { path, beside } = found("/src/app") else { panic!() };
-        assert!(path.starts_with(gemini.join("tmp/app-1/chats")), "{}", path.display());
-        let list = beside.iter().find(|one| one.replaces).unwrap();
-        assert_eq!(
-            list.text,
-            "{\"projects\":{\"/other/app\":\"app\",\"/src/app\":\"app-1\"},\"version\":2}\n"
-        );
-        let Target::File { path, beside } = found("/other/app") else { panic!() };
-        assert!(path.starts_with(gemini.join("tmp/app/chats")) && beside.is_empty());
-        fs::write(gemini.join("projects.json"), "[]").unwrap();
-        assert!(target(&environment, NativeFormat::Gemini, ID, ("/x", None), &now).is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! everything else. Reads and writes no files. Callers save [`Handover::written`] and append [`Handover::link`] to
 //! the log.
 
+pub mod beside;
 mod items;
 mod links;
 mod receipt;

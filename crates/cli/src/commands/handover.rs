@@ -5,9 +5,8 @@ use std::process::Command;
 
 use serde::Serialize;
 use tertulia_dialect::native::NativeFormat;
-use tertulia_native::{
-    Environment, Target, find_user, is_session_place, list, resume_command, target,
-};
+use tertulia_native::{Environment, find_user, is_session_place, list, resume_command, target};
+use tertulia_operations::handover::beside::{NewSession, save_new};
 use tertulia_operations::handover::save::{self, Saved};
 use tertulia_operations::handover::{
     Handover, HandoverError, HandoverOptions, ItemStatus, Link, hand_over, links,
@@ -192,14 +191,10 @@ impl<'a> Job<'a> {
             return save::append(path, link, &handover.written.text).map(Some).map_err(failed);
         }
         let place = (self.folder.as_str(), self.info.title.as_deref());
-        match target(self.environment, self.args.to, id, place, &self.now).map_err(failed)? {
-            Target::File { path, beside } => {
-                for one in beside {
-                    place_beside(&one)?;
-                }
-                save::create(&path, handover.written.text.as_bytes()).map(Some).map_err(failed)
-            }
-            Target::Command { program, arguments } => {
+        let target = || target(self.environment, self.args.to, id, place, &self.now);
+        match save_new(target, handover.written.text.as_bytes()).map_err(failed)? {
+            NewSession::Saved(saved) => Ok(Some(saved)),
+            NewSession::Command { program, arguments } => {
                 self.import(handover, program, arguments)?;
                 Ok(None)
             }
@@ -350,18 +345,6 @@ struct HandoverRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     receipt_id: Option<&'a str>,
     totals: TotalsRecord,
-}
-
-/// Puts a small file of the agent in place.
-fn place_beside(one: &tertulia_native::Beside) -> Result {
-    if !one.replaces && one.path.exists() {
-        return Ok(());
-    }
-    if let Some(folder) = one.path.parent() {
-        std::fs::create_dir_all(folder)
-            .map_err(|source| CliError::WriteFile { path: folder.to_owned(), source })?;
-    }
-    NewFile::replace_with(&one.path, one.text.as_bytes(), Readers::Owner).map_err(failed)
 }
 
 fn tempfile_of(native_id: &str) -> PathBuf {

@@ -41,6 +41,13 @@ pub enum SaveError {
          use --new to write another session", .0.display()
     )]
     Raced(PathBuf),
+    #[error("{} keeps changing; try again when its agent is idle", .0.display())]
+    ListChanged(PathBuf),
+    #[error(
+        "{} is locked by Gemini CLI; try again, or remove the folder {} if Gemini CLI is not running",
+        .path.display(), .lock.display()
+    )]
+    Locked { path: PathBuf, lock: PathBuf },
     #[error("cannot write {}: {source}", .path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -148,7 +155,7 @@ fn is_line_break(file: &mut File, from: u64, to: u64) -> io::Result<bool> {
     Ok(matches!(rest.as_slice(), b"" | b"\n" | b"\r\n"))
 }
 
-fn ends_in_line(file: &mut File) -> io::Result<bool> {
+pub(super) fn ends_in_line(file: &mut File) -> io::Result<bool> {
     let mut last = [0];
     file.seek(SeekFrom::End(-1))?;
     file.read_exact(&mut last)?;
