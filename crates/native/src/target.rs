@@ -1,6 +1,7 @@
 //! The location of a session that is written for an agent, so that the agent finds it, and the commands that import
 //! and continue it.
 
+mod codex;
 mod gemini;
 
 use std::io::ErrorKind;
@@ -59,8 +60,10 @@ pub fn target(
             file(projects.join(dashed(folder)).join(format!("{native_id}.jsonl")))
         }
         NativeFormat::Codex => {
-            let sessions = environment.folder("CODEX_HOME", ".codex").join("sessions");
-            file(sessions.join(codex_file(native_id, now)))
+            let home = environment.folder("CODEX_HOME", ".codex");
+            let path = home.join("sessions").join(codex_file(native_id, now));
+            let beside = title.map(|title| codex::title(&home, native_id, title, &iso));
+            Ok(Target::File { path, beside: beside.into_iter().collect() })
         }
         NativeFormat::Gemini => gemini::target(environment, native_id, folder, &iso),
         NativeFormat::Pi => {
@@ -189,6 +192,25 @@ mod tests {
                 "id: {ID}\ncwd: \"/src/my app\"\nname: \"Beds: \\\"north\\\"\"\nuser_named: true\n\
                  summary_count: 0\nfork_count: 0\ncreated_at: 2026-01-31T12:00:05.250Z\n\
                  updated_at: 2026-01-31T12:00:05.250Z\n"
+            )
+        );
+    }
+
+    #[test]
+    fn codex_finds_the_title_in_its_list_of_names() {
+        let environment = Environment::new("/users/ann", "/tmp");
+        let now = "2026-01-31T12:00:05.250Z".parse().unwrap();
+        let place = ("/src", Some("Beds: \"north\""));
+        let found = target(&environment, NativeFormat::Codex, ID, place, &now).unwrap();
+        let Target::File { beside, .. } = found else { panic!() };
+        assert_eq!(beside.len(), 1);
+        assert!(beside[0].path.ends_with(".codex/session_index.jsonl"));
+        assert_eq!(beside[0].placing, Placing::Append);
+        assert_eq!(
+            beside[0].text,
+            format!(
+                "{{\"id\":\"{ID}\",\"thread_name\":\"Beds: \\\"north\\\"\",\
+                 \"updated_at\":\"2026-01-31T12:00:05.250Z\"}}\n"
             )
         );
     }
