@@ -3,6 +3,7 @@
 //! the log.
 
 pub mod beside;
+mod held;
 mod items;
 mod links;
 mod receipt;
@@ -23,6 +24,7 @@ use tertulia_session::{
     NewEntry, Timestamp,
 };
 
+use held::Held;
 use links::Source;
 pub use links::{Link, links};
 pub(crate) use links::{add_digests, name_in_front};
@@ -64,6 +66,8 @@ pub struct Handover {
     pub receipt: Receipt,
     /// The entry up to which the log was handed over.
     pub anchor: EntryId,
+    /// The number of messages that were written.
+    pub messages: u64,
     /// Digests of everything that was written, now and earlier.
     digests: Vec<u32>,
 }
@@ -113,11 +117,17 @@ pub fn hand_over(
     let continued = earlier.clone().rev().find(is_on_branch).filter(|_| !options.is_new);
     if let Some(link) = continued {
         let new = missing_in(entries, &index, &branch, link);
-        if let Some(selection) = select_new(entries, &new, options)? {
+        if let Some(mut selection) = select_new(entries, &new, options)? {
+            let up_to_date = || HandoverError::UpToDate(Box::new(link.clone()));
             if selection.messages.is_empty() {
-                return Err(HandoverError::UpToDate(Box::new(link.clone())));
+                return Err(up_to_date());
             }
-            return finish(entries, &selection, Some(link.clone()), None, anchor, options);
+            selection.held = Some(Held::new(entries, &index, (&branch, &new), link));
+            let added = finish(entries, &selection, Some(link.clone()), None, anchor, options);
+            return added.map_err(|error| match error {
+                HandoverError::Write(WriteError::Empty) => up_to_date(),
+                error => error,
+            });
         }
     }
     let number = u32::try_from(earlier.count()).unwrap_or(u32::MAX);
@@ -185,7 +195,8 @@ fn finish(
     let before = continues.iter().flat_map(|link| link.written.iter().copied());
     let new = selection.messages.iter().flat_map(|one| write::digests(&one.message));
     let digests = before.chain(new).collect();
-    Ok(Handover { native_session_id, continues, written, receipt, anchor, digests })
+    let messages = selection.messages.len() as u64;
+    Ok(Handover { native_session_id, continues, written, receipt, anchor, messages, digests })
 }
 
 impl Handover {

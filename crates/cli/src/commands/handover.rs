@@ -164,8 +164,12 @@ impl<'a> Job<'a> {
             return write_json(streams, &self.record_for(handover, None, None));
         }
         let agent = self.args.to.agent_name();
-        let what = if handover.continues.is_some() { "would add to" } else { "would create" };
-        let line = format!("{what} {agent} session {}", handover.native_session_id);
+        let messages = counted(handover.messages, "message", "messages");
+        let id = &handover.native_session_id;
+        let line = match handover.continues {
+            Some(_) => format!("would add {messages} to {agent} session {id}"),
+            None => format!("would create {agent} session {id} with {messages}"),
+        };
         write_line(streams, &line)?;
         write_summary(&handover.receipt, streams)
     }
@@ -272,9 +276,15 @@ impl<'a> Job<'a> {
         let figures = ItemStatus::WORDS.iter().zip(statuses).filter(|(_, tally)| tally.items > 0);
         let figures: Vec<String> =
             figures.map(|(word, tally)| format!("{} {word}", tally.items)).collect();
-        let what = if handover.continues.is_some() { "added to" } else { "handed over to" };
         let items = counted(handover.receipt.total().items, "item", "items");
-        streams.note(&format!("{items} {what} {agent}: {}", figures.join(", ")));
+        let what = match handover.continues {
+            Some(_) => {
+                let messages = counted(handover.messages, "message", "messages");
+                format!("{messages} added to {agent}. It now has of {items}")
+            }
+            None => format!("{items} handed over to {agent}"),
+        };
+        streams.note(&format!("{what}: {}", figures.join(", ")));
         if let Some(saved) = saved {
             streams.note(&format!(
                 "session {} in {}",

@@ -13,34 +13,36 @@ use super::select::{Origin, Selection};
 const SUMMARY: &str = "a summary replaces it";
 const STUB: &str = "a stub that names its entry replaces it";
 
-/// Returns the receipt for a selection and the session that was written from it.
+/// Returns the receipt for a selection and the session that was written from it. It covers the whole log.
 pub(super) fn receipt(entries: &[Entry], selection: &Selection<'_>, written: &Written) -> Receipt {
     let sent = Sent::new(selection, written);
     let mut receipt = Receipt::default();
-    for (number, entry) in (1..).zip(entries).skip(selection.from) {
-        match &entry.kind {
-            EntryKind::Message(message) => {
-                let statuses = sent.statuses(entry, message, selection);
-                for (part, status) in message.parts.iter().zip(statuses) {
-                    let kind = part_kind(message, part);
-                    receipt.items.push(Item {
-                        entry: number,
-                        kind,
-                        bytes: part_bytes(part),
-                        status,
-                    });
-                }
-            }
-            // A link only records how far the log was handed over, so it is no item.
-            EntryKind::NativeSession(_) => {}
-            other => {
-                let status = sent.other_status(entry);
-                let (kind, bytes) = (entry_kind(other), entry_bytes(entry));
-                receipt.items.push(Item { entry: number, kind, bytes, status });
-            }
+    for (at, entry) in entries.iter().enumerate() {
+        let mut items = items_of(at as u64 + 1, entry);
+        let statuses = match &selection.held {
+            Some(held) if !sent.has(entry) => held.statuses(at, entry, &items),
+            _ => sent.statuses(entry, selection),
+        };
+        for (item, status) in items.iter_mut().zip(statuses) {
+            item.status = status;
         }
+        receipt.items.append(&mut items);
     }
     receipt
+}
+
+/// Returns the items of an entry: the parts of a message, or the entry itself.
+fn items_of(number: u64, entry: &Entry) -> Vec<Item> {
+    let item = |kind, bytes| Item { entry: number, kind, bytes, status: ItemStatus::Kept };
+    match &entry.kind {
+        EntryKind::Message(message) => {
+            let parts = message.parts.iter();
+            parts.map(|part| item(part_kind(message, part), part_bytes(part))).collect()
+        }
+        // A link only records how far the log was handed over, so it is no item.
+        EntryKind::NativeSession(_) => Vec::new(),
+        other => vec![item(entry_kind(other), entry_bytes(entry))],
+    }
 }
 
 /// The written messages by source.
@@ -68,8 +70,22 @@ impl<'a> Sent<'a> {
         Self { messages, outcomes }
     }
 
+    /// Whether anything was written for an entry.
+    fn has(&self, entry: &Entry) -> bool {
+        self.messages.contains_key(&entry.id)
+    }
+
+    /// Returns the statuses of the items of an entry.
+    fn statuses(&self, entry: &Entry, selection: &Selection<'_>) -> Vec<ItemStatus> {
+        let Some(message) = entry.message() else {
+            let in_message = ItemStatus::Reshaped { reason: "a message of the user".into() };
+            return vec![if self.has(entry) { in_message } else { other_status(entry) }];
+        };
+        self.of_parts(entry, message, selection)
+    }
+
     /// Returns the statuses of the parts of a message.
-    fn statuses(
+    fn of_parts(
         &self,
         entry: &Entry,
         message: &Message,
@@ -90,29 +106,24 @@ impl<'a> Sent<'a> {
         let parts = sent.flat_map(|(one, outcomes)| one.message.parts.iter().zip(outcomes));
         changed(message, &parts.collect::<Vec<_>>())
     }
+}
 
-    /// Returns the status of an entry that is no message.
-    fn other_status(&self, entry: &Entry) -> ItemStatus {
-        let left_out = |reason: &str| ItemStatus::LeftOut { reason: reason.into() };
-        if self.messages.contains_key(&entry.id) {
-            return ItemStatus::Reshaped { reason: "a message of the user".into() };
+/// Returns the status of an entry that is no message and was not written.
+pub(super) fn other_status(entry: &Entry) -> ItemStatus {
+    let reason = match &entry.kind {
+        EntryKind::Purged(_) | EntryKind::Redaction(_) => "it is redacted",
+        EntryKind::CompactionSummary(_) | EntryKind::BranchSummary(_) => {
+            "the messages that it summarises, or a newer summary, are handed over"
         }
-        match &entry.kind {
-            EntryKind::Purged(_) | EntryKind::Redaction(_) => left_out("it is redacted"),
-            EntryKind::CompactionSummary(_) | EntryKind::BranchSummary(_) => {
-                left_out("the messages that it summarises, or a newer summary, are handed over")
-            }
-            EntryKind::Usage(_) => left_out("usage is not part of a conversation"),
-            EntryKind::NativeRecord(_) => left_out("only the agent that wrote this record uses it"),
-            EntryKind::Turn(_) | EntryKind::TurnEvent(_) => {
-                left_out("what happened during a turn is not part of a conversation")
-            }
-            EntryKind::SystemPromptOverride(_) => {
-                left_out("the agent has a system prompt of its own")
-            }
-            _ => left_out("it is not part of a conversation"),
+        EntryKind::Usage(_) => "usage is not part of a conversation",
+        EntryKind::NativeRecord(_) => "only the agent that wrote this record uses it",
+        EntryKind::Turn(_) | EntryKind::TurnEvent(_) => {
+            "what happened during a turn is not part of a conversation"
         }
-    }
+        EntryKind::SystemPromptOverride(_) => "the agent has a system prompt of its own",
+        _ => "it is not part of a conversation",
+    };
+    ItemStatus::LeftOut { reason: reason.into() }
 }
 
 /// Returns the statuses of the parts of a message that was changed before it was written: by a stub or a label, or
@@ -183,7 +194,7 @@ fn unsent(part: &Part, outcome: Option<&Outcome>) -> ItemStatus {
             HideReason::OtherBranch => "it is on another branch",
             _ => "it is not part of the conversation",
         },
-        None => "the agent's session already has it, or it is on another branch",
+        None => "it is on another branch",
         Some(_) => "the agent's session cannot hold it",
     };
     ItemStatus::LeftOut { reason: reason.into() }

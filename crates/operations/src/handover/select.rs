@@ -14,6 +14,7 @@ use tertulia_dialect::native::NativeFormat;
 use tertulia_dialect::native::write::WriteMessage;
 use tertulia_session::{Entry, EntryId, EntryIndex, EntryKind, Message, Role, Timestamp};
 
+use super::held::Held;
 use super::{HandoverError, HandoverOptions};
 
 /// Tokens that an agent needs for its own system prompt and tools. In a small window it is at most a quarter.
@@ -28,8 +29,8 @@ pub(super) struct Selection<'a> {
     pub messages: Vec<Selected<'a>>,
     /// The outcome of every entry of the log. Empty if nothing had to be left out.
     pub verdicts: HashMap<EntryId, Verdict>,
-    /// The index of the first entry that the receipt covers.
-    pub from: usize,
+    /// What the agent's session has already; `None` for a new session.
+    pub held: Option<Held>,
 }
 
 /// A message that is handed over.
@@ -131,7 +132,7 @@ pub(super) fn select<'a>(
     }
     fill_times(&mut messages);
     let verdicts = built.verdicts.into_iter().map(|one| (one.entry.clone(), one)).collect();
-    Ok(Selection { messages, verdicts, from: 0 })
+    Ok(Selection { messages, verdicts, held: None })
 }
 
 /// Returns a message that the log does not contain.
@@ -187,7 +188,7 @@ pub(super) fn select_new<'a>(
         let EntryKind::Message(message) = &entry.kind else { continue };
         tokens += counter.count_message(message).count.tokens;
         let timestamp = entry.timestamp.clone().or_else(|| message.timestamp.clone());
-        let (message, origin) = match &own {
+        let (said, origin) = match &own {
             None => (Cow::Borrowed(message), Origin::Entry),
             Some(member) => {
                 let perspective = Perspective {
@@ -200,14 +201,14 @@ pub(super) fn select_new<'a>(
                 (Cow::Owned(read), Origin::Changed)
             }
         };
-        messages.push(Selected { source: Cow::Borrowed(&entry.id), message, timestamp, origin });
+        let source = Cow::Borrowed(&entry.id);
+        messages.push(Selected { source, message: said, timestamp, origin });
     }
     if tokens > limit {
         return Ok(None);
     }
     fill_times(&mut messages);
-    let from = new.first().copied().unwrap_or(entries.len());
-    Ok(Some(Selection { messages, verdicts: HashMap::new(), from }))
+    Ok(Some(Selection { messages, verdicts: HashMap::new(), held: None }))
 }
 
 fn config(options: &HandoverOptions<'_>) -> ContextConfig {

@@ -187,11 +187,45 @@ fn the_second_handover_adds_only_what_is_new() {
     let second = hand_over(&log.0, &options()).unwrap();
     assert_eq!(second.native_session_id, first.native_session_id);
     assert_eq!(second.anchor, id);
-    assert_eq!(second.receipt.total().items, 1);
+    assert_eq!(second.messages, 1);
+    assert_eq!(second.receipt.total().bytes, source_bytes(&log.0));
+    assert_eq!(reasons(&second.receipt), Vec::<String>::new(), "what it has is kept");
 
     let new = hand_over(&log.0, &HandoverOptions { is_new: true, ..options() }).unwrap();
     assert_ne!(new.native_session_id, first.native_session_id);
     assert_eq!(new.receipt.total().bytes, source_bytes(&log.0));
+}
+
+#[test]
+fn the_second_receipt_says_what_became_of_everything() {
+    let mut log = Log::default();
+    let thinking = Part::new(PartKind::Thinking("Hm.".to_owned()));
+    log.say(Role::User, vec![Part::text("Mend it.")]);
+    let fork = log.say(Role::Assistant, vec![thinking, Part::text("Yes.")]);
+    let other = NewEntry::new(EntryKind::Message(Message::with_role(
+        Role::User,
+        [Part::text("Elsewhere")].into_iter().collect(),
+    )));
+    log.0.push(other.with_parent("n0".into()).with_id("branch".into()));
+    let next = Message::with_role(Role::User, [Part::text("On.")].into_iter().collect());
+    let next = NewEntry::new(EntryKind::Message(next));
+    log.0.push(next.with_parent(fork).with_id("n3".into()));
+    let first = hand_over(&log.0, &options()).unwrap();
+    let link = first.link(NativeFormat::Claude, Some("/x"), (4, 100, "hash"), options().now);
+    log.0.push(link);
+    log.talk(2, "the login page");
+    let second = hand_over(&log.0, &HandoverOptions { last: Some(1), ..options() }).unwrap();
+    assert_eq!(
+        reasons(&second.receipt),
+        [
+            "2 left out: only the model that wrote this thinking can use it",
+            "3 left out: it is on another branch",
+            "6 left out: it is older than what --last allows",
+            "7 left out: it is older than what --last allows",
+            "8 left out: it is older than what --last allows",
+        ]
+    );
+    assert_eq!(second.receipt.total().bytes, source_bytes(&log.0));
 }
 
 #[test]
@@ -217,7 +251,8 @@ fn an_agent_whose_session_was_imported_continues_that_session() {
     log.talk(1, "what the other agent did");
     let handover = hand_over(&log.0, &options()).unwrap();
     assert_eq!(handover.native_session_id, "0a1b");
-    assert_eq!(handover.receipt.total().items, 2);
+    assert_eq!((handover.messages, handover.receipt.by_status()[0].items), (2, 4));
+    assert_eq!(handover.receipt.total().items, 4);
     let codex = HandoverOptions { to: NativeFormat::Codex, ..options() };
     assert_eq!(hand_over(&log.0, &codex).unwrap().continues, None);
 }
