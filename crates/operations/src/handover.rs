@@ -5,6 +5,7 @@
 pub mod beside;
 mod held;
 mod items;
+mod late;
 mod links;
 mod receipt;
 pub mod save;
@@ -117,7 +118,7 @@ pub fn hand_over(
     let continued = earlier.clone().rev().find(is_on_branch).filter(|_| !options.is_new);
     if let Some(link) = continued {
         let new = missing_in(entries, &index, &branch, link);
-        if let Some(mut selection) = select_new(entries, &new, options)? {
+        if let Some(mut selection) = select_new(entries, (&branch, &new), options)? {
             let up_to_date = || HandoverError::UpToDate(Box::new(link.clone()));
             if selection.messages.is_empty() {
                 return Err(up_to_date());

@@ -81,7 +81,17 @@ impl<'a> Sent<'a> {
             let in_message = ItemStatus::Reshaped { reason: "a message of the user".into() };
             return vec![if self.has(entry) { in_message } else { other_status(entry) }];
         };
-        self.of_parts(entry, message, selection)
+        let mut statuses = self.of_parts(entry, message, selection);
+        for late in selection.late.iter().filter(|late| late.entry == entry.id) {
+            let outcomes = self.outcomes.get(late.message).copied().unwrap_or_default();
+            for at in &late.parts {
+                if let (Some(status), Some(part)) = (statuses.get_mut(*at), message.parts.get(*at))
+                {
+                    *status = late_status(part, outcomes);
+                }
+            }
+        }
+        statuses
     }
 
     /// Returns the statuses of the parts of a message.
@@ -105,6 +115,21 @@ impl<'a> Sent<'a> {
         }
         let parts = sent.flat_map(|(one, outcomes)| one.message.parts.iter().zip(outcomes));
         changed(message, &parts.collect::<Vec<_>>())
+    }
+}
+
+/// Returns the status of a result that was written as a text, because its call was handed over earlier.
+fn late_status(part: &Part, outcomes: &[ItemOutcome]) -> ItemStatus {
+    let is_lost = |one: &ItemOutcome| matches!(one.outcome, PartOutcome::LeftOut { .. });
+    match &part.kind {
+        PartKind::ToolResult(result) if outcomes.iter().any(is_lost) => ItemStatus::Shortened {
+            kept_bytes: part_bytes(part).min(result.text().len() as u64),
+            reason: "its call was handed over earlier; a text names the call, without the picture"
+                .into(),
+        },
+        _ => ItemStatus::Reshaped {
+            reason: "its call was handed over earlier; a text names the call".into(),
+        },
     }
 }
 

@@ -15,6 +15,7 @@ use tertulia_dialect::native::write::WriteMessage;
 use tertulia_session::{Entry, EntryId, EntryIndex, EntryKind, Message, Role, Timestamp};
 
 use super::held::Held;
+use super::late::{LateResults, OpenCalls};
 use super::{HandoverError, HandoverOptions};
 
 /// Tokens that an agent needs for its own system prompt and tools. In a small window it is at most a quarter.
@@ -29,8 +30,20 @@ pub(super) struct Selection<'a> {
     pub messages: Vec<Selected<'a>>,
     /// The outcome of every entry of the log. Empty if nothing had to be left out.
     pub verdicts: HashMap<EntryId, Verdict>,
+    /// The results that are handed over as messages of their own.
+    pub late: Vec<Late>,
     /// What the agent's session has already; `None` for a new session.
     pub held: Option<Held>,
+}
+
+/// Results of an entry that were handed over later than their calls.
+#[derive(Debug)]
+pub(super) struct Late {
+    pub entry: EntryId,
+    /// The indexes of its parts.
+    pub parts: Vec<usize>,
+    /// The index of the message that has them.
+    pub message: usize,
 }
 
 /// A message that is handed over.
@@ -132,7 +145,7 @@ pub(super) fn select<'a>(
     }
     fill_times(&mut messages);
     let verdicts = built.verdicts.into_iter().map(|one| (one.entry.clone(), one)).collect();
-    Ok(Selection { messages, verdicts, held: None })
+    Ok(Selection { messages, verdicts, late: Vec::new(), held: None })
 }
 
 /// Returns a message that the log does not contain.
@@ -170,7 +183,7 @@ fn of_entry<'a>(
 /// session is needed.
 pub(super) fn select_new<'a>(
     entries: &'a [Entry],
-    new: &[usize],
+    (branch, new): (&[usize], &[usize]),
     options: &HandoverOptions<'_>,
 ) -> Result<Option<Selection<'a>>, HandoverError> {
     let last = options.last.and_then(|last| usize::try_from(last).ok()).unwrap_or(usize::MAX);
@@ -181,13 +194,20 @@ pub(super) fn select_new<'a>(
     let counter = counter(options);
     let limit = config(options).max_input_tokens;
     let mut tokens = 0;
-    let mut messages = Vec::new();
+    let (mut messages, mut late) = (Vec::new(), Vec::new());
+    let mut open_calls = OpenCalls::new(entries, branch, new);
     let spoken_by = |_: &Message| SpokenBy::Member;
     for index in new.iter().filter(is_message).skip(skipped) {
         let Some(entry) = entries.get(*index) else { continue };
         let EntryKind::Message(message) = &entry.kind else { continue };
         tokens += counter.count_message(message).count.tokens;
         let timestamp = entry.timestamp.clone().or_else(|| message.timestamp.clone());
+        let is_own = own.as_deref().is_none_or(|member| is_said_by(message, member));
+        let results = if is_own { open_calls.take(message) } else { None };
+        if results.as_ref().is_some_and(|late| late.parts.len() == message.parts.len()) {
+            push_late(&mut messages, &mut late, (entry, timestamp), results);
+            continue;
+        }
         let (said, origin) = match &own {
             None => (Cow::Borrowed(message), Origin::Entry),
             Some(member) => {
@@ -202,13 +222,31 @@ pub(super) fn select_new<'a>(
             }
         };
         let source = Cow::Borrowed(&entry.id);
-        messages.push(Selected { source, message: said, timestamp, origin });
+        messages.push(Selected { source, message: said, timestamp: timestamp.clone(), origin });
+        push_late(&mut messages, &mut late, (entry, timestamp), results);
     }
     if tokens > limit {
         return Ok(None);
     }
     fill_times(&mut messages);
-    Ok(Some(Selection { messages, verdicts: HashMap::new(), held: None }))
+    Ok(Some(Selection { messages, verdicts: HashMap::new(), late, held: None }))
+}
+
+/// Adds the message with the late results of an entry.
+fn push_late<'a>(
+    messages: &mut Vec<Selected<'a>>,
+    late: &mut Vec<Late>,
+    (entry, timestamp): (&'a Entry, Option<Timestamp>),
+    results: Option<LateResults>,
+) {
+    let Some(LateResults { parts, message }) = results else { return };
+    late.push(Late { entry: entry.id.clone(), parts, message: messages.len() });
+    let (source, message) = (Cow::Borrowed(&entry.id), Cow::Owned(message));
+    messages.push(Selected { source, message, timestamp, origin: Origin::Added });
+}
+
+fn is_said_by(message: &Message, member: &str) -> bool {
+    message.speaker.as_deref().is_some_and(|speaker| *speaker.role_id == *member)
 }
 
 fn config(options: &HandoverOptions<'_>) -> ContextConfig {

@@ -229,6 +229,35 @@ fn the_second_receipt_says_what_became_of_everything() {
 }
 
 #[test]
+fn a_result_that_arrives_after_its_call_was_handed_over_names_the_call() {
+    let mut log = Log::default();
+    log.say(Role::User, vec![Part::text("Look.")]);
+    log.tool(1, "fn main() {}");
+    let late = log.0.pop().unwrap();
+    let first = hand_over(&log.0, &options()).unwrap();
+    let link = first.link(NativeFormat::Claude, Some("/x"), (4, 100, "hash"), options().now);
+    log.0.push(link);
+    log.0.push(late);
+    log.tool(2, "fn other() {}");
+    let second = hand_over(&log.0, &options()).unwrap();
+    assert_eq!(second.messages, 3);
+    assert_eq!(
+        reasons(&second.receipt),
+        [
+            "2 reshaped: the call had no result; Tertulia added one that says so",
+            "4 reshaped: its call was handed over earlier; a text names the call",
+        ]
+    );
+    let text = "[The tool call Read (call-1) has its result now:]\\nfn main() {}";
+    assert!(second.written.text.contains(text), "{}", second.written.text);
+    assert_eq!(second.written.text.matches("tool_use_id").count(), 1, "only of the new call");
+    assert_eq!(second.receipt.total().bytes, source_bytes(&log.0));
+    let link = second.link(NativeFormat::Claude, Some("/x"), (8, 200, "hash"), options().now);
+    log.0.push(link);
+    assert!(matches!(hand_over(&log.0, &options()), Err(HandoverError::UpToDate(_))));
+}
+
+#[test]
 fn an_agent_whose_session_was_imported_continues_that_session() {
     let mut log = Log::default();
     log.talk(1, "the login page");
