@@ -153,7 +153,7 @@ fn import_into(
     }
     let facts = reader.session().clone();
     let records = reader.records();
-    let link = merge.link(&reader, redacts);
+    let link = (merge.link(&reader, redacts), merge.is_link_stale(&reader, redacts));
     drop(reader);
     let title = facts.title.as_deref().map(title_of).filter(|title| !title.is_empty());
     let folder = facts.folder.as_deref().map(ToOwned::to_owned).or_else(|| session.folder.clone());

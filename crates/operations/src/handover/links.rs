@@ -120,7 +120,13 @@ pub(super) fn bytes_of(entries: &[Entry], link: &Link) -> Option<Vec<u8>> {
     let source = Source::new(entries, link);
     let is_of_it = |at: &usize| source.has(entries, &index, *at);
     let positions = (0..entries.len()).filter(is_of_it);
-    original_bytes(positions.filter_map(|at| entries.get(at)), "").filter(|bytes| !bytes.is_empty())
+    let bytes = original_bytes(positions.filter_map(|at| entries.get(at)), "");
+    let mut bytes = bytes.filter(|bytes| !bytes.is_empty())?;
+    // The agent wrote the last line break after its record was imported.
+    if bytes.len() as u64 + 1 == link.bytes && !bytes.ends_with(b"\n") {
+        bytes.push(b'\n');
+    }
+    Some(bytes)
 }
 
 /// Returns the prefix for the ids of entries from a session with which the log did not begin.

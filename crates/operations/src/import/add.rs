@@ -134,12 +134,12 @@ impl<'a> Added<'a> {
     /// are no new entries.
     pub(super) fn finish(
         mut self,
-        link: NewEntry,
+        (link, is_stale): (NewEntry, bool),
         id: &SessionId,
         project: Option<String>,
     ) -> Result<Tally, StoreError> {
         let is_new = matches!(self.sink, Sink::New(_));
-        if !is_new && self.tally.entries == 0 {
+        if !is_new && !is_stale && self.tally.entries == 0 {
             return Ok(self.tally);
         }
         let link = link.at(self.now.clone()).salted(fresh_salt()).with_content_id();

@@ -21,6 +21,8 @@ pub(super) struct KnownLog {
     /// The first entry, usually the header.
     pub(super) first: EntryId,
     tail: EntryId,
+    /// The newest entry on the branch of the tail that is no link.
+    said_tail: EntryId,
     /// The numbers of all entries by the hash of their id, and for each entry the number of its parent.
     numbers: HashMap<u64, Seq>,
     parents: Vec<Seq>,
@@ -74,6 +76,7 @@ impl KnownLog {
         let (Some(first), Some(tail)) = (log.first.take(), log.tail.take()) else {
             return Ok(None);
         };
+        let said_tail = log.said_tail(store, id)?.unwrap_or_else(|| tail.clone());
         let entries = store.load(id, &Range::Numbers(std::mem::take(&mut log.links)))?;
         let entries: Vec<Entry> = entries.into_iter().map(|stored| stored.entry).collect();
         let is_it =
@@ -94,6 +97,7 @@ impl KnownLog {
         Ok(Some(Self {
             first,
             tail,
+            said_tail,
             numbers,
             parents,
             link,
@@ -163,6 +167,12 @@ impl KnownLog {
         left
     }
 
+    /// Returns the newest entry on the current branch that is no link. Other entries that follow it are on this branch,
+    /// too, and those that follow a link may not be.
+    pub(super) fn said_tail(&self) -> &EntryId {
+        &self.said_tail
+    }
+
     /// Returns the newest entry.
     pub(super) fn tail(&self) -> &EntryId {
         &self.tail
@@ -197,6 +207,28 @@ struct Outlined {
     parents: Vec<Seq>,
     links: Vec<Seq>,
     has_versions: bool,
+}
+
+impl Outlined {
+    /// Returns the newest entry before the links at the end of the current branch. `None` if the last entry is no link.
+    fn said_tail(
+        &self,
+        store: &SessionStore,
+        id: &SessionId,
+    ) -> Result<Option<EntryId>, StoreError> {
+        let last = self.parents.len() as Seq;
+        let mut at = last;
+        while self.links.contains(&at) {
+            let parent = usize::try_from(at - 1).ok().and_then(|index| self.parents.get(index));
+            // A parent is always an earlier entry, so the walk ends.
+            at = parent.copied().filter(|parent| *parent < at).unwrap_or_default();
+        }
+        if at == last || at == 0 {
+            return Ok(None);
+        }
+        let found = store.load(id, &Range::Numbers(vec![at]))?;
+        Ok(found.into_iter().next().map(|stored| stored.entry.id))
+    }
 }
 
 pub(super) fn native_session(entry: &Entry) -> Option<&NativeSession> {

@@ -1,9 +1,11 @@
 //! Merges the entries of a reader into a log: decides which are new, and determines their ids and parents.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use tertulia_dialect::native::write::digests;
-use tertulia_native::{FoundSession, Place, SessionReader};
+use tertulia_native::{FoundSession, SessionReader};
 use tertulia_session::json::Json;
 use tertulia_session::{
     Entry, EntryId, EntryKind, Fields, NativeDirection, NativeSession, NewEntry,
@@ -263,15 +265,11 @@ impl<'a> Merge<'a> {
         if let Some(log) = &self.known {
             add_digests(&mut unknown, &log.link.written);
         }
-        let path = match &self.session.place {
-            Place::File(path) => path.to_string_lossy(),
-            Place::Rows { database, .. } => database.to_string_lossy(),
-        };
         let payload = NativeSession {
             agent: self.session.format.as_str().into(),
             native_session_id: native_id(self.session, facts.native_id.as_deref()).into(),
             direction: NativeDirection::Imported,
-            path: Some(path.into()),
+            path: Some(self.path().into()),
             records: reader.records(),
             bytes: reader.bytes(),
             hash: reader.hash().into(),
@@ -286,7 +284,28 @@ impl<'a> Merge<'a> {
             (None, Some(log)) => log.continuation(),
             (None, None) => self.first.clone(),
         };
+        let anchor = match &self.known {
+            Some(log) if anchor == *log.tail() => log.said_tail().clone(),
+            _ => anchor,
+        };
         NewEntry::new(EntryKind::NativeSession(Box::new(payload))).with_parent(anchor)
+    }
+
+    /// Returns whether the newest link does not describe the session as it is now: its agent rewrote or moved the file.
+    pub(super) fn is_link_stale(&self, reader: &SessionReader<'_>, redacts_secrets: bool) -> bool {
+        let Some(log) = &self.known else { return false };
+        if redacts_secrets && !log.redacts_secrets {
+            return true;
+        }
+        if log.link.path.as_deref() == Some(&*self.path()) {
+            return (log.link.bytes, &*log.link.hash) != (reader.bytes(), &*reader.hash());
+        }
+        // Otherwise this may be a copy. The link names the file that the agent uses.
+        log.link.path.as_deref().is_none_or(|path| !Path::new(path).exists())
+    }
+
+    fn path(&self) -> Cow<'_, str> {
+        self.session.place.path().to_string_lossy()
     }
 
     /// Returns how many records were changed, and what was added.

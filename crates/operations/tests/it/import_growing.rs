@@ -279,6 +279,8 @@ proptest! {
         };
         prop_assert_eq!(records(&grown), records(&once));
         prop_assert_eq!(grown.said(SESSION), once.said(SESSION));
-        prop_assert_eq!(original_bytes(&grown.log(SESSION), "").unwrap(), whole.as_bytes());
+        // A line break that arrives after its record is no record of its own.
+        let kept = original_bytes(&grown.log(SESSION), "").unwrap();
+        prop_assert_eq!(kept.trim_ascii_end(), whole.as_bytes().trim_ascii_end());
     }
 }

@@ -3,13 +3,14 @@
 use tertulia_dialect::native::NativeFormat;
 use tertulia_native::prefix_hash;
 use tertulia_operations::handover::Link;
+use tertulia_operations::handover::save::restore;
 use tertulia_session::{
     EntryId, EntryKind, Fields, Message, NativeDirection, NativeSession, NewEntry, Speaker,
     SpeakerType, Timestamp,
 };
 use tertulia_store::{Append, NewSession, SessionId};
 
-use crate::machine::{Machine, NOW, lines};
+use crate::machine::{Machine, NOW, SESSION, lines};
 
 /// Creates a session of ours with two messages, and records that a file was written from it.
 fn handed_over(machine: &Machine, path: &std::path::Path, records: u64) -> SessionId {
@@ -67,6 +68,56 @@ fn an_untouched_session_adds_nothing() {
     let before = machine.log("team");
     assert_eq!(machine.import(&path).entries, 0);
     assert_eq!(machine.log("team"), before);
+}
+
+#[test]
+fn a_session_that_its_agent_rewrote_without_new_content_can_be_continued() {
+    let aside = "{\"type\":\"mode\",\"mode\":\"normal\",\"sessionId\":\"s-1\"}\n";
+    let mut machine = Machine::new();
+    let path = machine.write("s.jsonl", &(lines("u1=Hello u2=Well?") + aside));
+    machine.import(&path);
+    machine.claude("s.jsonl", "u1=Hello u2=Well?");
+    assert_eq!(machine.import(&path).entries, 0);
+    let link = Link::of(machine.log(SESSION).last().unwrap()).unwrap();
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    assert_eq!((link.bytes, link.direction), (bytes, NativeDirection::Imported));
+    assert_eq!(Some(&*link.hash), prefix_hash(&path, bytes).unwrap().as_deref());
+    let before = machine.log(SESSION);
+    assert_eq!(machine.import(&path).entries, 0);
+    assert_eq!(machine.log(SESSION), before, "the link is up to date");
+    machine.claude("s.jsonl", "u1=Hello u2=Well? a1=Yes");
+    assert_eq!(machine.import(&path).entries, 1);
+    assert_eq!(machine.said(SESSION), "u1:Hello u2:Well? a1:Yes");
+}
+
+#[test]
+fn a_line_break_that_arrived_after_its_record_is_restored_too() {
+    let mut machine = Machine::new();
+    let whole = lines("u1=Hello u2=Well?");
+    let path = machine.write("s.jsonl", whole.trim_end());
+    machine.import(&path);
+    machine.write("s.jsonl", &whole);
+    assert_eq!(machine.import(&path).entries, 0);
+    std::fs::remove_file(&path).unwrap();
+    let log = machine.log(SESSION);
+    let link = Link::of(log.last().unwrap()).unwrap();
+    assert!(restore(&log, &link).unwrap().is_some());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+}
+
+#[test]
+fn a_session_that_moved_is_continued_in_its_new_place_and_a_copy_is_not() {
+    let mut machine = Machine::new();
+    let path = machine.claude("s.jsonl", "u1=Hello u2=Well?");
+    handed_over(&machine, &path, 2);
+    let before = machine.log("team");
+    let copy = machine.claude("copy/s.jsonl", "u1=Hello u2=Well?");
+    assert_eq!(machine.import(&copy).entries, 0);
+    assert_eq!(machine.log("team"), before, "the file of the agent still exists");
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(machine.import(&copy).entries, 0);
+    let link = Link::of(machine.log("team").last().unwrap()).unwrap();
+    assert_eq!(link.path.as_deref(), copy.to_str());
 }
 
 #[test]
