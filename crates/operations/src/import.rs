@@ -10,6 +10,7 @@ mod index;
 mod known;
 mod merge;
 mod secrets;
+mod stored_secrets;
 mod target;
 
 use tertulia_dialect::native::{NativeFormat, ReadProblem};
@@ -19,9 +20,11 @@ use tertulia_store::{SessionId, SessionStore, StoreError};
 
 pub use index::{IndexedLink, LinkIndex};
 pub use secrets::redact_secrets;
+pub use stored_secrets::StoredSecrets;
 
 use add::{Added, Sink};
 use merge::Merge;
+use stored_secrets::redact_stored;
 use target::{Target, choose};
 
 /// Maximum number of problems that are kept. Further ones are only counted.
@@ -68,6 +71,8 @@ pub struct Imported {
     pub changed: u64,
     /// The number of replaced secrets.
     pub secrets: u64,
+    /// Secrets that earlier imports had stored, and the entries that were redacted because of them.
+    pub stored_secrets: StoredSecrets,
     /// The number of entries with a date in the future, and the last of these dates.
     pub in_future: u64,
     pub last_date: Option<Timestamp>,
@@ -105,15 +110,27 @@ pub fn import_session(
     options: &mut ImportOptions<'_>,
 ) -> Result<Imported, ImportError> {
     index.update(store)?;
+    let mut stored_secrets = None;
     for _ in 0..TRIES {
         let target = choose(store, environment, index, session, options)?;
+        let has_secrets = target.known.as_ref().is_some_and(|log| !log.redacts_secrets);
+        if options.redacts_secrets && has_secrets && stored_secrets.is_none() {
+            let found = redact_stored(store, &target.id, options.is_dry_run)?;
+            stored_secrets = Some(found);
+            if found.entries > 0 && !options.is_dry_run {
+                // The session has new entries now.
+                index.update(store)?;
+                continue;
+            }
+        }
         match import_into(store, environment, session, target, options) {
             Err(ImportError::Store(
                 StoreError::SessionConcurrentWrite { .. } | StoreError::SessionExists(_),
             )) => index.update(store)?,
             imported => {
                 index.update(store)?;
-                return imported;
+                let stored_secrets = stored_secrets.unwrap_or_default();
+                return imported.map(|imported| Imported { stored_secrets, ..imported });
             }
         }
     }
@@ -178,6 +195,7 @@ fn import_into(
         records,
         changed,
         secrets,
+        stored_secrets: StoredSecrets::default(),
         in_future: tally.in_future,
         last_date: tally.last_date,
         problems,

@@ -39,7 +39,7 @@ pub(super) fn choose(
     session: &FoundSession,
     options: &ImportOptions<'_>,
 ) -> Result<Target, ImportError> {
-    let beginning = read_beginning(environment, session, options, false)?;
+    let beginning = read_beginning(environment, session, options, options.redacts_secrets)?;
     let mut collides_with = None;
     for linked in index.sessions_of(session.format, &beginning.native_id) {
         // The session may have been deleted meanwhile, or its link redacted.
@@ -88,12 +88,13 @@ fn read_log(
     }
     // Either the session was changed, or it is another one. Its first message shows which.
     let own;
-    let first = match known.redacts_secrets && !options.redacts_secrets {
-        true => {
-            own = read_beginning(environment, session, options, true)?;
+    let first = match known.redacts_secrets == options.redacts_secrets {
+        true => &beginning.first,
+        // The log has the secrets, or the beginning has them.
+        false => {
+            own = read_beginning(environment, session, options, known.redacts_secrets)?;
             &own.first
         }
-        false => &beginning.first,
     };
     let said = first.iter().rev().find(|entry| entry.message().is_some());
     let is_it = said.is_none_or(|entry| known.compare(&entry.id, entry) == Found::Same);
@@ -108,7 +109,7 @@ fn read_beginning(
 ) -> Result<Beginning, ImportError> {
     let mut count = 0;
     let mut reader = SessionReader::open(environment, session, options.line_bytes_max)?;
-    if redacts || options.redacts_secrets {
+    if redacts {
         reader = reader.with_edit(|bytes| redact_secrets(bytes, &mut count));
     }
     reader.settled_at(&options.now);

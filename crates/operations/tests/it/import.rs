@@ -162,6 +162,39 @@ fn secrets_are_removed_from_texts_and_kept_records_and_stay_removed() {
 }
 
 #[test]
+fn secrets_that_were_imported_earlier_are_redacted_when_somebody_asks_for_it() {
+    let key = "sk-ant-api03-0123456789abcdefghijABCDEFGHIJ";
+    let notation = format!("u1=key:{key} a1=Thanks u2=and_{key}_and_{key} a2=Fine");
+    for rewritten in [false, true] {
+        let mut machine = Machine::new();
+        let path = machine.claude("s.jsonl", &notation);
+        machine.import(&path);
+        if rewritten {
+            // The file does not begin with the same bytes any more.
+            machine.write("s.jsonl", &("\n".to_owned() + &lines(&notation)));
+        }
+        machine.redacts_secrets = true;
+        machine.is_dry_run = true;
+        let would = machine.import(&path).stored_secrets;
+        assert_eq!((would.secrets, would.entries), (3, 2));
+        assert!(format!("{:?}", machine.log(SESSION)).contains("0123456789"));
+        machine.is_dry_run = false;
+        let imported = machine.import_afresh(&path);
+        assert_eq!((imported.session.as_str(), imported.is_new), (SESSION, false));
+        assert_eq!((imported.stored_secrets.secrets, imported.stored_secrets.entries), (3, 2));
+        assert!(!format!("{:?}", machine.log(SESSION)).contains("0123456789"));
+        assert_eq!(machine.said(SESSION), "a1:Thanks a2:Fine");
+        // Later imports redact without being asked, and nothing is left to redact.
+        machine.redacts_secrets = false;
+        machine.claude("s.jsonl", &format!("{notation} u3=again:{key}"));
+        assert_eq!(machine.import(&path).messages, 1);
+        assert!(!format!("{:?}", machine.log(SESSION)).contains("0123456789"));
+        machine.redacts_secrets = true;
+        assert_eq!(machine.import(&path).stored_secrets.entries, 0);
+    }
+}
+
+#[test]
 fn imported_messages_are_found_and_belong_to_the_project() {
     let mut machine = Machine::new();
     let path = machine.claude("s.jsonl", "u1=The_account_lock a1=Noted");

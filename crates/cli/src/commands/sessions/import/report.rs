@@ -83,6 +83,20 @@ fn lines(imported: &Imported, session: &FoundSession, is_dry_run: bool) -> Vec<S
         let secrets = counted(imported.secrets, "secret", "secrets");
         lines.push(format!("{secrets} removed; only known kinds of keys and tokens are found"));
     }
+    if imported.stored_secrets.secrets > 0 {
+        let secrets = counted(imported.stored_secrets.secrets, "secret", "secrets");
+        let entries = counted(imported.stored_secrets.entries, "entry", "entries");
+        lines.push(match is_dry_run {
+            false => format!(
+                "{secrets} of earlier imports removed: {entries} of session {} redacted with everything they said.                  Backups and exports that you made earlier still hold them",
+                imported.session
+            ),
+            true => format!(
+                "{secrets} of earlier imports would be removed: {entries} of session {} would be redacted with                  everything they say",
+                imported.session
+            ),
+        });
+    }
     if imported.changed > 0 {
         let records = counted(imported.changed, "record", "records");
         lines.push(format!("{records} had changed since the last import; both versions are kept"));
@@ -145,6 +159,8 @@ struct ImportRecord<'a> {
     records: u64,
     changed_records: u64,
     secrets_removed: u64,
+    stored_secrets_removed: u64,
+    entries_redacted: u64,
     dated_in_future: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     collides_with: Option<&'a str>,
@@ -179,6 +195,8 @@ impl<'a> ImportRecord<'a> {
             records: imported.records,
             changed_records: imported.changed,
             secrets_removed: imported.secrets,
+            stored_secrets_removed: imported.stored_secrets.secrets,
+            entries_redacted: imported.stored_secrets.entries,
             dated_in_future: imported.in_future,
             collides_with: imported.collides_with.as_ref().map(|id| id.as_str()),
             problem_count: imported.problem_count,
