@@ -10,15 +10,13 @@ mod links;
 mod receipt;
 pub mod save;
 mod select;
-
-use std::path::Path;
+mod verify;
 
 use tertulia_context::builder::ContextError;
 use tertulia_dialect::native::NativeFormat;
 use tertulia_dialect::native::write::{
     self, Continuation, WriteError, WriteMessage, WriteRequest, Written, native_session_id,
 };
-use tertulia_native::prefix_hash;
 use tertulia_session::json::Json;
 use tertulia_session::{
     Entry, EntryError, EntryId, EntryIndex, EntryKind, Fields, NativeDirection, NativeSession,
@@ -32,6 +30,7 @@ pub(crate) use links::{add_digests, name_in_front};
 pub use receipt::{Item, ItemKind, ItemStatus, Receipt, ReceiptError, Tally};
 pub use select::default_window;
 use select::{Selection, select, select_new};
+pub use verify::{Compared, Verification};
 
 /// The options of a handover.
 #[derive(Clone, Debug)]
@@ -236,15 +235,6 @@ pub struct StoredReceipt {
     pub receipt: Receipt,
 }
 
-/// The result of checking a receipt. All fields are empty if no problem was found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verification {
-    /// The numbers of the entries of our session that changed after the receipt was made.
-    pub changed_entries: Vec<u64>,
-    /// The problem with the session of the agent, if any.
-    pub native_problem: Option<String>,
-}
-
 impl StoredReceipt {
     /// Returns the receipt in an entry of a log. The receipt of an import is computed from the log.
     pub fn read(entries: &[Entry], id: &EntryId) -> Option<Result<Self, ReceiptError>> {
@@ -257,23 +247,6 @@ impl StoredReceipt {
             None => Ok(items::import_receipt(entries, index)),
         };
         Some(receipt.map(|receipt| Self { link, receipt }))
-    }
-
-    /// Reads the log and the agent's file again, and compares both with the receipt.
-    pub fn verify(&self, entries: &[Entry]) -> Verification {
-        let changed_entries = match self.link.direction {
-            NativeDirection::Written => items::changed_entries(&self.receipt, entries),
-            NativeDirection::Imported => Vec::new(),
-        };
-        let native_problem = match self.link.path.as_deref() {
-            None => Some("its file is not known; the agent keeps it in a database".to_owned()),
-            Some(path) => match prefix_hash(Path::new(path), self.link.bytes) {
-                Ok(Some(hash)) if hash == *self.link.hash => None,
-                Ok(_) => Some(format!("{path} does not begin with the same bytes any more")),
-                Err(error) => Some(error.to_string()),
-            },
-        };
-        Verification { changed_entries, native_problem }
     }
 }
 

@@ -19,6 +19,7 @@ use tertulia_session::{EntryId, Timestamp};
 use tertulia_store::{SessionId, SessionStore, StoreError};
 
 pub use index::{IndexedLink, LinkIndex};
+pub(crate) use known::SECRETS;
 pub use secrets::redact_secrets;
 pub use stored_secrets::StoredSecrets;
 

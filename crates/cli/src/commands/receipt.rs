@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tertulia_chat::terminal::visible;
 use tertulia_operations::handover::{
-    Item, ItemKind, ItemStatus, Link, Receipt, StoredReceipt, Tally, Verification, links,
+    Compared, Item, ItemKind, ItemStatus, Link, Receipt, StoredReceipt, Tally, Verification, links,
 };
 use tertulia_operations::names::{Latest, NameError, find_session_or_latest, find_stored_entry};
 use tertulia_session::{Entry, EntryId, NativeDirection};
@@ -15,6 +15,7 @@ use crate::Streams;
 use crate::args::ReceiptArgs;
 use crate::error::{CliError, Result};
 use crate::load_team::project_here;
+use crate::native_environment::native_environment;
 use crate::store_location::StoreLocation;
 
 /// The maximum number of losses that are listed.
@@ -28,7 +29,10 @@ pub(crate) fn run(args: &ReceiptArgs, streams: &mut Streams<'_>) -> Result {
         Some(Err(error)) => return Err(CliError::Failed(format!("{id}: {error}"))),
         None => return Err(CliError::Failed(format!("{id} is not a receipt"))),
     };
-    let verification = args.verify.then(|| stored.verify(&entries));
+    let verification = match args.verify {
+        true => Some(stored.verify(&entries, &native_environment()?)),
+        false => None,
+    };
     if args.json {
         write_json(streams, &ReceiptRecord::new(&session, &stored, verification.as_ref()))?;
     } else {
@@ -38,7 +42,7 @@ pub(crate) fn run(args: &ReceiptArgs, streams: &mut Streams<'_>) -> Result {
         }
     }
     match verification {
-        Some(found) if found != Verification::default() => {
+        Some(found) if !found.is_ok() => {
             Err(CliError::Failed("the receipt does not match any more".to_owned()))
         }
         _ => Ok(()),
@@ -176,11 +180,26 @@ fn print_verification(
         }
     }
     let agent = stored.link.format.agent_name();
-    match &found.native_problem {
-        None => lines.push(format!("{agent}: the first {} bytes are the same", stored.link.bytes)),
-        Some(problem) => lines.push(format!("{agent}: {problem}")),
-    }
+    lines.push(match &found.native {
+        Ok(Compared::Bytes(bytes)) => format!("{agent}: the first {bytes} bytes are the same"),
+        Ok(Compared::Records(records)) => {
+            format!("{agent}: {} the same", are(*records, "record", "records"))
+        }
+        Ok(Compared::Said(said)) => {
+            let items = "text, call or result";
+            format!("{agent}: {} there", are(*said, items, "texts, calls and results"))
+        }
+        Err(problem) => format!("{agent}: {problem}"),
+    });
     lines.iter().try_for_each(|line| super::sessions::write_line(streams, line))
+}
+
+/// Returns a number of items as the beginning of a sentence about all of them.
+fn are(count: u64, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("the {one} is"),
+        count => format!("all {count} {many} are"),
+    }
 }
 
 /// A receipt as JSON.
@@ -268,9 +287,9 @@ impl<'a> ReceiptRecord<'a> {
             totals: TotalsRecord::new(&stored.receipt),
             items: items.collect(),
             verified: verification.map(|found| VerifiedRecord {
-                ok: *found == Verification::default(),
+                ok: found.is_ok(),
                 changed_entries: &found.changed_entries,
-                native_problem: found.native_problem.as_deref(),
+                native_problem: found.native.as_ref().err().map(String::as_str),
             }),
         }
     }

@@ -13,7 +13,7 @@ use tertulia_store::{Range, Seq, SessionId, SessionStore, StoreError};
 use crate::handover::{Link, name_in_front};
 
 /// The name of the field which records that secrets were replaced.
-pub(super) const SECRETS: &str = "redactedSecrets";
+pub(crate) const SECRETS: &str = "redactedSecrets";
 
 /// A log with entries of an agent's session.
 #[derive(Debug)]

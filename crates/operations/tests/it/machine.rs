@@ -53,7 +53,7 @@ impl Machine {
         self.write(name, &lines(notation))
     }
 
-    fn environment(&self) -> Environment {
+    pub(crate) fn environment(&self) -> Environment {
         Environment::new(self.folder.path(), self.folder.path())
     }
 

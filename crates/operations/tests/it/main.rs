@@ -14,3 +14,4 @@ mod import_return;
 mod interleaving;
 mod machine;
 mod round_trips;
+mod verify;
