@@ -179,8 +179,10 @@ impl<'a> Job<'a> {
         let id = &handover.native_session_id;
         let known =
             handover.continues.as_ref().and_then(|link| link.path.as_deref()).map(Path::new);
+        // A process that has the database of opencode open may be using another session.
+        let file = known.filter(|_| !handover.written.is_document);
         if handover.continues.is_some()
-            && let Some(user) = find_user(known, id)
+            && let Some(user) = find_user(file, id)
         {
             let agent = self.args.to.agent_name();
             return Err(CliError::Failed(format!(
