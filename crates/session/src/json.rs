@@ -96,7 +96,7 @@ impl Json {
 
     /// Serializes a value, in one pass over its texts. `None` if it cannot be JSON. It must not contain a [`RawValue`],
     /// which may have whitespace between tokens.
-    pub fn serialize(value: &impl Serialize) -> Option<Self> {
+    pub fn serialized(value: &impl Serialize) -> Option<Self> {
         serde_json::value::to_raw_value(value).ok().map(Self)
     }
 

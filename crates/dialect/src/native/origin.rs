@@ -43,7 +43,7 @@ impl NativeOrigin {
 
 /// Returns the `meta` of the first entry of a record. Every record passes through here, so its text is copied once.
 pub(super) fn meta_of(format: NativeFormat, record: Record<'_>) -> Option<Json> {
-    Json::serialize(&Meta { format, record })
+    Json::serialized(&Meta { format, record })
 }
 
 /// The notes of an entry, `{"native":{…}}`.
