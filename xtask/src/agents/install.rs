@@ -125,6 +125,15 @@ pub(super) fn npm(machine: &Machine, fresh: &Path, packages: &[String]) -> Resul
     fs::remove_dir_all(&npm_cache).map_err(files(&npm_cache))
 }
 
+/// Returns the newest version of a package that the registry names.
+pub(super) fn newest_version(machine: &Machine, package: &Package) -> Option<String> {
+    let mut npm = Command::new(&machine.npm);
+    npm.env("PATH", machine.path(&[])).args(["view", package.name, "dist-tags.latest"]);
+    let output = process::capture(&mut npm).ok()?;
+    let version = String::from_utf8(output).ok()?.trim().to_owned();
+    (!version.is_empty()).then_some(version)
+}
+
 /// Makes a folder with the programs alone, to be put on a PATH.
 fn link_programs(fresh: &Path) -> Result<(), AgentsError> {
     let programs = fresh.join("bin");
@@ -156,9 +165,9 @@ pub(super) fn link(package: &Package, target: &Path, link: &Path) -> Result<(), 
     .map_err(files(link))
 }
 
-/// Makes a link to a program.
-pub(super) fn link_as_it_is(program: &Path, link: &Path) -> Result<(), AgentsError> {
-    symlink(program, link).map_err(files(link))
+/// Makes a program that starts another one by its own path, because some look for their files beside themselves.
+pub(super) fn start_in_place(program: &Path, path: &Path) -> Result<(), AgentsError> {
+    write_script(path, &format!("\"{}\"", program.display())).map_err(files(path))
 }
 
 fn has_version(package: &Path, version: &str) -> bool {
@@ -202,17 +211,22 @@ pub(super) fn files(path: &Path) -> impl FnOnce(io::Error) -> AgentsError {
 }
 
 /// Writes a program that runs a file with the Node that lies beside it.
-#[cfg(unix)]
 fn write_starter(target: &Path, path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     let (target, here) = (target.display(), "$(dirname \"$0\")");
-    fs::write(path, format!("#!/bin/sh\nexec \"{here}/{NODE}\" \"{here}/{target}\" \"$@\"\n"))?;
+    write_script(path, &format!("\"{here}/{NODE}\" \"{here}/{target}\""))
+}
+
+/// Writes a program that becomes this command, with its own arguments.
+#[cfg(unix)]
+fn write_script(path: &Path, command: &str) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::write(path, format!("#!/bin/sh\nexec {command} \"$@\"\n"))?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
 /// The tests need Linux; nobody comes here.
 #[cfg(not(unix))]
-fn write_starter(_: &Path, _: &Path) -> io::Result<()> {
+fn write_script(_: &Path, _: &str) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -230,6 +244,18 @@ fn symlink(_: &Path, _: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_program_that_looks_beside_itself_is_started_in_place() {
+        let scratch = Scratch::new("in-place");
+        scratch.write("tested/words", "found");
+        let (tested, link) = (scratch.0.join("tested/program"), scratch.0.join("program"));
+        write_script(&tested, "cat \"$(dirname \"$0\")/words\"").unwrap();
+        start_in_place(&tested, &link).unwrap();
+        let output = Command::new(&link).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "found");
+    }
 
     /// A folder of its own for one test, which goes with it.
     struct Scratch(PathBuf);

@@ -13,8 +13,8 @@ use std::path::Path;
 #[derive(Debug, PartialEq, Eq)]
 enum Newest {
     Version(String),
-    /// The tested version takes its place.
-    NotInstalled,
+    /// npm cannot install it, so the tested version takes its place. The version is the one that the registry names.
+    NotInstalled(Option<String>),
 }
 
 /// Installs the newest releases, runs the tests with them, and prints what changed.
@@ -33,6 +33,14 @@ pub(super) fn run(
     let programs = folder.join("bin");
     install::create(&programs)?;
     for package in &PACKAGES {
+        if package.program == install::NODE {
+            // It runs other programs and writes no sessions.
+            install::start_in_place(
+                &tested.join(package.program),
+                &programs.join(package.program),
+            )?;
+            continue;
+        }
         let newest = install_one(machine, &folder, package, tested)?;
         println!("{}", line(package, &newest));
     }
@@ -61,11 +69,8 @@ fn install_one(
     install::create(&own)?;
     let link = folder.join("bin").join(package.program);
     let packages = own.join("node_modules");
-    let is_node = package.program == install::NODE;
-    let version = (!is_node
-        && install::npm(machine, &own, &[format!("{}@latest", package.name)]).is_ok())
-    .then(|| version_of(&packages.join(package.name)))
-    .flatten();
+    let installed = install::npm(machine, &own, &[format!("{}@latest", package.name)]).is_ok();
+    let version = installed.then(|| version_of(&packages.join(package.name))).flatten();
     match (version, install::find_file(&packages, package.file)) {
         (Some(version), Some(file)) => {
             let target = Path::new("..").join(package.program).join("node_modules").join(file);
@@ -73,8 +78,8 @@ fn install_one(
             Ok(Newest::Version(version))
         }
         _ => {
-            install::link_as_it_is(&tested.join(package.program), &link)?;
-            Ok(Newest::NotInstalled)
+            install::start_in_place(&tested.join(package.program), &link)?;
+            Ok(Newest::NotInstalled(install::newest_version(machine, package)))
         }
     }
 }
@@ -91,8 +96,11 @@ fn line(package: &Package, newest: &Newest) -> String {
     match newest {
         Newest::Version(version) if *version == tested => format!("{name} {tested} is the newest"),
         Newest::Version(version) => format!("{name} {tested} is tested, {version} is the newest"),
-        Newest::NotInstalled => {
-            format!("{name} {tested} is tested; no newer one could be installed")
+        Newest::NotInstalled(Some(version)) => format!(
+            "{name} {tested} is tested, {version} is the newest, and npm cannot install it here"
+        ),
+        Newest::NotInstalled(None) => {
+            format!("{name} {tested} is tested; the registry names no newest version")
         }
     }
 }
@@ -121,6 +129,13 @@ mod tests {
         let newest = |version: &str| line(package, &Newest::Version(version.to_owned()));
         assert_eq!(newest(package.version), "claude 2.1.325 is the newest");
         assert_eq!(newest("3.0.0"), "claude 2.1.325 is tested, 3.0.0 is the newest");
-        assert!(line(package, &Newest::NotInstalled).contains("no newer one"));
+        let missing = |version: Option<&str>| {
+            line(package, &Newest::NotInstalled(version.map(str::to_owned)))
+        };
+        assert_eq!(
+            missing(Some("3.0.0")),
+            "claude 2.1.325 is tested, 3.0.0 is the newest, and npm cannot install it here"
+        );
+        assert!(missing(None).contains("no newest version"));
     }
 }
