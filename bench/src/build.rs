@@ -178,7 +178,7 @@ impl Growing {
         let mut index = ContextIndex::new();
         let tokens = |message: &Message| counter.count_message(message).count.tokens;
         let messages = log.iter().filter_map(message);
-        index.know_counts(messages.map(|(id, message)| (id.clone(), tokens(message))));
+        index.add_counts(messages.map(|(id, message)| (id.clone(), tokens(message))));
         let builder = ContextBuilder::new(ContextConfig::new(12_000).without_recall())?;
         let builder = builder.with_counter(counter).without_compactor();
         Ok(Self { log, len: FEW_MESSAGES, builder, index })

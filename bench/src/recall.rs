@@ -133,7 +133,7 @@ mod tests {
         let request = message(7, 14);
         let query = RecallQuery { request: Some(&request), recent: &[&request] };
         let found = index.search(&query, 1_000, &Tokenizer::Bytes, |_| true, |at| messages.get(at));
-        assert!(found.iter().any(|passage| passage.place == 7));
+        assert!(found.iter().any(|passage| passage.position == 7));
     }
 
     #[test]

@@ -21,26 +21,26 @@ pub const REQUESTED: &str = "compact";
 #[derive(Clone, Debug, Default)]
 pub struct BranchIndex {
     /// The branch, as ranges of entries that are consecutive in the log too.
-    stretches: Vec<Range<usize>>,
+    ranges: Vec<Range<usize>>,
     indexes: HashMap<EntryId, usize>,
     messages: Vec<usize>,
     /// The messages with text, as far as they are read.
-    said: Vec<usize>,
-    signs: [Vec<usize>; SIGNS],
+    text_messages: Vec<usize>,
+    landmarks: [Vec<usize>; LANDMARK_COUNT],
 }
 
 /// An entry that affects the context and is not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub(crate) enum Landmark {
     /// A summary or a cut.
-    Mark,
+    Cut,
     Summary,
     /// A summary that a person requested.
-    Requested,
+    RequestedSummary,
     /// Another system prompt.
-    Prompt,
+    SystemPrompt,
     /// The data of a run.
-    Init,
+    RuntimeInit,
     /// A user's message.
     Request,
     Usage,
@@ -49,7 +49,7 @@ pub(crate) enum Sign {
     Recall,
 }
 
-const SIGNS: usize = Sign::Recall as usize + 1;
+const LANDMARK_COUNT: usize = Landmark::Recall as usize + 1;
 
 /// The entries of a branch, from its root on, with their index.
 #[derive(Clone, Copy, Debug)]
@@ -77,39 +77,41 @@ impl BranchIndex {
 
     /// Adds the next entry, which cannot be found by its id.
     pub(crate) fn follow(&mut self, index: usize, entry: &Entry) {
-        match self.stretches.last_mut() {
+        match self.ranges.last_mut() {
             Some(last) if last.end == index => last.end += 1,
-            _ => self.stretches.push(index..index + 1),
+            _ => self.ranges.push(index..index + 1),
         }
         match &entry.kind {
             EntryKind::Message(message) => {
                 self.messages.push(index);
-                if has_words(message) {
-                    self.said.push(index);
+                if has_text(message) {
+                    self.text_messages.push(index);
                 }
                 if is_request(message) {
-                    self.sign(Sign::Request, index);
+                    self.add_landmark(Landmark::Request, index);
                 }
                 if reported_usage(message).is_some() {
-                    self.sign(Sign::Usage, index);
+                    self.add_landmark(Landmark::Usage, index);
                 }
             }
             EntryKind::Purged(purged) if &*purged.type_name == "message" => {
                 self.messages.push(index);
             }
             EntryKind::CompactionSummary(summary) => {
-                self.sign(Sign::Mark, index);
-                self.sign(Sign::Summary, index);
+                self.add_landmark(Landmark::Cut, index);
+                self.add_landmark(Landmark::Summary, index);
                 if summary.member.is_none() && summary.author.as_deref() == Some(REQUESTED) {
-                    self.sign(Sign::Requested, index);
+                    self.add_landmark(Landmark::RequestedSummary, index);
                 }
             }
-            EntryKind::ContextCut(_) => self.sign(Sign::Mark, index),
-            EntryKind::SystemPromptOverride(_) => self.sign(Sign::Prompt, index),
-            EntryKind::RuntimeInit(_) => self.sign(Sign::Init, index),
-            EntryKind::Usage(_) => self.sign(Sign::Usage, index),
-            EntryKind::TeamTask(_) => self.sign(Sign::TeamTask, index),
-            EntryKind::Recall(recall) if recall.replaces => self.sign(Sign::Recall, index),
+            EntryKind::ContextCut(_) => self.add_landmark(Landmark::Cut, index),
+            EntryKind::SystemPromptOverride(_) => self.add_landmark(Landmark::SystemPrompt, index),
+            EntryKind::RuntimeInit(_) => self.add_landmark(Landmark::RuntimeInit, index),
+            EntryKind::Usage(_) => self.add_landmark(Landmark::Usage, index),
+            EntryKind::TeamTask(_) => self.add_landmark(Landmark::TeamTask, index),
+            EntryKind::Recall(recall) if recall.replaces => {
+                self.add_landmark(Landmark::Recall, index)
+            }
             _ => {}
         }
     }
@@ -118,42 +120,44 @@ impl BranchIndex {
     /// ids.
     pub(crate) fn truncate(&mut self, last: Option<usize>) {
         let end = last.map_or(0, |last| last + 1);
-        self.stretches.truncate(self.stretches.partition_point(|stretch| stretch.start < end));
-        if let Some(last) = self.stretches.last_mut() {
+        self.ranges.truncate(self.ranges.partition_point(|range| range.start < end));
+        if let Some(last) = self.ranges.last_mut() {
             last.end = last.end.min(end);
         }
-        for list in [&mut self.messages, &mut self.said].into_iter().chain(&mut self.signs) {
+        for list in
+            [&mut self.messages, &mut self.text_messages].into_iter().chain(&mut self.landmarks)
+        {
             list.truncate(list.partition_point(|index| *index < end));
         }
     }
 
     /// Returns whether an entry is on the branch.
     pub(crate) fn contains(&self, index: usize) -> bool {
-        let after = self.stretches.partition_point(|stretch| stretch.start <= index);
-        let stretch = after.checked_sub(1).and_then(|last| self.stretches.get(last));
-        stretch.is_some_and(|stretch| stretch.contains(&index))
+        let after = self.ranges.partition_point(|range| range.start <= index);
+        let range = after.checked_sub(1).and_then(|last| self.ranges.get(last));
+        range.is_some_and(|range| range.contains(&index))
     }
 
     /// Returns the entries of the branch before an index, newest first.
     pub(crate) fn before(&self, end: usize) -> impl Iterator<Item = usize> {
-        let stretches = self.stretches.partition_point(|stretch| stretch.start < end);
-        let stretches = self.stretches[..stretches].iter().rev();
-        stretches.flat_map(move |stretch| (stretch.start..stretch.end.min(end)).rev())
+        let ranges = self.ranges.partition_point(|range| range.start < end);
+        let ranges = self.ranges[..ranges].iter().rev();
+        ranges.flat_map(move |range| (range.start..range.end.min(end)).rev())
     }
 
     /// Returns the entries of this kind up to and including `last`, newest first.
-    pub(crate) fn signs(&self, sign: Sign, last: usize) -> impl Iterator<Item = usize> {
-        let signs = &self.signs[sign as usize];
-        let until = signs.partition_point(|index| *index <= last);
-        signs[..until].iter().rev().copied()
+    pub(crate) fn landmarks(&self, landmark: Landmark, last: usize) -> impl Iterator<Item = usize> {
+        let landmarks = &self.landmarks[landmark as usize];
+        let until = landmarks.partition_point(|index| *index <= last);
+        landmarks[..until].iter().rev().copied()
     }
 
-    fn newest(&self, sign: Sign) -> Option<usize> {
-        self.signs[sign as usize].last().copied()
+    fn newest(&self, landmark: Landmark) -> Option<usize> {
+        self.landmarks[landmark as usize].last().copied()
     }
 
-    fn sign(&mut self, sign: Sign, index: usize) {
-        self.signs[sign as usize].push(index);
+    fn add_landmark(&mut self, landmark: Landmark, index: usize) {
+        self.landmarks[landmark as usize].push(index);
     }
 
     /// Returns the number of messages before an index.
@@ -174,18 +178,18 @@ impl<'l> Branch<'l> {
     }
 
     /// Returns the number of messages with text that are read.
-    pub fn said_count(self) -> usize {
-        self.index.said.len()
+    pub fn text_message_count(self) -> usize {
+        self.index.text_messages.len()
     }
 
     /// Returns the message of this number with its entry and the index of the entry.
-    pub fn said(self, number: usize) -> Option<(usize, &'l Entry, &'l Message)> {
-        self.message_at(*self.index.said.get(number)?)
+    pub fn text_message(self, number: usize) -> Option<(usize, &'l Entry, &'l Message)> {
+        self.message_at(*self.index.text_messages.get(number)?)
     }
 
     /// Returns the number of a message with text.
     pub fn number_of(self, id: &EntryId) -> Option<usize> {
-        self.index.said.binary_search(self.index.indexes.get(id)?).ok()
+        self.index.text_messages.binary_search(self.index.indexes.get(id)?).ok()
     }
 
     /// Returns the index of an entry that is read.
@@ -213,9 +217,9 @@ impl<'l> Branch<'l> {
     }
 
     /// Returns the number of the first message with text whose ordinal is at least this one.
-    pub fn said_from(self, ordinal: usize) -> usize {
+    pub fn first_text_message_from(self, ordinal: usize) -> usize {
         let from = self.index_of_message(ordinal).unwrap_or(usize::MAX);
-        self.index.said.partition_point(|index| *index < from)
+        self.index.text_messages.partition_point(|index| *index < from)
     }
 
     /// Returns the newest summary, its index, and the number of the first message that it does not cover.
@@ -233,13 +237,14 @@ impl<'l> Branch<'l> {
     /// Returns how many messages are covered by a summary that a person requested. They are in no prompt word for
     /// word.
     pub fn compacted(self) -> usize {
-        let summary = self.index.newest(Sign::Requested).and_then(|index| self.summary_at(index));
+        let summary =
+            self.index.newest(Landmark::RequestedSummary).and_then(|index| self.summary_at(index));
         summary.map_or(0, |(.., covered)| covered)
     }
 
     /// Returns the team's task, and the index of the entry that sets it.
     pub fn team_task(self) -> Option<(usize, &'l str)> {
-        let index = self.index.newest(Sign::TeamTask)?;
+        let index = self.index.newest(Landmark::TeamTask)?;
         match &self.entries.get(index)?.kind {
             EntryKind::TeamTask(task) => Some((index, task.task.as_deref()?)),
             _ => None,
@@ -252,7 +257,7 @@ impl<'l> Branch<'l> {
             Some(EntryKind::CompactionSummary(summary)) => summary.member.is_none(),
             _ => false,
         };
-        self.index.signs(Sign::Summary, usize::MAX).find(is_shared)
+        self.index.landmarks(Landmark::Summary, usize::MAX).find(is_shared)
     }
 
     fn message_at(self, index: usize) -> Option<(usize, &'l Entry, &'l Message)> {
@@ -265,7 +270,7 @@ impl<'l> Branch<'l> {
 
     fn summary_at(self, index: usize) -> Option<(usize, &'l CompactionSummary, usize)> {
         let (summary, kept) = self.summary_and_kept(index)?;
-        Some((index, summary, self.index.said.partition_point(|index| *index < kept)))
+        Some((index, summary, self.index.text_messages.partition_point(|index| *index < kept)))
     }
 
     /// Returns a summary, and the index of the first entry that it does not cover.
@@ -277,9 +282,9 @@ impl<'l> Branch<'l> {
     }
 }
 
-fn has_words(message: &Message) -> bool {
-    let is_said = |kind: &PartKind| matches!(kind, PartKind::Text(text) if !text.trim().is_empty());
-    message.parts.iter().any(|part| is_said(&part.kind))
+fn has_text(message: &Message) -> bool {
+    let is_text = |kind: &PartKind| matches!(kind, PartKind::Text(text) if !text.trim().is_empty());
+    message.parts.iter().any(|part| is_text(&part.kind))
 }
 
 /// Returns whether a message is a request. Parts that are not allowed in a user's message are ignored, because they

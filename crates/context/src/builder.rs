@@ -26,11 +26,11 @@
 //! # Ok::<(), tertulia_context::builder::ContextError>(())
 //! ```
 
-mod arrivals;
+mod apply_cut;
 mod assembly;
 mod build;
 mod config;
-mod cover;
+mod cut_state;
 mod elide;
 mod error;
 mod excerpts;
@@ -40,7 +40,7 @@ mod index;
 mod input;
 mod item;
 mod limits;
-mod marks;
+mod new_messages;
 mod plan;
 mod recalled;
 mod repair;

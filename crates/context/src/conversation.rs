@@ -26,11 +26,11 @@ pub(crate) struct Conversation {
     named: HashMap<MessageId, Seq>,
     /// Messages that repeat the id of an earlier one, oldest first.
     repeated: HashMap<MessageId, VecDeque<Seq>>,
-    speakers: HashMap<Box<str>, Spoken>,
+    speakers: HashMap<Box<str>, SpeakerMessages>,
     times: Times,
 }
 
-struct Spoken {
+struct SpeakerMessages {
     /// The most recent speaker with this id. Later messages with an equal speaker share it.
     speaker: Arc<Speaker>,
     seqs: VecDeque<Seq>,
@@ -104,10 +104,10 @@ impl Conversation {
         let seq = self.first;
         self.first += 1;
         if let Some(speaker) = oldest.message.speaker.as_deref()
-            && let Some(spoken) = self.speakers.get_mut(&speaker.role_id)
+            && let Some(messages) = self.speakers.get_mut(&speaker.role_id)
         {
-            spoken.seqs.pop_front();
-            if spoken.seqs.is_empty() {
+            messages.seqs.pop_front();
+            if messages.seqs.is_empty() {
                 self.speakers.remove(&speaker.role_id);
             }
         }
@@ -154,7 +154,7 @@ impl Conversation {
         &self,
         role_id: &str,
     ) -> impl Iterator<Item = &Arc<ConversationMessage>> {
-        let seqs = self.speakers.get(role_id).into_iter().flat_map(|spoken| spoken.seqs.iter());
+        let seqs = self.speakers.get(role_id).into_iter().flat_map(|messages| messages.seqs.iter());
         seqs.filter_map(|seq| self.at(*seq))
     }
 
@@ -182,16 +182,17 @@ impl Conversation {
     }
 
     fn index_speaker(&mut self, speaker: Arc<Speaker>, seq: Seq) -> Arc<Speaker> {
-        let Some(spoken) = self.speakers.get_mut(&speaker.role_id) else {
-            let spoken = Spoken { speaker: Arc::clone(&speaker), seqs: VecDeque::from([seq]) };
-            self.speakers.insert(speaker.role_id.clone(), spoken);
+        let Some(messages) = self.speakers.get_mut(&speaker.role_id) else {
+            let messages =
+                SpeakerMessages { speaker: Arc::clone(&speaker), seqs: VecDeque::from([seq]) };
+            self.speakers.insert(speaker.role_id.clone(), messages);
             return speaker;
         };
-        spoken.seqs.push_back(seq);
-        if spoken.speaker != speaker {
-            spoken.speaker = speaker;
+        messages.seqs.push_back(seq);
+        if messages.speaker != speaker {
+            messages.speaker = speaker;
         }
-        Arc::clone(&spoken.speaker)
+        Arc::clone(&messages.speaker)
     }
 }
 

@@ -50,7 +50,7 @@ pub fn indented(text: &str, start: LineStart) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut written = String::with_capacity(bytes);
-    body.for_each_stretch(|stretch| written.push_str(stretch));
+    body.for_each_piece(|piece| written.push_str(piece));
     Cow::Owned(written)
 }
 
@@ -99,7 +99,7 @@ impl<'a> Body<'a> {
 
     /// Passes the written text to `take` in pieces, in order.
     #[inline]
-    pub fn for_each_stretch(self, mut take: impl FnMut(&str)) {
+    pub fn for_each_piece(self, mut take: impl FnMut(&str)) {
         match self.indent {
             None => take(self.text),
             Some(start) => self.indented(start, take),
@@ -156,7 +156,7 @@ fn push_escaped(written: &mut String, letter: char) {
     match letter {
         '"' | '\\' => written.extend(['\\', letter]),
         // An `@` may be removed from a prompt later, and the rest would be another name.
-        letter if letter == '@' || is_unseen(letter) => {
+        letter if letter == '@' || is_invisible(letter) => {
             for unit in letter.encode_utf16(&mut [0; 2]) {
                 written.push_str(&format!("\\u{unit:04x}"));
             }
@@ -184,11 +184,11 @@ fn is_plain_letter(letter: char) -> bool {
     // The wide forms look the same as the plain ones.
     let is_wide = matches!(letter, '\u{ff01}'..='\u{ff65}' if !letter.is_alphanumeric());
     let is_blank = letter != ' ' && letter.is_whitespace();
-    !is_mark && !is_wide && !is_blank && !is_unseen(letter)
+    !is_mark && !is_wide && !is_blank && !is_invisible(letter)
 }
 
 /// Returns whether the character breaks lines, controls a terminal or is not displayed at all.
-fn is_unseen(letter: char) -> bool {
+fn is_invisible(letter: char) -> bool {
     is_line_break(letter)
         || letter.is_control()
         || matches!(

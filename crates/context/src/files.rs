@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use tertulia_session::{Message, PartKind, ToolCall};
 
-pub(crate) use blocks::{Excerpts, Wanted, without_number};
+pub(crate) use blocks::{ExcerptQuery, Excerpts, without_number};
 use changes::{Change, changes};
 use known::KnownFile;
 use newer::Newer;
@@ -41,7 +41,7 @@ struct Open {
 }
 
 /// The content of a result.
-struct Told<'r> {
+struct ResultText<'r> {
     /// The position of its call.
     called: Option<usize>,
     call: &'r str,
@@ -68,16 +68,17 @@ impl Files {
                     let called = self.newer.result(position, &result.tool_call_id);
                     let Some(open) = self.open.remove(&*result.tool_call_id) else { continue };
                     let text = result.text();
-                    let failed = result.is_error || shown::tells_error(&text);
+                    let failed = result.is_error || shown::states_error(&text);
                     // The change may have been made in spite of the error, in whole or in part.
                     let is_unsure =
-                        failed && (open.changes.len() > 1 || shown::tells_interruption(&text));
+                        failed && (open.changes.len() > 1 || shown::states_interruption(&text));
                     for change in open.changes {
                         match is_unsure {
                             true => self.forget_changed(&change),
                             false => {
-                                let told = Told { called, call: &result.tool_call_id, text: &text };
-                                self.apply(position, change, &told, failed);
+                                let result_text =
+                                    ResultText { called, call: &result.tool_call_id, text: &text };
+                                self.apply(position, change, &result_text, failed);
                             }
                         }
                     }
@@ -106,20 +107,27 @@ impl Files {
     }
 
     /// Applies a change. A failed call changed nothing, but a failed command may have done a part of its work.
-    fn apply(&mut self, position: usize, change: Change, told: &Told<'_>, failed: bool) {
-        let (result, called) = (told.text, told.called.map(|called| (called, position)));
+    fn apply(
+        &mut self,
+        position: usize,
+        change: Change,
+        result_text: &ResultText<'_>,
+        failed: bool,
+    ) {
+        let (result, called) =
+            (result_text.text, result_text.called.map(|called| (called, position)));
         match change {
             Change::Run { .. } => self.forget_changed(&change),
             _ if failed => {}
             Change::Read { path, first, is_whole } => {
                 let Some((first, lines)) = shown::shown_lines(result, first) else { return };
                 let is_known = |other: &str, file: &KnownFile| {
-                    *other != *path && may_be_same(other, &path) && file.knows(first, &lines)
+                    *other != *path && may_be_same(other, &path) && file.contains(first, &lines)
                 };
                 self.reads.insert(position, path.clone());
                 if let Some(called) = called {
                     let shown = first..first.saturating_add(lines.len());
-                    self.newer.read(called, told.call, &path, shown);
+                    self.newer.read(called, result_text.call, &path, shown);
                 }
                 if !self.files.iter().any(|(other, file)| is_known(other, file)) {
                     self.forget_others(&path);

@@ -72,8 +72,8 @@ pub use manager::{
     MessageHook, SnapshotError, SnapshotProblem, TEAM_TASK_BYTES_MAX, TeamTaskHook,
 };
 pub use markers::{
-    Markers, Next, Strip, Stripped, TaskBlock, Words, kept_ranges_where, parse_markers,
-    parse_markers_where, strip_all_markers, strip_markers, whose_words,
+    Authorship, Markers, Next, Strip, Stripped, TaskBlock, authorship_of, kept_ranges_where,
+    parse_markers, parse_markers_where, strip_all_markers, strip_markers,
 };
 pub use prompt::{
     AssemblerInput, AssemblerOutput, ContextKind, ContextMessage, Prompt, PromptPiece, SpokenBy,

@@ -2,21 +2,21 @@
 //! `[TEAM_TASK] …`. They are stripped for prompts and parsed for routing; a stored message keeps them. The functions
 //! are pure and take time linear in the length of the text.
 
+mod authorship;
 mod code;
 mod compact;
 mod html;
 mod line;
 mod markdown;
-mod own;
 mod parse;
 mod preserve;
 mod scan;
 
 use std::borrow::Cow;
 
-pub use own::Words;
+pub use authorship::Authorship;
 pub use parse::{
-    Markers, Next, kept_ranges_where, parse_markers, parse_markers_where, whose_words,
+    Markers, Next, authorship_of, kept_ranges_where, parse_markers, parse_markers_where,
 };
 
 /// How to remove markers from a text.

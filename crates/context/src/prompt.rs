@@ -267,7 +267,7 @@ impl<'a> Prompt<'a> {
     /// Builds the prompt.
     pub fn to_text(&self) -> String {
         let mut text = String::with_capacity(self.prompt_bytes());
-        self.for_each_piece(|piece| piece.body().for_each_stretch(|part| text.push_str(part)));
+        self.for_each_piece(|piece| piece.body().for_each_piece(|part| text.push_str(part)));
         text
     }
 
@@ -308,7 +308,7 @@ impl<'a> Prompt<'a> {
     pub fn write_to(&self, writer: &mut impl io::Write) -> io::Result<()> {
         let mut written = Ok(());
         self.for_each_piece(|piece| {
-            piece.body().for_each_stretch(|part| {
+            piece.body().for_each_piece(|part| {
                 if written.is_ok() {
                     written = writer.write_all(part.as_bytes());
                 }

@@ -5,11 +5,11 @@
 //! no floats: the same log and the same query give the same passages on every machine. It does not depend on what is
 //! sent or why; the caller decides which messages may be recalled.
 
+mod call_subjects;
 mod dates;
 mod days;
 mod expansion;
 mod explanation;
-mod heads;
 mod passages;
 mod postings;
 mod query;
@@ -24,12 +24,12 @@ use tertulia_session::search::terms::{self, TermKind};
 use tertulia_session::{Message, PartKind, Timestamp};
 
 use crate::tokens::Tokenizer;
+use call_subjects::CallSubjects;
 use days::Day;
 pub use explanation::RecallMatch;
-use heads::Heads;
 use postings::{NUMBERS_MAX, Postings};
 pub use query::RecallQuery;
-pub use select::{RecallBudget, Standing};
+pub use select::{RecallBudget, RecallStatus};
 use text::Source;
 
 /// The number of newest messages that are part of a query, besides the request.
@@ -46,29 +46,29 @@ pub const fn usual_tokens(budget: u64) -> u64 {
     if share < TOKENS_MAX { share } else { TOKENS_MAX }
 }
 
-/// A lexical index over the messages of a log. It contains hashes and places, never the texts.
+/// A lexical index over the messages of a log. It contains hashes and positions, never the texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecallIndex {
-    /// The places of the messages in ascending order.
-    places: Vec<usize>,
+    /// The positions of the messages in ascending order.
+    positions: Vec<usize>,
     spans: Vec<Span>,
     postings: Postings,
     /// The subjects of calls, which also apply to passages of their arguments and results.
-    heads: Heads,
+    call_subjects: CallSubjects,
     terms: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
-    place: usize,
+    position: usize,
     part: u32,
     begin: u32,
     end: u32,
-    /// Its call, or [`heads::NO_HEAD`].
-    head: u32,
+    /// Its call, or [`call_subjects::NO_CALL`].
+    call: u32,
     terms: u16,
     /// A hash of its text without numbers, with which repeated passages are recognised.
-    gist: u32,
+    text_hash: u32,
     /// A hash of the speaker's name; 0 if there is none.
     speaker: u32,
     /// The day on which it was said.
@@ -90,8 +90,8 @@ enum Voice {
 /// A passage of a message that a search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// The place of its message in the log.
-    pub place: usize,
+    /// The position of its message in the log.
+    pub position: usize,
     pub text: String,
     /// The tokens of the text, without anything that is added around it.
     pub tokens: u64,
@@ -124,21 +124,21 @@ impl RecallIndex {
         Self::default()
     }
 
-    /// Adds a message with its place in the log. Places ascend, and gaps are allowed. A message that already has
-    /// this place is replaced.
-    pub fn add(&mut self, place: usize, message: &Message) {
-        self.add_said(place, message, None);
+    /// Adds a message with its position in the log. Positions ascend, and gaps are allowed. A message that already has
+    /// this position is replaced.
+    pub fn add(&mut self, position: usize, message: &Message) {
+        self.add_with_time(position, message, None);
     }
 
     /// Adds a message that was said at this time. A request that names the day finds it.
-    pub fn add_said(&mut self, place: usize, message: &Message, time: Option<&Timestamp>) {
-        match self.places.last() {
-            Some(&last) if last >= place => {
-                self.remove(place);
-                let at = self.places.partition_point(|&known| known < place);
-                self.places.insert(at, place);
+    pub fn add_with_time(&mut self, position: usize, message: &Message, time: Option<&Timestamp>) {
+        match self.positions.last() {
+            Some(&last) if last >= position => {
+                self.remove(position);
+                let at = self.positions.partition_point(|&known| known < position);
+                self.positions.insert(at, position);
             }
-            _ => self.places.push(place),
+            _ => self.positions.push(position),
         }
         let mut scratch = Scratch::default();
         // A request may name a speaker, so the speaker's name is one of the terms.
@@ -150,49 +150,49 @@ impl RecallIndex {
                 continue;
             };
             let first = self.spans.len();
-            self.add_source(place, &source, Voice::of(kind), name.take(), &mut scratch);
+            self.add_source(position, &source, Voice::of(kind), name.take(), &mut scratch);
             let spans = self.spans.get_mut(first..).unwrap_or_default();
             for span in spans {
                 (span.speaker, span.day) = (speaker, day);
             }
-            self.add_head(place, source.part, kind, first..self.spans.len());
+            self.connect_call_subject(position, source.part, kind, first..self.spans.len());
         }
     }
 
     /// Removes a message. The cost depends on the size of the index, so use [`RecallIndex::retain`] to remove many
     /// messages at once.
-    pub fn remove(&mut self, place: usize) {
-        if self.places.binary_search(&place).is_ok() {
-            self.retain(|other| other != place);
+    pub fn remove(&mut self, position: usize) {
+        if self.positions.binary_search(&position).is_ok() {
+            self.retain(|other| other != position);
         }
     }
 
     /// Removes the messages for which `keep` returns false.
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
-        self.places.retain(|&place| keep(place));
-        let new = renumbered(self.spans.iter().map(|span| keep(span.place)));
+        self.positions.retain(|&position| keep(position));
+        let new = renumbered(self.spans.iter().map(|span| keep(span.position)));
         self.postings.renumber(&new);
-        self.spans.retain(|span| keep(span.place));
+        self.spans.retain(|span| keep(span.position));
         self.terms = self.spans.iter().map(|span| u64::from(span.terms)).sum();
-        self.heads.retain(&keep, &new);
+        self.call_subjects.retain(&keep, &new);
         for span in &mut self.spans {
-            span.head = heads::NO_HEAD;
+            span.call = call_subjects::NO_CALL;
         }
-        for (head, spans) in self.heads.spans() {
+        for (call, spans) in self.call_subjects.spans() {
             for span in self.spans.get_mut(spans).unwrap_or_default() {
-                span.head = head;
+                span.call = call;
             }
         }
     }
 
     /// Returns the number of messages.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.positions.len()
     }
 
     /// Returns whether it contains no messages.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.positions.is_empty()
     }
 
     /// Returns the best passages for the query within `max_tokens`. They are chosen greedily and returned in log
@@ -209,32 +209,32 @@ impl RecallIndex {
         is_candidate: impl Fn(usize) -> bool,
         message_at: impl Fn(usize) -> Option<&'m Message>,
     ) -> Vec<Passage> {
-        let standing = |place| match is_candidate(place) {
-            true => Standing::Gone,
-            false => Standing::Apart,
+        let status = |position| match is_candidate(position) {
+            true => RecallStatus::Candidate,
+            false => RecallStatus::Excluded,
         };
         let budget = RecallBudget { max_tokens, scope_tokens: u64::MAX };
-        self.search_beside(query, budget, tokenizer, standing, message_at)
+        self.search_with_status(query, budget, tokenizer, status, message_at)
     }
 
     /// Returns the same passages, but considers what is sent anyway. Passages that are sent also compete for the
     /// best places. So room is not filled with passages that are worse than those.
-    pub fn search_beside<'m>(
+    pub fn search_with_status<'m>(
         &self,
         query: &RecallQuery<'_>,
         budget: RecallBudget,
         tokenizer: &Tokenizer,
-        standing: impl Fn(usize) -> Standing,
+        status: impl Fn(usize) -> RecallStatus,
         message_at: impl Fn(usize) -> Option<&'m Message>,
     ) -> Vec<Passage> {
         if budget.max_tokens == 0 || self.spans.is_empty() {
             return Vec::new();
         }
-        let cut = |span: &Span| cut(span, message_at(span.place)?);
-        let is_candidate = |place| standing(place) == Standing::Gone;
+        let cut = |span: &Span| cut(span, message_at(span.position)?);
+        let is_candidate = |position| status(position) == RecallStatus::Candidate;
         let scores = score::scores(self, query, &is_candidate, &cut);
-        let standing = |span: &Span| standing(span.place);
-        select::select(&self.spans, &scores, budget, tokenizer, standing, cut)
+        let status = |span: &Span| status(span.position);
+        select::select(&self.spans, &scores, budget, tokenizer, status, cut)
     }
 
     /// Returns a weigher for the terms of a query.
@@ -244,7 +244,7 @@ impl RecallIndex {
 
     fn add_source(
         &mut self,
-        place: usize,
+        position: usize,
         source: &Source<'_>,
         voice: Voice,
         mut speaker: Option<&str>,
@@ -269,15 +269,15 @@ impl RecallIndex {
             }
             let raw = source.raw.get(range).unwrap_or_default();
             text::decode(raw, source.escaped, &mut scratch.text);
-            let (terms, gist) = self.add_terms(scratch);
+            let (terms, text_hash) = self.add_terms(scratch);
             self.spans.push(Span {
-                place,
+                position,
                 part,
                 begin,
                 end,
-                head: heads::NO_HEAD,
+                call: call_subjects::NO_CALL,
                 terms,
-                gist,
+                text_hash,
                 speaker: 0,
                 day: Day::default(),
                 escaped: source.escaped,
@@ -291,10 +291,10 @@ impl RecallIndex {
     /// numbers.
     fn add_terms(&mut self, scratch: &mut Scratch) -> (u16, u32) {
         scratch.terms.clear();
-        let mut gist = 0;
+        let mut text_hash = 0;
         terms::terms(&scratch.text, &mut |term, kind| {
             scratch.terms.push(term);
-            gist ^= if kind == TermKind::Number { 0 } else { (term >> 32) as u32 };
+            text_hash ^= if kind == TermKind::Number { 0 } else { (term >> 32) as u32 };
         });
         scratch.terms.sort_unstable();
         for same in scratch.terms.chunk_by(|a, b| a == b) {
@@ -303,23 +303,29 @@ impl RecallIndex {
         }
         let count = u16::try_from(scratch.terms.len()).unwrap_or(u16::MAX);
         self.terms += u64::from(count);
-        (count, gist)
+        (count, text_hash)
     }
 
     /// Connects the passages of a call or a result with the subject of the call, by which a query can find them.
-    fn add_head(&mut self, place: usize, part: usize, kind: &PartKind, spans: Range<usize>) {
+    fn connect_call_subject(
+        &mut self,
+        position: usize,
+        part: usize,
+        kind: &PartKind,
+        spans: Range<usize>,
+    ) {
         let call = match kind {
             PartKind::ToolCall(call) => {
-                self.heads.add_call(call, place, part);
+                self.call_subjects.add_call(call, position, part);
                 &call.tool_call_id
             }
             PartKind::ToolResult(result) => &result.tool_call_id,
             _ => return,
         };
-        let head = self.heads.add_spans(call, place, part, spans.clone());
-        let (Some(head), Some(spans)) = (head, self.spans.get_mut(spans)) else { return };
+        let call = self.call_subjects.add_spans(call, position, part, spans.clone());
+        let (Some(call), Some(spans)) = (call, self.spans.get_mut(spans)) else { return };
         for span in spans {
-            span.head = head;
+            span.call = call;
         }
     }
 }

@@ -71,7 +71,7 @@ impl<'l> View<'l> {
         perspective: &Perspective<'_>,
         settings: &ViewSettings<'_>,
     ) -> Self {
-        let count = branch.said_count();
+        let count = branch.text_message_count();
         let answered = branch.number_of(settings.answers).or(count.checked_sub(1));
         let first = first_of_window(count, settings.window, answered);
         // Messages that no summary covers yet are included too, so that none is lost between the summary and the
@@ -87,16 +87,16 @@ impl<'l> View<'l> {
             view.covered = covered;
             view.items.push(ViewItem::summary(index, &summary.summary, covered, summary.older()));
         }
-        let request = answered.and_then(|number| branch.said(number));
+        let request = answered.and_then(|number| branch.text_message(number));
         if let Some((.., request)) = request.filter(|_| before > 0) {
             for found in recall.passages(branch, before, request, settings.recall_tokens) {
-                let Some((index, entry, _)) = branch.message(found.place) else { continue };
+                let Some((index, entry, _)) = branch.message(found.position) else { continue };
                 view.items.extend(perspective.passage(index, entry, &found.text));
                 view.recalled.push(entry.id.clone());
             }
         }
         view.take_in(first..count, answered, |number| {
-            let (index, entry, message) = branch.said(number)?;
+            let (index, entry, message) = branch.text_message(number)?;
             Some(perspective.item(index, entry, message))
         });
         view
@@ -197,7 +197,7 @@ impl<'l> ViewItem<'l> {
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         self.line.for_each_label_piece(|piece| text.push_str(piece.text()));
-        self.body().for_each_stretch(|stretch| text.push_str(stretch));
+        self.body().for_each_piece(|piece| text.push_str(piece));
         text
     }
 

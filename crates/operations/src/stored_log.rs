@@ -79,7 +79,7 @@ impl StoredLog {
         if let Some(count) = stored.count {
             if self.counter.as_ref().is_some_and(|counter| counter_name(counter) == count.tokenizer)
             {
-                self.index.know_counts([(stored.entry.id.clone(), count.tokens)]);
+                self.index.add_counts([(stored.entry.id.clone(), count.tokens)]);
             }
             self.counts.push((stored.entry.id.clone(), count));
         }
@@ -121,7 +121,7 @@ impl StoredLog {
         let mut index = ContextIndex::new();
         let name = self.counter.as_ref().map(counter_name);
         let known = self.counts.iter().filter(|(_, count)| Some(&count.tokenizer) == name.as_ref());
-        index.know_counts(known.map(|(id, count)| (id.clone(), count.tokens)));
+        index.add_counts(known.map(|(id, count)| (id.clone(), count.tokens)));
         index
     }
 

@@ -209,7 +209,7 @@ fn to_purge(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
         return direct_targets(log);
     };
     let hidden = log.iter().enumerate().filter_map(|(index_in_log, stored)| {
-        let by = index.see(&entries, index_in_log)?.hidden_by()?.clone();
+        let by = index.view_entry(&entries, index_in_log)?.hidden_by()?.clone();
         let is_purged = matches!(stored.entry.kind, EntryKind::Purged(_));
         (!is_purged).then_some((stored.seq, by))
     });

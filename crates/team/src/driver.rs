@@ -228,7 +228,7 @@ impl Driver {
     pub fn prompt_for(&mut self, member: &str) -> Option<TurnPrompt> {
         let member = self.team.member(member)?;
         let branch = self.log.branch();
-        let (_, newest, _) = branch.said(branch.said_count().checked_sub(1)?)?;
+        let (_, newest, _) = branch.text_message(branch.text_message_count().checked_sub(1)?)?;
         Some(self.prompts.look(&self.team, branch, member, &newest.id))
     }
 

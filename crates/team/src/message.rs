@@ -111,7 +111,7 @@ pub(crate) fn read(text: &str, roster: &Roster, sender: Sender) -> Directives {
     let nobody = nobody.and_then(|range| text.get(range)).map(Into::into);
     let look_alikes = look_alike::find(text, roster);
     let markers = parse_markers_where(text, |markers| position::markers_in_effect(text, markers));
-    let Markers { next, drop, from, team_task, clean_text, unheard } = markers;
+    let Markers { next, drop, from, team_task, clean_text, ignored } = markers;
     let marked = next.into_iter().map(|next| TurnRequest {
         name: next.name,
         intent: next.intent,
@@ -122,7 +122,7 @@ pub(crate) fn read(text: &str, roster: &Roster, sender: Sender) -> Directives {
         intent: mention.intent,
         route: RouteSource::Mention,
     });
-    let ignored = unheard.iter().map(|marker| excerpt(marker));
+    let ignored = ignored.iter().map(|marker| excerpt(marker));
     let names = names.into_iter().map(|index| format!("@{}", roster.name(index)).into());
     let mut ignored_markers: Vec<Box<str>> = ignored.chain(names).collect();
     ignored_markers.truncate(IGNORED_MARKERS_MAX);

@@ -3,8 +3,8 @@
 
 use tertulia_session::{EntryKind, Role};
 
+use super::apply_cut::Cut;
 use super::build::{Build, id_at};
-use super::cover::Cut;
 use super::elide::has_outputs;
 use super::repair::Repair;
 use super::scale::Scale;
@@ -28,32 +28,32 @@ impl<'a> Build<'a, '_> {
             messages.push(ModelMessage { message, tokens, source });
         };
         if let Some(message) = self.frozen {
-            push(MessageRef::made(message), self.sums.frozen, Source::System);
+            push(MessageRef::generated(message), self.sums.frozen, Source::System);
         }
         if let Some((id, message)) = self.summary {
-            push(MessageRef::made(message), self.sums.summary, Source::Summary(id));
+            push(MessageRef::generated(message), self.sums.summary, Source::Summary(id));
         }
         for (item, tokens) in self.window.items.into_iter().zip(&self.tokens) {
-            let id = id_at(self.log, &self.arrivals, item.entry).clone();
+            let id = id_at(self.log, &self.new_messages, item.entry).clone();
             push(item.message, *tokens, Source::Entry(id));
         }
         if let Some((id, message)) = self.fresh {
-            push(MessageRef::made(message), self.sums.fresh, Source::Entry(id));
+            push(MessageRef::generated(message), self.sums.fresh, Source::Entry(id));
         }
         if let Some(recalled) = recalled {
             stats.input_tokens += self.scale.of_tokens(recalled.tokens);
             stats.recalled_entries_count = recalled.entries.len() as u64;
             passages = recalled.passages;
-            push(MessageRef::made(recalled.message), recalled.tokens, Source::Recall);
+            push(MessageRef::generated(recalled.message), recalled.tokens, Source::Recall);
         }
         if let Some(message) = self.input.closing {
-            push(MessageRef::Said(message), self.sums.closing, Source::Closing);
+            push(MessageRef::Logged(message), self.sums.closing, Source::Closing);
         }
         if let Some(message) = self.hints {
-            push(MessageRef::made(message), self.sums.hints, Source::RuntimeHints);
+            push(MessageRef::generated(message), self.sums.hints, Source::RuntimeHints);
         }
         stats.message_count = messages.len() as u64;
-        let mut entries_to_append = self.arrivals.entries;
+        let mut entries_to_append = self.new_messages.entries;
         entries_to_append.extend(cut.entries);
         Ok(ContextBuildResult {
             cache_breakpoints: breakpoints(&messages),
@@ -72,11 +72,11 @@ impl<'a> Build<'a, '_> {
 
     fn stats(&self) -> ContextStats {
         let on_branch = self.index.messages_before(LogIndex(self.log.len()));
-        let on_branch = on_branch + self.arrivals.messages.len() as u64;
+        let on_branch = on_branch + self.new_messages.messages.len() as u64;
         let is_stub = |item: &&Item<'_>| {
-            self.marks.elided.contains_key(&item.entry) && has_outputs(&item.message)
+            self.cut_state.elided.contains_key(&item.entry) && has_outputs(&item.message)
         };
-        let elided = match self.marks.elided.is_empty() {
+        let elided = match self.cut_state.elided.is_empty() {
             true => 0,
             false => self.window.items.iter().filter(is_stub).count(),
         };
@@ -110,32 +110,32 @@ impl<'a> Build<'a, '_> {
 
     /// Returns the number of a message on the branch, from 1.
     pub(super) fn message_number(&self, at: LogIndex) -> u64 {
-        let arrived = at.0.saturating_sub(self.log.len()) as u64;
-        self.index.messages_before(at) + arrived + 1
+        let new = at.0.saturating_sub(self.log.len()) as u64;
+        self.index.messages_before(at) + new + 1
     }
 
     /// Returns how many messages are older than those that the summary covers.
     pub(super) fn older(&self) -> usize {
-        self.marks.summary.map_or(0, |(_, summary)| summary.older())
+        self.cut_state.summary.map_or(0, |(_, summary)| summary.older())
     }
 
     /// Returns how many messages the summary replaces: those before the first kept entry that do not stay.
     pub(super) fn summarized(&self) -> u64 {
-        let Some(first_kept) = self.marks.summary_first_kept else { return 0 };
-        let arrived = first_kept.0.saturating_sub(self.log.len()) as u64;
+        let Some(first_kept) = self.cut_state.summary_first_kept else { return 0 };
+        let new = first_kept.0.saturating_sub(self.log.len()) as u64;
         let before = self.window.items.iter().filter(|item| item.entry < first_kept);
-        let stay = before.filter(|item| self.is_message(item.entry) && !item.is_mended).count();
-        (self.index.messages_before(first_kept) + arrived).saturating_sub(stay as u64)
+        let stay = before.filter(|item| self.is_message(item.entry) && !item.is_repaired).count();
+        (self.index.messages_before(first_kept) + new).saturating_sub(stay as u64)
     }
 
     fn repairs(&self) -> Vec<Repair> {
         // A call at the very end may still get its result. So a missing result is only repaired when something
         // follows the call.
-        let mut mended: Vec<_> = self.window.mended.iter().collect();
-        mended.sort_by_key(|mended| mended.entry);
-        let named = mended.into_iter().map(|mended| Repair {
-            entry: id_at(self.log, &self.arrivals, mended.entry).clone(),
-            kind: mended.kind.clone(),
+        let mut repairs: Vec<_> = self.window.repairs.iter().collect();
+        repairs.sort_by_key(|repair| repair.entry);
+        let named = repairs.into_iter().map(|repair| Repair {
+            entry: id_at(self.log, &self.new_messages, repair.entry).clone(),
+            kind: repair.kind.clone(),
         });
         named.collect()
     }

@@ -4,18 +4,18 @@ use std::cell::Cell;
 
 use tertulia_session::{Entry, EntryId, Message, Part, Role};
 
-use super::arrivals::{Arrivals, tail_id};
-use super::cover::{self, Cut, Maker};
+use super::apply_cut::{self, Cut, CutWriter};
+use super::cut_state::CutState;
 use super::elide::{elided, has_outputs};
 use super::excerpts;
 use super::frozen::frozen_message;
 use super::hints::hints_message;
 use super::index::ContextIndex;
 use super::item::{WindowIndex, has_calls};
-use super::marks::Marks;
+use super::new_messages::{NewMessages, tail_id};
 use super::plan::{NoPlan, Plan, plan};
 use super::scale::Scale;
-use super::window::{Units, Window, made_message};
+use super::window::{Units, Window, generated_message};
 use super::{
     ContextBuildInput, ContextBuildResult, ContextBuilder, ContextError, LogIndex, MessageRef,
     Strategy,
@@ -30,8 +30,8 @@ pub(super) struct Build<'a, 'b> {
     pub(super) index: &'b mut ContextIndex,
     pub(super) input: ContextBuildInput<'a>,
     pub(super) log: &'a [Entry],
-    pub(super) arrivals: Arrivals<'a>,
-    pub(super) marks: Marks<'a>,
+    pub(super) new_messages: NewMessages<'a>,
+    pub(super) cut_state: CutState<'a>,
     pub(super) window: Window<'a>,
     /// The tokens of every message of the window, as it would be sent.
     pub(super) tokens: Vec<u64>,
@@ -83,7 +83,7 @@ impl<'a, 'b> Build<'a, 'b> {
     ) -> Result<Self, ContextError> {
         let log = input.session_entries;
         index.catch_up(log, &builder.counter)?;
-        let arrivals = Arrivals::of(index, log, input.input_messages);
+        let new_messages = NewMessages::of(index, log, input.input_messages);
         let (frozen, time) = frozen_message(index, input, builder.system_prompt.as_deref())?;
         let provided = match (input.runtime_hints, &builder.hints) {
             (None, Some(provider)) => provider.hints(),
@@ -91,15 +91,15 @@ impl<'a, 'b> Build<'a, 'b> {
         };
         let hints = hints_message(input.runtime_hints.or(provided.as_ref()), time)?;
         let member = input.perspective.map(|perspective| perspective.member);
-        let marks = Marks::of(index, log, index.newest(), member)?;
-        let window = Window::of(index, input, &marks, &arrivals)?;
+        let cut_state = CutState::of(index, log, index.newest(), member)?;
+        let window = Window::of(index, input, &cut_state, &new_messages)?;
         let mut build = Self {
             builder,
             index,
             input: *input,
             log,
-            arrivals,
-            marks,
+            new_messages,
+            cut_state,
             window,
             tokens: Vec::new(),
             frozen,
@@ -113,11 +113,11 @@ impl<'a, 'b> Build<'a, 'b> {
             is_exact: true,
         };
         build.summary = build
-            .marks
+            .cut_state
             .summary
             .map(|(at, summary)| (log[at.0].id.clone(), build.summary_message(&summary.summary)));
         build.count_sums();
-        if !build.marks.elided.is_empty() {
+        if !build.cut_state.elided.is_empty() {
             build.index.follow_files(log);
         }
         build.count_window();
@@ -137,7 +137,7 @@ impl<'a, 'b> Build<'a, 'b> {
         let mut plan = self.plan(self.summarizes(), self.input.overflow_hint)?;
         let mut summary = Err(None);
         if plan.cut.is_some() && plan.summary_cap > 0 {
-            summary = cover::summarize(&mut self, &plan, before)?.map_err(Some);
+            summary = apply_cut::summarize(&mut self, &plan, before)?.map_err(Some);
         }
         if let Err(Some(refused)) = &summary {
             if !self.may_drop() {
@@ -148,7 +148,7 @@ impl<'a, 'b> Build<'a, 'b> {
             plan = self.plan(false, self.input.overflow_hint)?;
         }
         if !plan.is_idle() {
-            self.marks.refused_tokens = self.input.overflow_hint.then_some(before);
+            self.cut_state.refused_tokens = self.input.overflow_hint.then_some(before);
         }
         let mut cut = self.apply(&plan, summary, before, Cut::default())?;
         self.must_cut = false;
@@ -160,9 +160,9 @@ impl<'a, 'b> Build<'a, 'b> {
             }
             cut = self.apply(&plan, Err(None), before, cut)?;
         }
-        let mut maker = Maker { build: &mut self, tokens_before: before, cut };
-        excerpts::recall(&mut maker, had_recalled, was_over);
-        let cut = maker.cut;
+        let mut writer = CutWriter { build: &mut self, tokens_before: before, cut };
+        excerpts::recall(&mut writer, had_recalled, was_over);
+        let cut = writer.cut;
         self.assemble(cut)
     }
 
@@ -171,11 +171,11 @@ impl<'a, 'b> Build<'a, 'b> {
         let frozen = self.frozen.as_ref();
         let frozen = frozen.map(|message| index.frozen_tokens(message, counter));
         let tools = index.tool_tokens(self.input.tool_specs, counter);
-        let hints = self.hints.as_ref().map(|message| index.made_tokens(message, counter));
-        let closing = self.input.closing.map(|message| index.made_tokens(message, counter));
-        let summary = self.summary.as_ref().zip(self.marks.summary);
+        let hints = self.hints.as_ref().map(|message| index.generated_tokens(message, counter));
+        let closing = self.input.closing.map(|message| index.generated_tokens(message, counter));
+        let summary = self.summary.as_ref().zip(self.cut_state.summary);
         let summary = summary.map(|((id, message), (at, _))| match self.input.perspective {
-            Some(_) => index.made_tokens(message, counter),
+            Some(_) => index.generated_tokens(message, counter),
             None => index.tokens(at, id, message, counter),
         });
         let mut is_exact = true;
@@ -199,11 +199,11 @@ impl<'a, 'b> Build<'a, 'b> {
     /// Counts the history and replaces elided tool outputs by stubs.
     pub(super) fn count_window(&mut self) {
         // Pinned messages are sent whole, even if an earlier cut elided them.
-        if !self.marks.elided.is_empty() {
-            let units = self.window.units(self.log, &self.arrivals);
+        if !self.cut_state.elided.is_empty() {
+            let units = self.window.units(self.log, &self.new_messages);
             for unit in units.list.iter().filter(|unit| unit.is_pinned) {
                 for item in &self.window.items[unit.items.clone()] {
-                    self.marks.elided.remove(&item.entry);
+                    self.cut_state.elided.remove(&item.entry);
                 }
             }
         }
@@ -220,18 +220,18 @@ impl<'a, 'b> Build<'a, 'b> {
     pub(super) fn count_item(&mut self, at: WindowIndex) -> TokenCount {
         let counter = &self.builder.counter;
         let item = &self.window.items[at.0];
-        let id = id_at(self.log, &self.arrivals, item.entry);
-        if let Some(cut) = self.marks.elided.get(&item.entry).copied()
+        let id = id_at(self.log, &self.new_messages, item.entry);
+        if let Some(cut) = self.cut_state.elided.get(&item.entry).copied()
             && has_outputs(&item.message)
         {
             let stub = self.stub(at, cut);
             if let Some(item) = self.window.items.get_mut(at.0) {
-                item.message = MessageRef::made(stub.message);
+                item.message = MessageRef::generated(stub.message);
             }
             return stub.tokens;
         }
-        if item.is_mended || !matches!(item.message, MessageRef::Said(_)) {
-            return self.index.made_tokens(&item.message, counter);
+        if item.is_repaired || !matches!(item.message, MessageRef::Logged(_)) {
+            return self.index.generated_tokens(&item.message, counter);
         }
         self.index.tokens(item.entry, id, &item.message, counter)
     }
@@ -240,8 +240,8 @@ impl<'a, 'b> Build<'a, 'b> {
     /// but only one from before the cut that made the stub.
     pub(super) fn stub(&mut self, at: WindowIndex, cut: LogIndex) -> Stub {
         let (item, counter) = (&self.window.items[at.0], &self.builder.counter);
-        let (log, arrivals) = (self.log, &self.arrivals);
-        let id = id_at(log, arrivals, item.entry);
+        let (log, new_messages) = (self.log, &self.new_messages);
+        let id = id_at(log, new_messages, item.entry);
         let files = self.files.as_ref().unwrap_or(&self.index.files);
         // A stub for a member names no newer entry, because the member might not be allowed to see it.
         let newer = |call: &str| match self.input.perspective {
@@ -252,10 +252,10 @@ impl<'a, 'b> Build<'a, 'b> {
         let message = elided(&item.message, id, |call| {
             let newer = newer(call)?;
             names_newer.set(true);
-            Some(id_at(log, arrivals, LogIndex(newer)))
+            Some(id_at(log, new_messages, LogIndex(newer)))
         });
         let tokens = match names_newer.get() {
-            true => self.index.made_tokens(&message, counter),
+            true => self.index.generated_tokens(&message, counter),
             false => {
                 self.index.stub_tokens(item.entry, id, || counter.count_message(&message).count)
             }
@@ -264,11 +264,11 @@ impl<'a, 'b> Build<'a, 'b> {
     }
 
     /// Updates the known lines of files, including those in new messages.
-    pub(super) fn know_files(&mut self) {
+    pub(super) fn update_files(&mut self) {
         self.index.follow_files(self.log);
-        if self.files.is_none() && !self.arrivals.messages.is_empty() {
+        if self.files.is_none() && !self.new_messages.messages.is_empty() {
             let mut files = self.index.files.clone();
-            for (at, message) in (self.log.len()..).zip(self.arrivals.messages) {
+            for (at, message) in (self.log.len()..).zip(self.new_messages.messages) {
                 files.add(at, message);
             }
             self.files = Some(files);
@@ -292,12 +292,12 @@ impl<'a, 'b> Build<'a, 'b> {
         if !self.is_over() && !overflow_hint && !self.must_cut {
             return Ok(Plan::default());
         }
-        if self.marks.is_stuck {
+        if self.cut_state.is_stuck {
             let reason = "the last two cuts made it no smaller and nothing was said since; raise \
                           maxInputTokens or shorten what is pinned";
             return Err(ContextError::failed(reason));
         }
-        self.know_files();
+        self.update_files();
         let sizes = self.sizes();
         let limits = self.limits(summarizes, overflow_hint);
         match plan(&sizes, self.units(), &limits) {
@@ -314,7 +314,7 @@ impl<'a, 'b> Build<'a, 'b> {
     }
 
     pub(super) fn units(&self) -> &Units {
-        self.window.units(self.log, &self.arrivals)
+        self.window.units(self.log, &self.new_messages)
     }
 
     fn summarizes(&self) -> bool {
@@ -336,34 +336,34 @@ impl<'a, 'b> Build<'a, 'b> {
         tokens_before: u64,
         cut: Cut,
     ) -> Result<Cut, ContextError> {
-        let mut maker = Maker { build: self, tokens_before, cut };
+        let mut writer = CutWriter { build: self, tokens_before, cut };
         if !plan.elide.is_empty() {
-            maker.elide(&plan.elide);
+            writer.elide(&plan.elide);
         }
         if let Some(cut) = plan.cut {
-            maker.cover(cut, summary, plan.summary_cap)?;
+            writer.cover(cut, summary, plan.summary_cap)?;
         }
-        Ok(maker.cut)
+        Ok(writer.cut)
     }
 
     /// Returns whether the newest message is a request that nobody has begun to answer. Then recall may add much.
-    pub(super) fn asks_anew(&self) -> bool {
-        let newest = self.newest_said().map(|item| item.entry);
+    pub(super) fn has_new_request(&self) -> bool {
+        let newest = self.newest_message().map(|item| item.entry);
         self.builder.config.recall_cap() > 0 && newest.is_some() && newest == self.window.request
     }
 
     /// Returns whether recall may use all free tokens. That is the case for a new request in a conversation without
     /// tools. Agents with tools look up what they need themselves.
-    pub(super) fn recalls_much(&self) -> bool {
-        let arrived = self.arrivals.messages.iter().any(has_calls);
-        self.asks_anew() && !self.index.has_calls && !arrived
+    pub(super) fn may_fill_with_recall(&self) -> bool {
+        let has_new_calls = self.new_messages.messages.iter().any(has_calls);
+        self.has_new_request() && !self.index.has_calls && !has_new_calls
     }
 
     /// Returns the number of tokens above which a context is cut. For a new request it is lower, so that there is
     /// room for recalled text.
     pub(super) fn trigger(&self) -> u64 {
         let config = &self.builder.config;
-        let recall = if self.asks_anew() { config.recall_cap() } else { 0 };
+        let recall = if self.has_new_request() { config.recall_cap() } else { 0 };
         config.max_input_tokens.saturating_sub(config.reserve_tokens.saturating_add(recall))
     }
 
@@ -372,7 +372,7 @@ impl<'a, 'b> Build<'a, 'b> {
             Some(_) => {
                 let (messages, older) = (self.summarized() as usize, self.older());
                 let item = ViewItem::summary(0, summary, messages, older);
-                made_message(Role::User, SUMMARY_KIND, [Part::text(item.to_text())])
+                generated_message(Role::User, SUMMARY_KIND, [Part::text(item.to_text())])
             }
             None => summary_message(summary),
         }
@@ -384,26 +384,30 @@ impl<'a, 'b> Build<'a, 'b> {
     }
 
     pub(super) fn next_parent(&self, made: &[Entry]) -> Option<EntryId> {
-        let newest = made.last().or(self.arrivals.entries.last()).map(|entry| entry.id.clone());
+        let newest = made.last().or(self.new_messages.entries.last()).map(|entry| entry.id.clone());
         newest.or_else(|| tail_id(self.index, self.log))
     }
 }
 
-pub(super) fn id_at<'e>(log: &'e [Entry], arrivals: &'e Arrivals<'_>, at: LogIndex) -> &'e EntryId {
-    &entry_at(log, arrivals, at).id
+pub(super) fn id_at<'e>(
+    log: &'e [Entry],
+    new_messages: &'e NewMessages<'_>,
+    at: LogIndex,
+) -> &'e EntryId {
+    &entry_at(log, new_messages, at).id
 }
 
 pub(super) fn entry_at<'e>(
     log: &'e [Entry],
-    arrivals: &'e Arrivals<'_>,
+    new_messages: &'e NewMessages<'_>,
     at: LogIndex,
 ) -> &'e Entry {
-    log.get(at.0).unwrap_or_else(|| &arrivals.entries[at.0 - log.len()])
+    log.get(at.0).unwrap_or_else(|| &new_messages.entries[at.0 - log.len()])
 }
 
 pub(super) fn summary_message(summary: &str) -> Message {
     let text = format!("{SUMMARY_HEAD}\n\n{summary}");
-    made_message(Role::User, SUMMARY_KIND, [Part::text(text)])
+    generated_message(Role::User, SUMMARY_KIND, [Part::text(text)])
 }
 
 const SUMMARY_KIND: &str = "compaction_summary";

@@ -6,12 +6,12 @@ use std::collections::HashSet;
 
 use tertulia_session::{EntryKind, Fields, Message, Part, PartKind, Recall, Role};
 
+use super::apply_cut::CutWriter;
 use super::build::{Build, id_at};
-use super::cover::Maker;
 use super::plan::permille_of;
-use super::window::made_message;
+use super::window::generated_message;
 use super::{Item, LogIndex, recalled};
-use crate::files::{Excerpts, Wanted, without_number};
+use crate::files::{ExcerptQuery, Excerpts, without_number};
 use crate::recall::RecallQuery;
 
 /// The minimum part of the history that stays at a cut if files could fill the rest, in thousandths.
@@ -68,14 +68,14 @@ impl Build<'_, '_> {
     }
 
     /// Returns the newest message that somebody said.
-    pub(super) fn newest_said(&self) -> Option<&Item<'_>> {
+    pub(super) fn newest_message(&self) -> Option<&Item<'_>> {
         self.window.items.iter().rev().find(|item| !self.is_recall(item))
     }
 }
 
 /// Recalls the files at a cut, or the file that the work turns to.
-pub(super) fn recall(maker: &mut Maker<'_, '_, '_>, had_recalled: bool, was_over: bool) {
-    let build = &mut *maker.build;
+pub(super) fn recall(writer: &mut CutWriter<'_, '_, '_>, had_recalled: bool, was_over: bool) {
+    let build = &mut *writer.build;
     if !build.shows_files() {
         return;
     }
@@ -87,7 +87,8 @@ pub(super) fn recall(maker: &mut Maker<'_, '_, '_>, had_recalled: bool, was_over
         return;
     }
     let Excerpts { text, sources } = found.unwrap_or_default();
-    let ids = sources.into_iter().map(|at| id_at(build.log, &build.arrivals, LogIndex(at)).clone());
+    let ids =
+        sources.into_iter().map(|at| id_at(build.log, &build.new_messages, LogIndex(at)).clone());
     let recall = Recall {
         text: text.into(),
         source_ids: ids.collect(),
@@ -96,12 +97,12 @@ pub(super) fn recall(maker: &mut Maker<'_, '_, '_>, had_recalled: bool, was_over
         unknown: Fields::NONE,
     };
     let message = recall_message(&recall);
-    let id = maker.append_recall(recall);
+    let id = writer.append_recall(recall);
     // Removing recalled text changes the context, even if no message was cut.
-    maker.cut.is_new |= had_recalled;
-    let build = &mut *maker.build;
+    writer.cut.is_new |= had_recalled;
+    let build = &mut *writer.build;
     if let Some(message) = message {
-        let tokens = build.index.made_tokens(&message, &build.builder.counter).tokens;
+        let tokens = build.index.generated_tokens(&message, &build.builder.counter).tokens;
         build.fresh = Some((id, message));
         build.sums.fresh = tokens;
     }
@@ -110,7 +111,7 @@ pub(super) fn recall(maker: &mut Maker<'_, '_, '_>, had_recalled: bool, was_over
 /// Returns the message that a model gets for an entry with recalled text.
 pub(super) fn recall_message(recall: &Recall) -> Option<Message> {
     let text = format!("{FILES_HEAD}{}", recall.text);
-    (!recall.text.is_empty()).then(|| made_message(Role::User, "recall", [Part::text(text)]))
+    (!recall.text.is_empty()).then(|| generated_message(Role::User, "recall", [Part::text(text)]))
 }
 
 fn at_cut(build: &mut Build<'_, '_>) -> Option<Excerpts> {
@@ -125,10 +126,10 @@ fn at_cut(build: &mut Build<'_, '_>) -> Option<Excerpts> {
 }
 
 fn at_turn(build: &mut Build<'_, '_>) -> Option<Excerpts> {
-    let is_whole = build.marks.first_kept.is_none() && build.marks.elided.is_empty();
+    let is_whole = build.cut_state.first_kept.is_none() && build.cut_state.elided.is_empty();
     let newest = build.window.items.last()?;
     // A cut has already recalled what fits. Nothing more is recalled until somebody says something.
-    let is_cut = Some(newest.entry) < build.marks.newest.max(build.marks.recalled);
+    let is_cut = Some(newest.entry) < build.cut_state.newest.max(build.cut_state.recalled);
     if is_whole || is_cut || build.is_recall(newest) || is_waiting(build) {
         return None;
     }
@@ -146,7 +147,7 @@ fn at_turn(build: &mut Build<'_, '_>) -> Option<Excerpts> {
         .items
         .iter()
         .zip(&build.tokens)
-        .filter(|(item, _)| build.is_recall(item) && Some(item.entry) > build.marks.recalled)
+        .filter(|(item, _)| build.is_recall(item) && Some(item.entry) > build.cut_state.recalled)
         .map(|(_, tokens)| *tokens)
         .sum();
     let room = room.min(most.saturating_sub(appended));
@@ -215,10 +216,10 @@ fn excerpts(
         return None;
     }
     recalled::catch_up(build);
-    build.know_files();
+    build.update_files();
     let files = build.files.as_ref().unwrap_or(&build.index.files);
     let items = &build.window.items;
-    let whole = items.iter().filter(|item| !item.message.is_made());
+    let whole = items.iter().filter(|item| !item.message.is_generated());
     let sent: HashSet<usize> = whole.map(|item| item.entry.0).collect();
     let recent = recalled::recent(build);
     let recent: Vec<&Message> = recent.iter().map(|item| &*item.message).collect();
@@ -228,7 +229,7 @@ fn excerpts(
     let shown = recalled_texts(build);
     let shown = shown.iter().flat_map(|text| text.split('\n')).map(without_number);
     let shown: HashSet<&str> = shown.collect();
-    files.excerpts(&Wanted {
+    files.excerpts(&ExcerptQuery {
         max_tokens: (max_tokens.saturating_mul(1_000) / build.scale.permille())
             .saturating_sub(MESSAGE_TOKENS),
         tokenizer: &build.builder.counter.tokenizer,

@@ -6,7 +6,7 @@ use tertulia_session::{EntryKind, Message, Part, Role};
 
 use super::index::ContextIndex;
 use super::{ContextBuildInput, ContextError};
-use crate::branch::Sign;
+use crate::branch::Landmark;
 
 /// Returns the message, and the time if the data of the run contains one. The time is not part of the message,
 /// because it belongs to the hints.
@@ -16,12 +16,14 @@ pub(super) fn frozen_message(
     default_prompt: Option<&str>,
 ) -> Result<(Option<Message>, Option<String>), ContextError> {
     let log = input.session_entries;
-    let newest = |sign| index.see(log, index.seen_sign(log, sign, index.newest())?)?.kind();
-    let init = match newest(Sign::Init) {
+    let newest = |landmark| {
+        index.view_entry(log, index.visible_landmark(log, landmark, index.newest())?)?.kind()
+    };
+    let init = match newest(Landmark::RuntimeInit) {
         Some(EntryKind::RuntimeInit(init)) => Some(&init.data),
         _ => None,
     };
-    let of_log = match newest(Sign::Prompt) {
+    let of_log = match newest(Landmark::SystemPrompt) {
         Some(EntryKind::SystemPromptOverride(other)) => Some(&*other.system_prompt),
         _ => None,
     };

@@ -8,7 +8,7 @@ use tertulia_session::{Message, Part, Role};
 
 use super::ContextError;
 use super::frozen::{key_lines, text_of};
-use super::window::made_message;
+use super::window::generated_message;
 
 /// A hint that this version knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(super) fn hints_message(
         lines.insert(place, ("time".to_owned(), time));
     }
     let text = (!lines.is_empty()).then(|| Part::text(text_of(&lines)));
-    Ok(text.map(|text| made_message(Role::System, "runtime_hints", [text])))
+    Ok(text.map(|text| generated_message(Role::System, "runtime_hints", [text])))
 }
 
 const FIELD: &str = "runtimeHints";

@@ -12,7 +12,7 @@ use super::item::has_calls;
 use super::recalled::LastRecall;
 use super::settled::Settled;
 use super::{ContextError, LogIndex};
-use crate::branch::{BranchIndex, Sign};
+use crate::branch::{BranchIndex, Landmark};
 use crate::files::Files;
 use crate::recall::RecallIndex;
 use crate::tokens::{MessageCounter, TokenCache, TokenCount, ToolSpec};
@@ -40,7 +40,7 @@ pub struct ContextIndex {
     /// The number of entries of the log that recall has indexed.
     pub(super) recalled_until: usize,
     /// The ids of new messages that recall has indexed before they were appended to the log.
-    pub(super) recalled_arrivals: Vec<EntryId>,
+    pub(super) recalled_new_messages: Vec<EntryId>,
     pub(super) last_recall: Option<LastRecall>,
     /// Whether any message of the log calls a tool.
     pub(super) has_calls: bool,
@@ -62,7 +62,7 @@ impl ContextIndex {
     }
 
     /// Adds counts that were made before, see [`counts`](Self::counts). The tokenizer must be that of the builder.
-    pub fn know_counts(&mut self, counts: impl IntoIterator<Item = (EntryId, u64)>) {
+    pub fn add_counts(&mut self, counts: impl IntoIterator<Item = (EntryId, u64)>) {
         // Larger counts are wrong, and their sums could overflow.
         let counts = counts.into_iter().map(|(id, tokens)| (id, tokens.min(u64::from(u32::MAX))));
         self.known.extend(counts);
@@ -89,7 +89,7 @@ impl ContextIndex {
         log: &[Entry],
         counter: &MessageCounter,
     ) -> Result<(), ContextError> {
-        if !self.knows(log) {
+        if !self.starts_with_read_entries(log) {
             let (known, texts) = (mem::take(&mut self.known), mem::take(&mut self.texts));
             *self = Self { known, texts, counted: self.counted, ..Self::default() };
         }
@@ -116,7 +116,7 @@ impl ContextIndex {
             }
         }
         self.follow_branch(log);
-        self.refuse_late_parents(log)?;
+        self.check_parent_order(log)?;
         let redactions = log.iter().skip(before).filter_map(|entry| match &entry.kind {
             EntryKind::Redaction(redaction) => Some(&redaction.target_id),
             _ => None,
@@ -136,7 +136,7 @@ impl ContextIndex {
 
     /// Returns whether the log begins with the entries that were read. If ids are computed from content, the last
     /// one depends on all entries before it, so comparing it is enough. Other ids are compared at both ends.
-    fn knows(&self, log: &[Entry]) -> bool {
+    fn starts_with_read_entries(&self, log: &[Entry]) -> bool {
         let Some([first, last]) = &self.ends else { return true };
         let newest = self.entries.len().checked_sub(1).and_then(|newest| log.get(newest));
         newest.is_some_and(|entry| entry.id == *last)
@@ -171,7 +171,7 @@ impl ContextIndex {
         let new = self.branch.before(log.len()).take_while(|at| Some(*at) > until);
         let new: Vec<usize> = new.collect();
         for at in new.into_iter().rev() {
-            let view = self.entries.see(log, at);
+            let view = self.entries.view_entry(log, at);
             if let Some(EntryKind::Message(message)) = view.and_then(|view| view.kind()) {
                 self.files.add(at, message);
             }
@@ -181,7 +181,7 @@ impl ContextIndex {
 
     /// Returns an error if a parent comes later than its child. The index of a branch requires that its entries are
     /// in the order of the log.
-    fn refuse_late_parents(&self, log: &[Entry]) -> Result<(), ContextError> {
+    fn check_parent_order(&self, log: &[Entry]) -> Result<(), ContextError> {
         for early in self.early.iter().copied().filter(|early| self.branch.contains(*early)) {
             if let Some(parent) = self.entries.parent_position(log, early) {
                 let (entry, parent) = (log[early].id.clone(), log[parent].id.clone());
@@ -203,30 +203,30 @@ impl ContextIndex {
         self.entries.position(id).map(LogIndex)
     }
 
-    pub(super) fn see<'a>(&self, log: &'a [Entry], at: LogIndex) -> Option<ViewEntry<'a>> {
-        self.entries.see(log, at.0)
+    pub(super) fn view_entry<'a>(&self, log: &'a [Entry], at: LogIndex) -> Option<ViewEntry<'a>> {
+        self.entries.view_entry(log, at.0)
     }
 
     /// Returns the entries of the branch of this kind up to and including `last`, newest first.
-    pub(super) fn signs(
+    pub(super) fn landmarks(
         &self,
-        sign: Sign,
+        landmark: Landmark,
         last: Option<LogIndex>,
     ) -> impl Iterator<Item = LogIndex> {
-        let signs = last.map(|last| self.branch.signs(sign, last.0));
-        signs.into_iter().flatten().map(LogIndex)
+        let landmarks = last.map(|last| self.branch.landmarks(landmark, last.0));
+        landmarks.into_iter().flatten().map(LogIndex)
     }
 
     /// Returns the newest of these entries that is not hidden.
-    pub(super) fn seen_sign(
+    pub(super) fn visible_landmark(
         &self,
         log: &[Entry],
-        sign: Sign,
+        landmark: Landmark,
         last: Option<LogIndex>,
     ) -> Option<LogIndex> {
         let may_be_seen =
-            |at: &LogIndex| self.see(log, *at).is_some_and(|view| view.entry().is_some());
-        self.signs(sign, last).find(may_be_seen)
+            |at: &LogIndex| self.view_entry(log, *at).is_some_and(|view| view.entry().is_some());
+        self.landmarks(landmark, last).find(may_be_seen)
     }
 
     /// Returns the visible part of the entries of the branch before this one, newest first.
@@ -235,7 +235,7 @@ impl ContextIndex {
         log: &'a [Entry],
         end: LogIndex,
     ) -> impl Iterator<Item = ViewEntry<'a>> {
-        self.branch.before(end.0).filter_map(|at| self.entries.see(log, at))
+        self.branch.before(end.0).filter_map(|at| self.entries.view_entry(log, at))
     }
 
     pub(super) fn is_on_branch(&self, at: LogIndex) -> bool {
@@ -284,7 +284,7 @@ impl ContextIndex {
     }
 
     /// Counts a message that is made anew at every build. The counts of its texts are cached.
-    pub(super) fn made_tokens(
+    pub(super) fn generated_tokens(
         &mut self,
         message: &Message,
         counter: &MessageCounter,

@@ -21,13 +21,13 @@ pub struct Item<'a> {
     /// Whether it was kept from before a cut.
     pub is_before: bool,
     /// Whether it was repaired or made up, so that it differs from its entry.
-    pub is_mended: bool,
+    pub is_repaired: bool,
 }
 
 impl<'a> Item<'a> {
     /// Creates an item with the message of its entry.
     pub fn new(entry: LogIndex, message: MessageRef<'a>) -> Self {
-        Self { entry, message, is_before: false, is_mended: false }
+        Self { entry, message, is_before: false, is_repaired: false }
     }
 }
 
@@ -35,29 +35,29 @@ impl<'a> Item<'a> {
 /// pass it on.
 #[derive(Clone, Debug)]
 pub enum MessageRef<'a> {
-    Said(&'a Message),
+    Logged(&'a Message),
     /// The message as a member reads it: without markers, and with a label if somebody else said it.
-    Read(Box<Message>),
+    ForMember(Box<Message>),
     /// A message that was made: the system message, a summary, a stub, a result that was made up and the like.
-    Made(Box<Message>),
+    Generated(Box<Message>),
 }
 
 impl MessageRef<'_> {
     /// Wraps a message that was made.
-    pub fn made(message: Message) -> Self {
-        Self::Made(Box::new(message))
+    pub fn generated(message: Message) -> Self {
+        Self::Generated(Box::new(message))
     }
 
     /// Returns whether the message was made. A message that only differs by a member's perspective was not.
-    pub fn is_made(&self) -> bool {
-        matches!(self, Self::Made(_))
+    pub fn is_generated(&self) -> bool {
+        matches!(self, Self::Generated(_))
     }
 
     /// Returns an owned message.
     pub fn into_owned(self) -> Message {
         match self {
-            Self::Said(message) => message.clone(),
-            Self::Read(message) | Self::Made(message) => *message,
+            Self::Logged(message) => message.clone(),
+            Self::ForMember(message) | Self::Generated(message) => *message,
         }
     }
 }
@@ -67,8 +67,8 @@ impl Deref for MessageRef<'_> {
 
     fn deref(&self) -> &Message {
         match self {
-            Self::Said(message) => message,
-            Self::Read(message) | Self::Made(message) => message,
+            Self::Logged(message) => message,
+            Self::ForMember(message) | Self::Generated(message) => message,
         }
     }
 }
@@ -96,7 +96,7 @@ pub struct Unit {
 
 impl Unit {
     /// Returns whether the unit must be sent, whatever is cut.
-    pub fn is_must(&self) -> bool {
+    pub fn is_required(&self) -> bool {
         self.is_request || self.is_pinned || self.is_newest
     }
 }

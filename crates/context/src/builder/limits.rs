@@ -42,7 +42,7 @@ impl Build<'_, '_> {
     fn target_permille(&self) -> u64 {
         let usual = self.builder.config.target_permille;
         let usual = self.kept_permille(usual);
-        if self.recalls_much() { usual.min(REQUEST_TARGET_PERMILLE) } else { usual }
+        if self.may_fill_with_recall() { usual.min(REQUEST_TARGET_PERMILLE) } else { usual }
     }
 
     /// Returns how many tokens the message with a summary may have. It is limited to a part of the history, so that
@@ -51,7 +51,7 @@ impl Build<'_, '_> {
         let config = &self.builder.config;
         let room = self.trigger().saturating_sub(self.scale.of_tokens(self.sums.fixed()));
         let share = permille_of(permille_of(room, self.target_permille()), SUMMARY_PERMILLE_MAX);
-        let cap = config.summary_cap() / if self.recalls_much() { 2 } else { 1 };
+        let cap = config.summary_cap() / if self.may_fill_with_recall() { 2 } else { 1 };
         (cap + self.summary_wrapper()).min(share.max(self.summary_wrapper()))
     }
 
@@ -66,9 +66,9 @@ impl Build<'_, '_> {
         for (at, tokens) in self.tokens.clone().into_iter().enumerate() {
             let item = &self.window.items[at];
             let can_shrink = tokens >= min
-                && !self.marks.elided.contains_key(&item.entry)
+                && !self.cut_state.elided.contains_key(&item.entry)
                 && has_outputs(&item.message)
-                && !verdict::is_made_up(self, item);
+                && !verdict::is_inserted_result(self, item);
             let stub = can_shrink.then(|| self.stub_size(WindowIndex(at)));
             let (stub, is_superseded) = stub.unzip();
             sizes.push(Size {
@@ -82,7 +82,7 @@ impl Build<'_, '_> {
 
     /// Returns the tokens of a stub, and whether it would name a newer entry.
     fn stub_size(&mut self, at: WindowIndex) -> (u64, bool) {
-        let now = LogIndex(self.log.len() + self.arrivals.messages.len());
+        let now = LogIndex(self.log.len() + self.new_messages.messages.len());
         let stub = self.stub(at, now);
         (stub.tokens.tokens, stub.names_newer)
     }
@@ -94,10 +94,10 @@ impl Build<'_, '_> {
             (FloorPart::RuntimeHints, self.sums.hints),
         ];
         let fixed = fixed.map(|(what, tokens)| (what, self.scale.of_tokens(tokens)));
-        let musts = self.units().list.iter().filter(|unit| unit.is_must());
-        let items = musts.flat_map(|unit| unit.items.clone().map(|at| (unit.is_pinned, at)));
+        let required = self.units().list.iter().filter(|unit| unit.is_required());
+        let items = required.flat_map(|unit| unit.items.clone().map(|at| (unit.is_pinned, at)));
         let entries = items.map(|(is_pinned, at)| {
-            let id = id_at(self.log, &self.arrivals, self.window.items[at].entry);
+            let id = id_at(self.log, &self.new_messages, self.window.items[at].entry);
             let Size { tokens, stub, .. } = sizes[at];
             let least = stub.filter(|_| limits.may_elide && !is_pinned).unwrap_or(tokens);
             (FloorPart::Entry(id.clone()), least)

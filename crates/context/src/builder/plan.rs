@@ -156,14 +156,14 @@ impl Planner<'_> {
             Cover::Drop | Cover::Never => self.limits.summary,
         };
         let room = target.saturating_sub(self.limits.fixed + summary);
-        let musts = || self.units.iter().filter(|unit| unit.is_must());
-        let mut tokens: u64 = musts().map(|unit| self.unit(unit)).sum();
-        let mut messages: u64 = musts().map(|unit| unit.items.len() as u64).sum();
+        let required = || self.units.iter().filter(|unit| unit.is_required());
+        let mut tokens: u64 = required().map(|unit| self.unit(unit)).sum();
+        let mut messages: u64 = required().map(|unit| unit.items.len() as u64).sum();
         let max_messages = self.target_messages();
         let mut cut = self.units.len();
         while cut > self.kept_before {
             let unit = &self.units[cut - 1];
-            if !unit.is_must() {
+            if !unit.is_required() {
                 tokens += self.unit(unit);
                 messages += unit.items.len() as u64;
                 if tokens > room || messages > max_messages {
@@ -172,11 +172,11 @@ impl Planner<'_> {
             }
             cut -= 1;
         }
-        let goes = |cut: usize| self.units[..cut].iter().any(|unit| !unit.is_must());
+        let goes = |cut: usize| self.units[..cut].iter().any(|unit| !unit.is_required());
         if !goes(cut) && (self.limits.overflow_hint || self.total() > self.limits.trigger) {
             // By the planner's sizes nothing must be cut, but the model rejected the request or the total is too
             // large: cut at least one unit.
-            cut = self.units.iter().position(|unit| !unit.is_must())? + 1;
+            cut = self.units.iter().position(|unit| !unit.is_required())? + 1;
             cut = cut.max(self.kept_before);
         }
         goes(cut).then_some(cut)
@@ -236,7 +236,7 @@ impl Planner<'_> {
         let units = self.units;
         let stays = |at: &WindowIndex| {
             let unit = units.partition_point(|unit| unit.items.end <= at.0);
-            unit >= cut || units.get(unit).is_some_and(Unit::is_must)
+            unit >= cut || units.get(unit).is_some_and(Unit::is_required)
         };
         self.elide.retain(stays);
         self.elide.sort_unstable();
@@ -277,8 +277,8 @@ impl Planner<'_> {
             });
             sizes.sum()
         };
-        let musts = self.units.iter().filter(|unit| unit.is_must());
-        self.limits.fixed + musts.map(least).sum::<u64>()
+        let required = self.units.iter().filter(|unit| unit.is_required());
+        self.limits.fixed + required.map(least).sum::<u64>()
     }
 
     fn total(&self) -> u64 {
@@ -289,7 +289,7 @@ impl Planner<'_> {
     /// Returns the tokens of the history that are left after a cut here.
     fn kept(&self, cut: usize) -> u64 {
         let units = self.units.iter().enumerate();
-        let kept = units.filter(|(at, unit)| *at >= cut || unit.is_must());
+        let kept = units.filter(|(at, unit)| *at >= cut || unit.is_required());
         kept.map(|(_, unit)| self.unit(unit)).sum()
     }
 

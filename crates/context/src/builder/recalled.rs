@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use tertulia_session::{EntryId, EntryKind, Message, Part, Role};
 
 use super::build::{Build, entry_at};
-use super::window::made_message;
+use super::window::generated_message;
 use super::{LogIndex, MessageRef, RecalledPassage};
 use crate::branch::is_request;
-use crate::recall::{Passage, RECENT_MESSAGES, RecallBudget, RecallQuery, Standing};
+use crate::recall::{Passage, RECENT_MESSAGES, RecallBudget, RecallQuery, RecallStatus};
 use crate::view::{RECALL_HEAD, recalled_text};
 
 #[derive(Clone, Debug)]
@@ -22,11 +22,11 @@ pub(super) struct Recalled {
 }
 
 /// The last query and its result, so that the same query is not run twice.
-pub(super) type LastRecall = (Asked, Option<Recalled>);
+pub(super) type LastRecall = (QueryKey, Option<Recalled>);
 
 /// Everything that determines what is recalled from one log.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct QueryKey {
     entries: usize,
     budget: u64,
     member: Option<Box<str>>,
@@ -56,15 +56,15 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
 
 fn find(build: &mut Build<'_, '_>) -> Option<Recalled> {
     let config = &build.builder.config;
-    let is_whole = build.marks.first_kept.is_none() && build.marks.elided.is_empty();
-    if config.recall_cap() == 0 || is_whole || !build.asks_anew() {
+    let is_whole = build.cut_state.first_kept.is_none() && build.cut_state.elided.is_empty();
+    if config.recall_cap() == 0 || is_whole || !build.has_new_request() {
         return None;
     }
     // Recalled text must not bring the request back to the size that the model found too large.
-    let refused = build.marks.refused_tokens.map(|tokens| tokens.saturating_sub(1));
+    let refused = build.cut_state.refused_tokens.map(|tokens| tokens.saturating_sub(1));
     let limit = (config.max_input_tokens - config.reserve_tokens).min(refused.unwrap_or(u64::MAX));
     let free = limit.saturating_sub(build.total());
-    let most = match build.recalls_much() {
+    let most = match build.may_fill_with_recall() {
         true => config.recall_cap().max(REQUEST_TOKENS_MAX),
         false => config.recall_cap(),
     };
@@ -73,21 +73,21 @@ fn find(build: &mut Build<'_, '_>) -> Option<Recalled> {
     if build.shows_files() {
         build.index.follow_files(build.log);
     }
-    let is_whole = |item: &super::Item<'_>| (item.entry, !item.message.is_made());
-    let asked = Asked {
+    let is_whole = |item: &super::Item<'_>| (item.entry, !item.message.is_generated());
+    let key = QueryKey {
         entries: build.log.len(),
         budget,
         member: build.member(),
         request: request_at(build).map(|item| item.entry),
         sent: build.window.items.iter().map(is_whole).collect(),
     };
-    if let Some((_, found)) = build.index.last_recall.as_ref().filter(|last| last.0 == asked) {
+    if let Some((_, found)) = build.index.last_recall.as_ref().filter(|last| last.0 == key) {
         return found.clone();
     }
     let passages = search(build, budget.saturating_sub(PASSAGE_HEAD_TOKENS));
     let found = fit(build, &passages, budget);
-    if build.arrivals.entries.is_empty() {
-        build.index.last_recall = Some((asked, found.clone()));
+    if build.new_messages.entries.is_empty() {
+        build.index.last_recall = Some((key, found.clone()));
     }
     found
 }
@@ -113,10 +113,10 @@ pub(super) fn recent<'b, 'a>(build: &'b Build<'a, '_>) -> Vec<&'b super::Item<'a
 /// will get in the log, so that recall finds the same once they are appended.
 pub(super) fn catch_up(build: &mut Build<'_, '_>) {
     let (index, log) = (&mut *build.index, build.log);
-    let shown = std::mem::take(&mut index.recalled_arrivals);
+    let shown = std::mem::take(&mut index.recalled_new_messages);
     let is_appended = |(at, id): (usize, &EntryId)| {
         log.get(at).is_some_and(|entry| entry.id == *id)
-            && index.see(log, LogIndex(at)).is_some_and(|view| view.entry().is_some())
+            && index.view_entry(log, LogIndex(at)).is_some_and(|view| view.entry().is_some())
     };
     let appended = (index.recalled_until..).zip(&shown).take_while(|one| is_appended(*one)).count();
     let until = index.recalled_until + appended;
@@ -124,9 +124,9 @@ pub(super) fn catch_up(build: &mut Build<'_, '_>) {
         index.recall.retain(|at| at < until);
     }
     for at in until..log.len() {
-        let view = index.see(log, LogIndex(at));
+        let view = index.view_entry(log, LogIndex(at));
         if let Some(EntryKind::Message(message)) = view.and_then(|view| view.kind()) {
-            index.recall.add_said(
+            index.recall.add_with_time(
                 at,
                 message,
                 log.get(at).and_then(|entry| entry.timestamp.as_ref()),
@@ -134,30 +134,31 @@ pub(super) fn catch_up(build: &mut Build<'_, '_>) {
         }
     }
     index.recalled_until = log.len();
-    let arrived = build.arrivals.messages.iter().zip(&build.arrivals.entries);
-    for (at, (message, entry)) in (log.len()..).zip(arrived) {
-        index.recall.add_said(at, message, entry.timestamp.as_ref());
+    let new = build.new_messages.messages.iter().zip(&build.new_messages.entries);
+    for (at, (message, entry)) in (log.len()..).zip(new) {
+        index.recall.add_with_time(at, message, entry.timestamp.as_ref());
     }
-    index.recalled_arrivals = build.arrivals.entries.iter().map(|entry| entry.id.clone()).collect();
+    index.recalled_new_messages =
+        build.new_messages.entries.iter().map(|entry| entry.id.clone()).collect();
 }
 
 fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
     let tokenizer = &build.builder.counter.tokenizer;
     let scope_tokens = budget.saturating_mul(SCOPE);
     let budget = RecallBudget { max_tokens: budget, scope_tokens };
-    ask(build, |query, standing, message_at| {
-        build.index.recall.search_beside(query, budget, tokenizer, standing, message_at)
+    ask(build, |query, status, message_at| {
+        build.index.recall.search_with_status(query, budget, tokenizer, status, message_at)
     })
 }
 
 /// Stores in each passage the words that matched.
 fn explain(build: &Build<'_, '_>, found: &mut Recalled) {
-    let places = found.passages.iter().map(|one| build.index.find(&one.entry).map(|at| at.0));
-    let places: Vec<usize> = places.map(Option::unwrap_or_default).collect();
+    let positions = found.passages.iter().map(|one| build.index.find(&one.entry).map(|at| at.0));
+    let positions: Vec<usize> = positions.map(Option::unwrap_or_default).collect();
     let texts = found.passages.iter().map(|passage| passage.text.as_str());
-    let passages: Vec<(usize, &str)> = places.into_iter().zip(texts).collect();
-    let matches = ask(build, |query, standing, message_at| {
-        let is_candidate = |at| standing(at) == Standing::Gone;
+    let passages: Vec<(usize, &str)> = positions.into_iter().zip(texts).collect();
+    let matches = ask(build, |query, status, message_at| {
+        let is_candidate = |at| status(at) == RecallStatus::Candidate;
         build.index.recall.matches(query, is_candidate, message_at, &passages)
     });
     for (passage, matches) in found.passages.iter_mut().zip(matches) {
@@ -171,40 +172,40 @@ fn ask<'a, T>(
     build: &Build<'a, '_>,
     work: impl FnOnce(
         &RecallQuery<'_>,
-        &dyn Fn(usize) -> Standing,
+        &dyn Fn(usize) -> RecallStatus,
         &dyn Fn(usize) -> Option<&'a Message>,
     ) -> T,
 ) -> T {
     let items = &build.window.items;
-    let is_whole = |message: &MessageRef<'_>| !message.is_made();
+    let is_whole = |message: &MessageRef<'_>| !message.is_generated();
     let sent: HashSet<LogIndex> =
         items.iter().filter(|item| is_whole(&item.message)).map(|item| item.entry).collect();
     let message_at = |at: usize| match at.checked_sub(build.log.len()) {
-        Some(arrived) => build.arrivals.messages.get(arrived),
-        None => match build.index.see(build.log, LogIndex(at))?.kind()? {
+        Some(new) => build.new_messages.messages.get(new),
+        None => match build.index.view_entry(build.log, LogIndex(at))?.kind()? {
             EntryKind::Message(message) => Some(message),
             _ => None,
         },
     };
     let is_on_branch = |at: usize| at >= build.log.len() || build.index.is_on_branch(LogIndex(at));
     let recent = recent(build);
-    let standing = |at: usize| {
+    let status = |at: usize| {
         if sent.contains(&LogIndex(at)) {
             // A message of the query cannot be a result.
             let asks = recent.iter().any(|item| item.entry == LogIndex(at));
-            return if asks { Standing::Apart } else { Standing::Sent };
+            return if asks { RecallStatus::Excluded } else { RecallStatus::Sent };
         }
         // The current lines of files are shown instead.
         let is_superseded = build.shows_files() && build.index.files.is_superseded(at);
         match is_on_branch(at) && message_at(at).is_some() && !is_superseded {
-            true => Standing::Gone,
-            false => Standing::Apart,
+            true => RecallStatus::Candidate,
+            false => RecallStatus::Excluded,
         }
     };
     let request = request_at(build);
     let recent: Vec<&Message> = recent.iter().map(|item| &*item.message).collect();
     let query = RecallQuery { request: request.map(|item| &*item.message), recent: &recent };
-    work(&query, &standing, &message_at)
+    work(&query, &status, &message_at)
 }
 
 /// Returns the message with as many passages as fit. The search only estimates the lines above passages. If they
@@ -237,10 +238,10 @@ fn without(build: &Build<'_, '_>, passages: &[Passage], gone: &[usize]) -> Recal
     let left: Vec<&Passage> = left.map(|(passage, _)| passage).collect();
     let message = shown(build, &left);
     let tokens = build.builder.counter.count_message(&message).count.tokens;
-    let mut entries: Vec<LogIndex> = left.iter().map(|one| LogIndex(one.place)).collect();
+    let mut entries: Vec<LogIndex> = left.iter().map(|one| LogIndex(one.position)).collect();
     entries.dedup();
     let passages = left.into_iter().map(|passage| RecalledPassage {
-        entry: entry_at(build.log, &build.arrivals, LogIndex(passage.place)).id.clone(),
+        entry: entry_at(build.log, &build.new_messages, LogIndex(passage.position)).id.clone(),
         text: passage.text.clone(),
         matches: Vec::new(),
     });
@@ -249,33 +250,33 @@ fn without(build: &Build<'_, '_>, passages: &[Passage], gone: &[usize]) -> Recal
 
 fn shown(build: &Build<'_, '_>, passages: &[&Passage]) -> Message {
     if let Some(perspective) = build.input.perspective {
-        let entries = passages.iter().map(|one| (&build.log[one.place], one.text.as_str()));
+        let entries = passages.iter().map(|one| (&build.log[one.position], one.text.as_str()));
         let items = entries.filter_map(|(entry, passage)| perspective.passage(0, entry, passage));
-        return made_message(Role::System, "recall", [Part::text(recalled_text(items))]);
+        return generated_message(Role::System, "recall", [Part::text(recalled_text(items))]);
     }
     let mut text = String::from(RECALL_HEAD);
     let mut last: Option<(usize, &str)> = None;
     for passage in passages {
-        let entry = entry_at(build.log, &build.arrivals, LogIndex(passage.place));
+        let entry = entry_at(build.log, &build.new_messages, LogIndex(passage.position));
         let role = match &entry.kind {
             EntryKind::Message(message) => message.effective_role().as_str(),
             _ => Role::System.as_str(),
         };
         match last {
-            Some((last, _)) if last == passage.place => text.push_str("\n[…]\n"),
+            Some((last, _)) if last == passage.position => text.push_str("\n[…]\n"),
             // A passage right after another one of the same role gets no line of its own, because that line is often
             // longer than the passage.
-            Some((last, same)) if last + 1 == passage.place && same == role => text.push('\n'),
-            Some((last, _)) if last + 1 == passage.place => {
+            Some((last, same)) if last + 1 == passage.position && same == role => text.push('\n'),
+            Some((last, _)) if last + 1 == passage.position => {
                 text.push_str(&format!("\n[{role}]\n"));
             }
             _ => {
-                let number = build.message_number(LogIndex(passage.place));
+                let number = build.message_number(LogIndex(passage.position));
                 text.push_str(&format!("\n\n[{number} {role}]\n"));
             }
         }
         text.push_str(passage.text.trim_end());
-        last = Some((passage.place, role));
+        last = Some((passage.position, role));
     }
-    made_message(Role::System, "recall", [Part::text(text)])
+    generated_message(Role::System, "recall", [Part::text(text)])
 }

@@ -14,7 +14,7 @@ use crate::branch::says_something;
 pub struct Repaired<'a> {
     pub items: Vec<Item<'a>>,
     /// The repairs, in the order of the list.
-    pub mended: Vec<Repair<LogIndex>>,
+    pub repairs: Vec<Repair<LogIndex>>,
 }
 
 /// A repair, with the id of the entry or its index.
@@ -69,19 +69,19 @@ impl RepairKind {
 
 /// Repairs a list. A call at the very end may still get its results, so it stays as it is.
 pub fn repair<'a>(items: impl IntoIterator<Item = Item<'a>>) -> Repaired<'a> {
-    let mut mender = Mender::default();
+    let mut repairer = Repairer::default();
     for item in items {
         match item.message.effective_role() {
-            Role::Tool => mender.results(item),
-            Role::Assistant => mender.answer(item),
-            Role::System | Role::User => mender.request(item),
+            Role::Tool => repairer.results(item),
+            Role::Assistant => repairer.answer(item),
+            Role::System | Role::User => repairer.request(item),
         }
     }
-    mender.finish()
+    repairer.finish()
 }
 
 #[derive(Default)]
-struct Mender<'a> {
+struct Repairer<'a> {
     done: Repaired<'a>,
     pairs: Pairs<'a>,
 }
@@ -110,7 +110,7 @@ struct Call {
     has_result: bool,
 }
 
-impl<'a> Mender<'a> {
+impl<'a> Repairer<'a> {
     fn request(&mut self, item: Item<'a>) {
         let is_sound =
             |part: &Part| !matches!(part.kind, PartKind::ToolCall(_) | PartKind::ToolResult(_));
@@ -130,11 +130,11 @@ impl<'a> Mender<'a> {
 
     fn answer(&mut self, item: Item<'a>) {
         let mut results = Vec::new();
-        let item = match may_need_mending(&item.message) {
+        let item = match may_need_repair(&item.message) {
             true => {
                 let is_result = |part: &&Part| matches!(part.kind, PartKind::ToolResult(_));
                 results.extend(item.message.parts.iter().filter(is_result).cloned());
-                self.mended_answer(item)
+                self.repaired_answer(item)
             }
             false => item,
         };
@@ -147,7 +147,7 @@ impl<'a> Mender<'a> {
         // Some programs write a result into the answer with the call.
         if !results.is_empty() {
             let message = Message::with_role(Role::Assistant, results.into_iter().collect());
-            let item = Item::new(entry, MessageRef::made(message));
+            let item = Item::new(entry, MessageRef::generated(message));
             self.keep_parts(item, |pairs, item, part| match &part.kind {
                 PartKind::ToolResult(result) => Some(pairs.misplaced(item, part, result)),
                 _ => None,
@@ -155,12 +155,12 @@ impl<'a> Mender<'a> {
         }
     }
 
-    fn mended_answer(&mut self, mut item: Item<'a>) -> Item<'a> {
+    fn repaired_answer(&mut self, mut item: Item<'a>) -> Item<'a> {
         if item.message.parts.iter().any(|part| matches!(part.kind, PartKind::ToolResult(_))) {
             let mut message = item.message.into_owned();
             message.parts.retain(|part| !matches!(part.kind, PartKind::ToolResult(_)));
-            item.message = MessageRef::made(message);
-            item.is_mended = true;
+            item.message = MessageRef::generated(message);
+            item.is_repaired = true;
         }
         let mut seen = HashSet::new();
         self.keep_parts(item, |_, _, part| match &part.kind {
@@ -173,12 +173,12 @@ impl<'a> Mender<'a> {
 
     fn results(&mut self, item: Item<'a>) {
         if item.message.parts.is_empty() {
-            self.done.mended.push(Repair { entry: item.entry, kind: RepairKind::Empty });
+            self.done.repairs.push(Repair { entry: item.entry, kind: RepairKind::Empty });
             return;
         }
         let item = self.keep_parts(item, |pairs, item, part| match &part.kind {
             PartKind::ToolResult(result) => match pairs.find(result) {
-                Some(answer) if pairs.is_here(answer) => None,
+                Some(answer) if pairs.is_directly_before_next(answer) => None,
                 Some(answer) => Some(pairs.move_to(answer, item, part, result)),
                 None => Some(RepairKind::OrphanResult { call: result.tool_call_id.clone() }),
             },
@@ -205,10 +205,10 @@ impl<'a> Mender<'a> {
         let mut wanted = reasons.iter().map(Option::is_none);
         let mut message = item.message.into_owned();
         message.parts.retain(|_| wanted.next().unwrap_or(true));
-        item.message = MessageRef::made(message);
-        item.is_mended = true;
+        item.message = MessageRef::generated(message);
+        item.is_repaired = true;
         for kind in reasons.into_iter().flatten() {
-            self.done.mended.push(Repair { entry: item.entry, kind });
+            self.done.repairs.push(Repair { entry: item.entry, kind });
         }
         item
     }
@@ -218,8 +218,8 @@ impl<'a> Mender<'a> {
             return Some(item);
         }
         // If a message contained only results, these were already reported one by one.
-        if !(item.is_mended && item.message.parts.is_empty()) {
-            self.done.mended.push(Repair { entry: item.entry, kind: RepairKind::Empty });
+        if !(item.is_repaired && item.message.parts.is_empty()) {
+            self.done.repairs.push(Repair { entry: item.entry, kind: RepairKind::Empty });
         }
         None
     }
@@ -233,7 +233,7 @@ impl<'a> Mender<'a> {
                 missing[call.answer].push(Part::new(PartKind::ToolResult(result)));
                 let entry = answers[call.answer].entry;
                 let kind = RepairKind::MissingResult { call: call.id };
-                self.done.mended.push(Repair { entry, kind });
+                self.done.repairs.push(Repair { entry, kind });
             }
         }
         let end = |answer: usize| answers[answer].end.unwrap_or(self.done.items.len());
@@ -242,14 +242,14 @@ impl<'a> Mender<'a> {
         for (answer, parts) in missing.into_iter().enumerate().filter(|(_, some)| !some.is_empty())
         {
             let message =
-                MessageRef::made(Message::with_role(Role::Tool, parts.into_iter().collect()));
+                MessageRef::generated(Message::with_role(Role::Tool, parts.into_iter().collect()));
             let Answer { entry, is_before, .. } = answers[answer];
-            added.push((end(answer), Item { entry, message, is_before, is_mended: true }));
+            added.push((end(answer), Item { entry, message, is_before, is_repaired: true }));
         }
         if !added.is_empty() {
             added.sort_by_key(|(end, _)| *end);
             self.done.items = merged(std::mem::take(&mut self.done.items), added);
-            self.done.mended.sort_by_key(|mended| mended.entry);
+            self.done.repairs.sort_by_key(|repair| repair.entry);
         }
         self.done
     }
@@ -277,7 +277,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// Returns whether the next item follows this answer directly.
-    fn is_here(&self, answer: usize) -> bool {
+    fn is_directly_before_next(&self, answer: usize) -> bool {
         self.answers[answer].end.is_none()
     }
 
@@ -308,8 +308,8 @@ impl<'a> Pairs<'a> {
             true => item.clone(),
             false => {
                 let parts = std::iter::once(part.clone()).collect();
-                let message = MessageRef::made(Message::with_role(Role::Tool, parts));
-                Item { message, is_mended: true, ..item.clone() }
+                let message = MessageRef::generated(Message::with_role(Role::Tool, parts));
+                Item { message, is_repaired: true, ..item.clone() }
             }
         };
         let is_before = self.answers[answer].is_before;
@@ -333,7 +333,7 @@ fn merged<'a>(items: Vec<Item<'a>>, added: Vec<(usize, Item<'a>)>) -> Vec<Item<'
 }
 
 /// Returns whether an answer contains a result, or several calls, which could share an id.
-fn may_need_mending(answer: &Message) -> bool {
+fn may_need_repair(answer: &Message) -> bool {
     let mut calls = 0;
     answer.parts.iter().any(|part| match part.kind {
         PartKind::ToolResult(_) => true,

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 
 use tertulia_session::{CompactionSummary, Entry, EntryId, EntryKind};
 
-use super::arrivals::{made_entry, tail_id};
 use super::build::summary_message;
+use super::cut_state::CutState;
 use super::index::ContextIndex;
-use super::marks::Marks;
+use super::new_messages::{generated_entry, tail_id};
 use super::scale::Scale;
 use super::window::covered_of;
 use super::{ContextBuilder, ContextError, LogIndex, MessageRef};
-use crate::branch::Sign;
+use crate::branch::Landmark;
 use crate::compact::{CUSTOM, Covered, SummaryTask, accept};
 
 /// A request to a model for a summary, and the part of the log that it is about.
@@ -107,7 +107,7 @@ impl ContextBuilder {
         Ok(AcceptedSummary {
             accepted: refusal.is_none(),
             reason: refusal.as_ref().map(ToString::to_string),
-            entries_to_append: vec![made_entry(kind, tail_id(index, log), log.last())],
+            entries_to_append: vec![generated_entry(kind, tail_id(index, log), log.last())],
         })
     }
 }
@@ -119,11 +119,11 @@ fn find<'a>(
     request: &SummaryRequest,
 ) -> Result<(&'a CompactionSummary, Option<&'a str>), ContextError> {
     let tail = index.newest();
-    let marks = Marks::of(index, log, tail, None)?;
+    let cut_state = CutState::of(index, log, tail, None)?;
     // A drop after the summary removed more messages. They must not come back.
-    let is_overtaken = marks.by != marks.summary.map(|(at, _)| at);
-    let summaries = index.signs(Sign::Summary, tail);
-    let mut summaries = summaries.filter_map(|at| match index.see(log, at)?.kind()? {
+    let is_overtaken = cut_state.by != cut_state.summary.map(|(at, _)| at);
+    let summaries = index.landmarks(Landmark::Summary, tail);
+    let mut summaries = summaries.filter_map(|at| match index.view_entry(log, at)?.kind()? {
         EntryKind::CompactionSummary(summary) if summary.member.is_none() => Some(&**summary),
         _ => None,
     });

@@ -5,7 +5,7 @@ use tertulia_session::{EntryKind, Role};
 
 use super::build::Build;
 use super::{Item, LogIndex};
-use crate::branch::{Sign, reported_usage};
+use crate::branch::{Landmark, reported_usage};
 use crate::tokens::{CALIBRATION_PERMILLE_MAX, CALIBRATION_PERMILLE_MIN, find_model};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Scale {
 
     /// Returns the scale from the newest report since the newest cut; without one, the scale that the cut recorded.
     pub(super) fn of(build: &Build<'_, '_>) -> Self {
-        let since = build.marks.newest;
+        let since = build.cut_state.newest;
         let reported = newest_report(build).filter(|(at, _)| Some(*at) > since);
         let fresh = reported.and_then(|(at, tokens)| {
             let counted = counted_before(build, at)?;
@@ -53,7 +53,7 @@ impl Scale {
             let unknown = build.builder.config.recall_cap() + build.sums.hints;
             Some(1_000.clamp(permille(counted + unknown), permille(counted)))
         });
-        let permille = fresh.or(build.marks.scale_permille).unwrap_or(1_000);
+        let permille = fresh.or(build.cut_state.scale_permille).unwrap_or(1_000);
         Self::of_permille(permille)
     }
 }
@@ -70,8 +70,8 @@ fn newest_report(build: &Build<'_, '_>) -> Option<(LogIndex, u64)> {
     // A report without a member is accepted.
     let is_own =
         |who: Option<&str>| member.is_none_or(|member| who.is_none_or(|who| who == member));
-    let mut reports = index.signs(Sign::Usage, index.newest());
-    reports.find_map(|at| match index.see(build.log, at)?.kind()? {
+    let mut reports = index.landmarks(Landmark::Usage, index.newest());
+    reports.find_map(|at| match index.view_entry(build.log, at)?.kind()? {
         EntryKind::Message(message) => {
             let speaker = message.speaker.as_deref().map(|speaker| &*speaker.role_id);
             is_own(speaker).then_some((at, reported_usage(message)?))

@@ -3,8 +3,8 @@
 
 use tertulia_session::{Entry, EntryKind};
 
-use super::marks::Marks;
-use super::window::{Window, made_of};
+use super::cut_state::CutState;
+use super::window::{Window, generated_from};
 use super::{Item, LogIndex, MessageRef, units};
 
 /// The oldest messages of the last window that only a redaction or another cut can still change.
@@ -22,24 +22,24 @@ impl Settled {
     pub(super) fn items<'a>(
         &self,
         log: &'a [Entry],
-        marks: &Marks<'_>,
+        cut_state: &CutState<'_>,
         request: Option<LogIndex>,
     ) -> Option<Vec<Item<'a>>> {
         let last = *self.entries.last()?;
         let is_there =
             |request: LogIndex| request > last || self.entries.binary_search(&request).is_ok();
-        if (self.by, self.recalled) != (marks.by, marks.recalled)
-            || (marks.first_kept.is_some() && !request.is_none_or(is_there))
+        if (self.by, self.recalled) != (cut_state.by, cut_state.recalled)
+            || (cut_state.first_kept.is_some() && !request.is_none_or(is_there))
         {
             return None;
         }
         let mut items = Vec::with_capacity(self.entries.len() + NEW_ITEMS);
         for entry in self.entries.iter().copied() {
             let message = match &log.get(entry.0)?.kind {
-                EntryKind::Message(message) => MessageRef::Said(message),
-                kind => made_of(kind)?,
+                EntryKind::Message(message) => MessageRef::Logged(message),
+                kind => generated_from(kind)?,
             };
-            let is_before = Some(entry) < marks.first_kept;
+            let is_before = Some(entry) < cut_state.first_kept;
             items.push(Item { is_before, ..Item::new(entry, message) });
         }
         Some(items)
@@ -52,13 +52,13 @@ impl Settled {
         mut self,
         window: &Window<'_>,
         known: usize,
-        marks: &Marks<'_>,
+        cut_state: &CutState<'_>,
         log_end: LogIndex,
     ) -> Self {
-        (self.by, self.recalled) = (marks.by, marks.recalled);
+        (self.by, self.recalled) = (cut_state.by, cut_state.recalled);
         self.entries.truncate(known);
         let new = &window.items[known..];
-        let end = window.mended.iter().map(|one| one.entry).fold(log_end, LogIndex::min);
+        let end = window.repairs.iter().map(|one| one.entry).fold(log_end, LogIndex::min);
         let units = units(new);
         for unit in units.split_last().map_or(&[][..], |(_, older)| older) {
             let entries = new[unit.items.clone()].iter().map(|item| item.entry);
@@ -71,7 +71,7 @@ impl Settled {
             self.entries.extend(entries);
         }
         // The walk along the branch must end after the cut.
-        if self.entries.last().copied() < marks.first_kept {
+        if self.entries.last().copied() < cut_state.first_kept {
             self.entries.clear();
         }
         self

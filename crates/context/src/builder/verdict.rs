@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 
 use tertulia_session::{EntryId, EntryKind};
 
+use super::apply_cut::Cut;
 use super::build::Build;
-use super::cover::Cut;
 use super::elide::has_outputs;
 use super::recalled::Recalled;
 use super::repair::{Repair, RepairKind};
 use super::{Item, LogIndex};
-use crate::branch::Sign;
+use crate::branch::Landmark;
 use crate::verdict::{DropReason, HideReason, Outcome, Verdict};
 
 pub(super) fn verdicts(
@@ -19,50 +19,51 @@ pub(super) fn verdicts(
     cut: &Cut,
     recalled: Option<&Recalled>,
 ) -> Vec<Verdict> {
-    let court = Court::of(build, cut);
+    let outcomes = Outcomes::of(build, cut);
     let recalled: HashSet<LogIndex> =
         recalled.map(|recalled| recalled.entries.iter().copied().collect()).unwrap_or_default();
-    let entries = build.log.iter().chain(&build.arrivals.entries);
+    let entries = build.log.iter().chain(&build.new_messages.entries);
     let entries = entries.enumerate().map(|(at, entry)| (LogIndex(at), entry));
     // An entry that was appended twice counts once.
     let own = entries
         .filter(|(at, entry)| at.0 >= build.log.len() || build.index.find(&entry.id) == Some(*at));
-    let judged = own.map(|(at, entry)| Verdict {
+    let verdicts = own.map(|(at, entry)| Verdict {
         entry: entry.id.clone(),
-        outcome: court.outcome(at),
+        outcome: outcomes.outcome(at),
         recalled: recalled.contains(&at),
     });
-    judged.collect()
+    verdicts.collect()
 }
 
-struct Court<'c, 'a, 'b> {
+struct Outcomes<'c, 'a, 'b> {
     build: &'c Build<'a, 'b>,
     /// Whether an entry is sent as a stub.
     sent: HashMap<LogIndex, bool>,
     summary: Option<EntryId>,
-    mended: HashMap<LogIndex, DropReason>,
+    dropped: HashMap<LogIndex, DropReason>,
     in_force: Vec<LogIndex>,
 }
 
-impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
+impl<'c, 'a, 'b> Outcomes<'c, 'a, 'b> {
     fn of(build: &'c Build<'a, 'b>, cut: &Cut) -> Self {
         let mut sent = HashMap::new();
-        let mended = &build.window.mended;
+        let repairs = &build.window.repairs;
         let is_moved = |one: &&Repair<LogIndex>| matches!(one.kind, RepairKind::MovedResult { .. });
         let moved: HashSet<LogIndex> =
-            mended.iter().filter(is_moved).map(|one| one.entry).collect();
-        let is_sent = |item: &&Item<'_>| !is_made_up(build, item) || moved.contains(&item.entry);
+            repairs.iter().filter(is_moved).map(|one| one.entry).collect();
+        let is_sent =
+            |item: &&Item<'_>| !is_inserted_result(build, item) || moved.contains(&item.entry);
         for item in build.window.items.iter().filter(is_sent) {
             let is_stub =
-                build.marks.elided.contains_key(&item.entry) && has_outputs(&item.message);
+                build.cut_state.elided.contains_key(&item.entry) && has_outputs(&item.message);
             sent.insert(item.entry, is_stub);
         }
-        let mut mended = HashMap::new();
-        for one in &build.window.mended {
+        let mut dropped = HashMap::new();
+        for one in &build.window.repairs {
             match one.kind {
-                RepairKind::Empty => mended.insert(one.entry, DropReason::Empty),
+                RepairKind::Empty => dropped.insert(one.entry, DropReason::Empty),
                 RepairKind::OrphanResult { .. } | RepairKind::MisplacedPart => {
-                    mended.insert(one.entry, DropReason::Orphan)
+                    dropped.insert(one.entry, DropReason::Orphan)
                 }
                 RepairKind::RepeatedCall { .. }
                 | RepairKind::MovedResult { .. }
@@ -70,20 +71,21 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
             };
         }
         let summary = cut.summary.clone().or(build.summary.as_ref().map(|(id, _)| id.clone()));
-        let in_force = [Sign::Prompt, Sign::Init]
-            .map(|sign| build.index.seen_sign(build.log, sign, build.index.newest()));
+        let in_force = [Landmark::SystemPrompt, Landmark::RuntimeInit].map(|landmark| {
+            build.index.visible_landmark(build.log, landmark, build.index.newest())
+        });
         let in_force = in_force.into_iter().flatten().collect();
-        Self { build, sent, summary, mended, in_force }
+        Self { build, sent, summary, dropped, in_force }
     }
 
     fn outcome(&self, at: LogIndex) -> Outcome {
         let hidden = |reason| Outcome::Hidden { reason };
-        let is_arrival = at.0 >= self.build.log.len();
-        if !is_arrival && !self.build.index.is_on_branch(at) {
+        let is_new_message = at.0 >= self.build.log.len();
+        if !is_new_message && !self.build.index.is_on_branch(at) {
             return hidden(HideReason::OtherBranch);
         }
         if let Some(entry) = self.build.log.get(at.0) {
-            let view = self.build.index.see(self.build.log, at);
+            let view = self.build.index.view_entry(self.build.log, at);
             if view.is_none_or(|view| view.entry().is_none()) {
                 return hidden(HideReason::Redacted);
             }
@@ -111,7 +113,7 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
             Some(false) => Outcome::Kept,
             None if self.is_covered(at) => self.covered(),
             None => {
-                let reason = self.mended.get(&at).cloned().unwrap_or(DropReason::Cut);
+                let reason = self.dropped.get(&at).cloned().unwrap_or(DropReason::Cut);
                 Outcome::Dropped { reason }
             }
         }
@@ -120,7 +122,7 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
     /// Returns whether an entry is on the branch before the first entry that the newest summary kept.
     fn is_covered(&self, at: LogIndex) -> bool {
         let build = self.build;
-        let first_kept = build.marks.summary_first_kept;
+        let first_kept = build.cut_state.summary_first_kept;
         first_kept.is_some_and(|first| {
             at < first && (first.0 >= build.log.len() || build.index.is_on_branch(first))
         })
@@ -136,13 +138,13 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
 
 /// Returns whether an item is a result that was made up for a call. It has the entry of the call, but the call
 /// itself may be left out.
-pub(super) fn is_made_up(build: &Build<'_, '_>, item: &Item<'_>) -> bool {
-    let entry = super::build::entry_at(build.log, &build.arrivals, item.entry);
+pub(super) fn is_inserted_result(build: &Build<'_, '_>, item: &Item<'_>) -> bool {
+    let entry = super::build::entry_at(build.log, &build.new_messages, item.entry);
     let role = match &entry.kind {
         EntryKind::Message(message) => message.effective_role(),
         _ => return false,
     };
-    item.is_mended && role != item.message.effective_role()
+    item.is_repaired && role != item.message.effective_role()
 }
 
 #[cfg(test)]

@@ -9,20 +9,20 @@ use std::mem;
 use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, EntryKind, Message, Part, Role, ViewEntry};
 
-use super::arrivals::Arrivals;
+use super::cut_state::{CutState, FIRST_KEPT};
 use super::excerpts::recall_message;
 use super::index::{ContextIndex, is_pinned};
-use super::marks::{FIRST_KEPT, Marks};
+use super::new_messages::NewMessages;
 use super::repair::{Repair, Repaired, repair};
 use super::{ContextBuildInput, ContextError, Item, LogIndex, MessageRef, Unit, units};
-use crate::branch::{Sign, is_request};
+use crate::branch::{Landmark, is_request};
 use crate::view::Perspective;
 
 /// The messages that would be sent if nothing were cut.
 #[derive(Debug)]
 pub(super) struct Window<'a> {
     pub(super) items: Vec<Item<'a>>,
-    pub(super) mended: Vec<Repair<LogIndex>>,
+    pub(super) repairs: Vec<Repair<LogIndex>>,
     pub(super) request: Option<LogIndex>,
     /// Computed when something has to be cut.
     units: OnceCell<Units>,
@@ -41,51 +41,52 @@ impl<'a> Window<'a> {
     pub(super) fn of(
         index: &mut ContextIndex,
         input: &ContextBuildInput<'a>,
-        marks: &Marks<'a>,
-        arrivals: &Arrivals<'a>,
+        cut_state: &CutState<'a>,
+        new_messages: &NewMessages<'a>,
     ) -> Result<Self, ContextError> {
         let log = input.session_entries;
         let answered = input.answers.and_then(|id| index.find(id));
-        let arrived = arrivals.messages.iter().rposition(is_request);
-        let asked = arrived.map(|offset| LogIndex(log.len() + offset));
-        let request =
-            answered.or(asked).or_else(|| index.seen_sign(log, Sign::Request, index.newest()));
+        let new = new_messages.messages.iter().rposition(is_request);
+        let new_request = new.map(|offset| LogIndex(log.len() + offset));
+        let request = answered
+            .or(new_request)
+            .or_else(|| index.visible_landmark(log, Landmark::Request, index.newest()));
         // The index settles messages only if they depend on nothing but the log. That is not the case if a member
         // reads them, or if the input names the answered message.
         let mut may_settle = input.perspective.is_none() && input.answers.is_none();
         let settled = mem::take(&mut index.settled);
-        let known = settled.items(log, marks, request).filter(|_| may_settle);
+        let known = settled.items(log, cut_state, request).filter(|_| may_settle);
         let until = known.as_deref().and_then(<[Item<'_>]>::last).map(|item| item.entry);
-        let names_answered = input.answers.is_some();
-        let reader = Reader { index, log, perspective: input.perspective, names_answered };
-        let mut branch = Branch::read(reader, marks, until)?;
+        let names_answered_message = input.answers.is_some();
+        let reader = Reader { index, log, perspective: input.perspective, names_answered_message };
+        let mut branch = Branch::read(reader, cut_state, until)?;
         let (mut items, mut before) = (Vec::new(), Vec::new());
         match known.filter(|_| branch.is_known) {
             Some(known) => items = known,
             None => {
                 let depends_on_later;
-                (before, depends_on_later) = kept_from_before(reader, marks, request, &mut branch)?;
+                (before, depends_on_later) =
+                    kept_from_before(reader, cut_state, request, &mut branch)?;
                 may_settle &= !depends_on_later;
             }
         }
         let known = items.len();
-        let arrived = arrivals.messages.iter().zip(log.len()..);
-        let arrived =
-            arrived.map(|(message, at)| Item::new(LogIndex(at), MessageRef::Said(message)));
-        let repaired = repair(before.into_iter().chain(branch.since).chain(arrived));
+        let new = new_messages.messages.iter().zip(log.len()..);
+        let new = new.map(|(message, at)| Item::new(LogIndex(at), MessageRef::Logged(message)));
+        let repaired = repair(before.into_iter().chain(branch.since).chain(new));
         items.extend(repaired.items);
-        let window = Self { items, mended: repaired.mended, request, units: OnceCell::new() };
+        let window = Self { items, repairs: repaired.repairs, request, units: OnceCell::new() };
         if may_settle {
-            index.settled = settled.extended(&window, known, marks, LogIndex(log.len()));
+            index.settled = settled.extended(&window, known, cut_state, LogIndex(log.len()));
         }
         Ok(window)
     }
 
     /// Returns the units of the window; those that must be sent are marked.
-    pub(super) fn units(&self, log: &[Entry], arrivals: &Arrivals<'_>) -> &Units {
+    pub(super) fn units(&self, log: &[Entry], new_messages: &NewMessages<'_>) -> &Units {
         self.units.get_or_init(|| {
             let mut list = units(&self.items);
-            mark_musts(&mut list, &self.items, log, arrivals, self.request);
+            mark_required(&mut list, &self.items, log, new_messages, self.request);
             let is_before = |unit: &Unit| self.items[unit.items.start].is_before;
             let kept_before = list.iter().take_while(|unit| is_before(unit)).count();
             Units { list, kept_before }
@@ -107,8 +108,8 @@ impl<'a> Window<'a> {
         kept: &[LogIndex],
         source: impl Fn(LogIndex) -> Option<MessageRef<'a>>,
     ) -> Self {
-        let mended = self.mended.iter().map(|one| one.entry);
-        let entries = self.items.iter().map(|item| item.entry).chain(mended);
+        let repairs = self.repairs.iter().map(|one| one.entry);
+        let entries = self.items.iter().map(|item| item.entry).chain(repairs);
         let mut entries: BTreeSet<LogIndex> =
             entries.filter(|entry| *entry >= first_kept).collect();
         entries.extend(kept);
@@ -116,8 +117,8 @@ impl<'a> Window<'a> {
             let is_before = entry < first_kept;
             Some(Item { is_before, ..Item::new(entry, source(entry)?) })
         });
-        let Repaired { items, mended } = repair(items);
-        Self { items, mended, request: self.request, units: OnceCell::new() }
+        let Repaired { items, repairs } = repair(items);
+        Self { items, repairs, request: self.request, units: OnceCell::new() }
     }
 }
 
@@ -128,12 +129,12 @@ struct Reader<'r, 'a> {
     perspective: Option<&'r Perspective<'r>>,
     /// Whether the input names the message to answer. If it does, a cut keeps that message in place of the newest
     /// request.
-    names_answered: bool,
+    names_answered_message: bool,
 }
 
 impl<'a> Reader<'_, 'a> {
     fn item(&self, entry: LogIndex) -> Option<Item<'a>> {
-        let view = self.index.see(self.log, entry)?;
+        let view = self.index.view_entry(self.log, entry)?;
         Some(Item::new(entry, message_of(view, self.perspective)?))
     }
 }
@@ -151,7 +152,7 @@ struct Branch<'a> {
 impl<'a> Branch<'a> {
     fn read(
         reader: Reader<'_, 'a>,
-        marks: &Marks<'a>,
+        cut_state: &CutState<'a>,
         known_until: Option<LogIndex>,
     ) -> Result<Self, ContextError> {
         let mut branch = Self::default();
@@ -163,20 +164,20 @@ impl<'a> Branch<'a> {
             if branch.is_known {
                 break;
             }
-            if is_replaced(view, marks) {
+            if is_replaced(view, cut_state) {
                 continue;
             }
             if let Some(message) = message_of(view, reader.perspective) {
                 let side = if is_met { &mut branch.before } else { &mut branch.since };
                 side.push(Item::new(entry, message));
             }
-            is_met |= marks.first_kept == Some(entry);
-            if is_met && marks.kept.is_some() {
+            is_met |= cut_state.first_kept == Some(entry);
+            if is_met && cut_state.kept.is_some() {
                 break;
             }
         }
-        if marks.first_kept.is_some() && !is_met && !branch.is_known {
-            return Err(not_on_branch(reader.log, marks));
+        if cut_state.first_kept.is_some() && !is_met && !branch.is_known {
+            return Err(not_on_branch(reader.log, cut_state));
         }
         branch.before.reverse();
         branch.since.reverse();
@@ -185,9 +186,9 @@ impl<'a> Branch<'a> {
 }
 
 /// Returns whether a newer recall replaces this one.
-fn is_replaced(view: ViewEntry<'_>, marks: &Marks<'_>) -> bool {
+fn is_replaced(view: ViewEntry<'_>, cut_state: &CutState<'_>) -> bool {
     matches!(view.kind(), Some(EntryKind::Recall(_)))
-        && Some(LogIndex(view.position())) < marks.recalled
+        && Some(LogIndex(view.position())) < cut_state.recalled
 }
 
 /// Returns an entry as a message to a model, if it is one.
@@ -196,14 +197,14 @@ pub(super) fn message_of<'a>(
     perspective: Option<&Perspective<'_>>,
 ) -> Option<MessageRef<'a>> {
     match (view.kind()?, perspective) {
-        (EntryKind::Message(message), None) => Some(MessageRef::Said(message)),
+        (EntryKind::Message(message), None) => Some(MessageRef::Logged(message)),
         (EntryKind::Message(message), Some(perspective)) => {
             let read = perspective.model_message(view.position(), view.entry()?, message);
-            Some(MessageRef::Read(Box::new(read)))
+            Some(MessageRef::ForMember(Box::new(read)))
         }
         // A member of a team gets only the messages of this log.
         (_, Some(_)) => None,
-        (kind, None) => made_of(kind),
+        (kind, None) => generated_from(kind),
     }
 }
 
@@ -218,17 +219,17 @@ pub(super) fn covered_of<'a>(
     }
 }
 
-pub(super) fn made_of<'a>(kind: &EntryKind) -> Option<MessageRef<'a>> {
+pub(super) fn generated_from<'a>(kind: &EntryKind) -> Option<MessageRef<'a>> {
     if let EntryKind::Recall(recall) = kind {
-        return recall_message(recall).map(MessageRef::made);
+        return recall_message(recall).map(MessageRef::generated);
     }
     let EntryKind::BranchSummary(summary) = kind else { return None };
     let text = Part::text(summary.summary.as_deref()?);
-    Some(MessageRef::made(made_message(Role::User, "branch_summary", [text])))
+    Some(MessageRef::generated(generated_message(Role::User, "branch_summary", [text])))
 }
 
 /// Returns a message that was made from something else, with its kind in `meta`.
-pub(super) fn made_message(
+pub(super) fn generated_message(
     role: Role,
     kind: &str,
     parts: impl IntoIterator<Item = Part>,
@@ -241,26 +242,26 @@ pub(super) fn made_message(
 /// Returns the messages that stay from before the cut, and whether later entries determine which messages stay.
 fn kept_from_before<'a>(
     reader: Reader<'_, 'a>,
-    marks: &Marks<'a>,
+    cut_state: &CutState<'a>,
     request: Option<LogIndex>,
     branch: &mut Branch<'a>,
 ) -> Result<(Vec<Item<'a>>, bool), ContextError> {
     let Reader { index, log, .. } = reader;
     // This is the newest request at the time of the cut. Newer requests change nothing here.
-    let asked = index.seen_sign(log, Sign::Request, marks.by);
-    let mut items = match marks.kept {
-        Some(kept) => kept_items(reader, marks, kept)?,
-        None => musts(log, mem::take(&mut branch.before), &branch.since, asked),
+    let new_request = index.visible_landmark(log, Landmark::Request, cut_state.by);
+    let mut items = match cut_state.kept {
+        Some(kept) => kept_items(reader, cut_state, kept)?,
+        None => required_before_cut(log, mem::take(&mut branch.before), &branch.since, new_request),
     };
-    let is_early = |id: &EntryId| index.find(id) < marks.first_kept;
-    let is_kept_early = marks.kept.is_some_and(|kept| kept.iter().all(is_early));
-    let mut depends_on_later = marks.first_kept.is_some() && !is_kept_early;
-    if marks.first_kept.is_some() {
-        if let Some(asked) = asked.filter(|_| !reader.names_answered) {
-            bring_back(reader, asked, &mut items, &branch.since);
+    let is_early = |id: &EntryId| index.find(id) < cut_state.first_kept;
+    let is_kept_early = cut_state.kept.is_some_and(|kept| kept.iter().all(is_early));
+    let mut depends_on_later = cut_state.first_kept.is_some() && !is_kept_early;
+    if cut_state.first_kept.is_some() {
+        if let Some(new_request) = new_request.filter(|_| !reader.names_answered_message) {
+            restore_request(reader, new_request, &mut items, &branch.since);
         }
         if let Some(request) = request {
-            depends_on_later |= bring_back(reader, request, &mut items, &branch.since);
+            depends_on_later |= restore_request(reader, request, &mut items, &branch.since);
         }
     }
     for item in &mut items {
@@ -271,7 +272,7 @@ fn kept_from_before<'a>(
 
 /// Adds a request that was cut. This is necessary if a newer request was redacted since. Returns whether it was
 /// added.
-fn bring_back<'a>(
+fn restore_request<'a>(
     reader: Reader<'_, 'a>,
     request: LogIndex,
     before: &mut Vec<Item<'a>>,
@@ -290,12 +291,12 @@ fn bring_back<'a>(
 /// Returns the messages that the cut kept, except those that were redacted since.
 fn kept_items<'a>(
     reader: Reader<'_, 'a>,
-    marks: &Marks<'a>,
+    cut_state: &CutState<'a>,
     kept: &[EntryId],
 ) -> Result<Vec<Item<'a>>, ContextError> {
     let Reader { index, log, .. } = reader;
     let mut items = Vec::with_capacity(kept.len());
-    let by = marks.by.map_or(0, |by| by.0);
+    let by = cut_state.by.map_or(0, |by| by.0);
     for id in kept {
         let Some(entry) = index.find(id).filter(|entry| index.is_on_branch(*entry)) else {
             let problem = format!("names {id}, which is not on this branch; name entries that are");
@@ -310,7 +311,7 @@ fn kept_items<'a>(
 
 /// Returns the messages before the cut that must be sent. A cut between a pinned call and its results must not lose
 /// the call, so the results after the cut are considered too.
-fn musts<'a>(
+fn required_before_cut<'a>(
     log: &[Entry],
     mut before: Vec<Item<'a>>,
     since: &[Item<'a>],
@@ -320,9 +321,9 @@ fn musts<'a>(
     let results = since.iter().take_while(is_result);
     let repaired = repair(before.iter().chain(results).cloned());
     let mut units = units(&repaired.items);
-    mark_musts(&mut units, &repaired.items, log, &Arrivals::default(), request);
-    let musts = units.iter().filter(|unit| unit.is_request || unit.is_pinned);
-    let items = musts.flat_map(|unit| &repaired.items[unit.items.clone()]);
+    mark_required(&mut units, &repaired.items, log, &NewMessages::default(), request);
+    let required_before_cut = units.iter().filter(|unit| unit.is_request || unit.is_pinned);
+    let items = required_before_cut.flat_map(|unit| &repaired.items[unit.items.clone()]);
     let wanted: HashSet<LogIndex> = items.map(|item| item.entry).collect();
     // The messages are returned unrepaired, because the repair of the whole list must report its changes.
     before.retain(|item| wanted.contains(&item.entry));
@@ -330,19 +331,19 @@ fn musts<'a>(
 }
 
 /// Marks the newest request, pinned messages and the newest unit, which must be sent.
-fn mark_musts(
+fn mark_required(
     units: &mut [Unit],
     items: &[Item<'_>],
     log: &[Entry],
-    arrivals: &Arrivals<'_>,
+    new_messages: &NewMessages<'_>,
     request: Option<LogIndex>,
 ) {
     for unit in units.iter_mut() {
         let entries = items[unit.items.clone()].iter().map(|item| item.entry);
         for at in entries {
             unit.is_request |= Some(at) == request;
-            let arrived = || arrivals.entries.get(at.0.checked_sub(log.len())?);
-            unit.is_pinned |= log.get(at.0).or_else(arrived).is_some_and(is_pinned);
+            let new = || new_messages.entries.get(at.0.checked_sub(log.len())?);
+            unit.is_pinned |= log.get(at.0).or_else(new).is_some_and(is_pinned);
         }
     }
     keep_whole(units, items);
@@ -357,19 +358,19 @@ fn keep_whole(units: &mut [Unit], items: &[Item<'_>]) {
     let mut split = HashSet::new();
     for unit in units {
         unit.is_pinned |= split.contains(&items[unit.items.start].entry);
-        if unit.is_must() {
+        if unit.is_required() {
             split.extend(unit.items.clone().skip(1).map(|item| items[item].entry));
         }
     }
 }
 
-fn not_on_branch(log: &[Entry], marks: &Marks<'_>) -> ContextError {
-    let first_kept = marks.first_kept.and_then(|first| log.get(first.0)).map(|entry| &entry.id);
+fn not_on_branch(log: &[Entry], cut_state: &CutState<'_>) -> ContextError {
+    let first_kept = cut_state.first_kept.and_then(|first| log.get(first.0)).map(|entry| &entry.id);
     let problem = match first_kept {
         Some(id) => format!("names {id}, which is not on this branch; name one that is"),
         None => "names nothing on this branch; name an entry that is".to_owned(),
     };
-    match marks.by.and_then(|by| log.get(by.0)) {
+    match cut_state.by.and_then(|by| log.get(by.0)) {
         Some(by) => ContextError::entry(&by.id, FIRST_KEPT, problem),
         None => ContextError::field(FIRST_KEPT, problem),
     }

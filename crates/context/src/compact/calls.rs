@@ -25,7 +25,7 @@ const STEPS: [&str; 7] = ["content", "step", "title", "task", "subject", "text",
 
 /// Commands that only read.
 #[rustfmt::skip]
-const LOOKING: [&str; 22] = [
+const READ_ONLY_COMMANDS: [&str; 22] = [
     "awk", "cat", "cd", "echo", "env", "file", "find", "git diff", "git log", "git show",
     "git status", "grep", "head", "jq", "ls", "pwd", "rg", "sed -n", "sleep", "tail", "wc",
     "which",
@@ -35,7 +35,7 @@ const LOOKING: [&str; 22] = [
 const PATCHED: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deed<'a> {
+pub(super) enum Action<'a> {
     Wrote(&'a str),
     Ran(&'a str),
     /// A task that is still open.
@@ -44,8 +44,8 @@ pub(super) enum Deed<'a> {
     Closed(&'a str),
 }
 
-pub(super) fn deeds<'a>(call: &'a Call<'_>) -> Vec<Deed<'a>> {
-    let mut deeds = Vec::new();
+pub(super) fn actions<'a>(call: &'a Call<'_>) -> Vec<Action<'a>> {
+    let mut actions = Vec::new();
     let text = |names: &[&str]| {
         let named = |field: &&'a Field<'_>| is_one_of(&field.name, names);
         call.fields.iter().find(named).map(|field| field.text.as_ref())
@@ -53,19 +53,19 @@ pub(super) fn deeds<'a>(call: &'a Call<'_>) -> Vec<Deed<'a>> {
     if let Some(path) = text(&PATHS)
         && text(&WRITTEN).is_some()
     {
-        deeds.push(Deed::Wrote(path));
+        actions.push(Action::Wrote(path));
     }
     if let Some(command) = text(&COMMANDS).filter(|command| !command.trim().is_empty()) {
-        deeds.push(Deed::Ran(command.trim()));
+        actions.push(Action::Ran(command.trim()));
     }
     for (at, field) in call.fields.iter().enumerate() {
         if field.text.starts_with("*** Begin Patch") {
-            deeds.extend(field.text.lines().filter_map(patched).map(Deed::Wrote));
+            actions.extend(field.text.lines().filter_map(patched).map(Action::Wrote));
         } else if field.name == "status" {
-            deeds.extend(step(call, at, field));
+            actions.extend(step(call, at, field));
         }
     }
-    deeds
+    actions
 }
 
 fn patched(line: &str) -> Option<&str> {
@@ -73,13 +73,13 @@ fn patched(line: &str) -> Option<&str> {
 }
 
 /// Returns the task whose status this field is. The task is near by, in the same object.
-fn step<'a>(call: &'a Call<'_>, at: usize, status: &Field<'_>) -> Option<Deed<'a>> {
+fn step<'a>(call: &'a Call<'_>, at: usize, status: &Field<'_>) -> Option<Action<'a>> {
     let near = call.fields.iter().skip(at.saturating_sub(NEAR)).take(2 * NEAR);
     let mut near = near.filter(|field| field.object == status.object);
     let text = near.find(|field| is_one_of(&field.name, &STEPS)).map(|field| field.text.trim())?;
     match status.text.as_ref() {
-        "pending" | "in_progress" | "todo" | "open" | "inProgress" => Some(Deed::Open(text)),
-        "completed" | "done" | "cancelled" => Some(Deed::Closed(text)),
+        "pending" | "in_progress" | "todo" | "open" | "inProgress" => Some(Action::Open(text)),
+        "completed" | "done" | "cancelled" => Some(Action::Closed(text)),
         _ => None,
     }
 }
@@ -97,8 +97,8 @@ fn is_one_of(name: &str, names: &[&str]) -> bool {
     })
 }
 
-pub(super) fn only_looks(command: &str) -> bool {
-    LOOKING.iter().any(|start| {
+pub(super) fn is_read_only(command: &str) -> bool {
+    READ_ONLY_COMMANDS.iter().any(|start| {
         command
             .strip_prefix(start)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\n']))
@@ -113,17 +113,18 @@ pub(super) fn failures<'a>(
     let lines = || answer.text.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_asked = answer.is_error || by_command;
     // A line that says more than "failed" is preferred.
-    let mut failures = lines().filter(|line| super::cues::tells_failure(line)).take(LINES_MAX);
+    let mut failures = lines().filter(|line| super::cues::states_failure(line)).take(LINES_MAX);
     let first = failures.next().filter(|_| is_asked);
-    let telling = first.into_iter().chain(failures).find(|line| line.len() >= TELLING_MIN);
-    let telling = telling.or(first);
+    let informative =
+        first.into_iter().chain(failures).find(|line| line.len() >= INFORMATIVE_BYTES_MIN);
+    let informative = informative.or(first);
     let stated = || lines().find(|line| !is_exit_code(line)).or_else(|| lines().next());
-    let stated = stated().filter(|line| answer.is_error && Some(*line) != telling);
-    telling.into_iter().chain(stated)
+    let stated = stated().filter(|line| answer.is_error && Some(*line) != informative);
+    informative.into_iter().chain(stated)
 }
 
 /// The minimum length of an informative line. A shorter one shows that something failed, but not what.
-const TELLING_MIN: usize = 12;
+const INFORMATIVE_BYTES_MIN: usize = 12;
 
 fn is_exit_code(line: &str) -> bool {
     line.len() <= 14 && line.get(..9).is_some_and(|start| start.eq_ignore_ascii_case("exit code"))
@@ -140,7 +141,7 @@ mod tests {
     use tertulia_session::{EntryId, Message, Part, PartKind, Role, ToolCall};
 
     #[track_caller]
-    fn check(arguments: &str, expected: &[Deed<'_>]) {
+    fn check(arguments: &str, expected: &[Action<'_>]) {
         let call = PartKind::ToolCall(Box::new(ToolCall {
             tool_call_id: "c".into(),
             tool_name: "t".into(),
@@ -151,32 +152,35 @@ mod tests {
         let entry = EntryId::from("e");
         let covered = [super::super::Covered { entry: &entry, message: &message }];
         let reading = read::read(&covered);
-        assert_eq!(deeds(&reading.calls[0]), expected, "{arguments}");
+        assert_eq!(actions(&reading.calls[0]), expected, "{arguments}");
     }
 
     #[test]
     fn a_path_with_a_content_was_written() {
-        check(r#"{"filePath":"a.rs","newString":"x"}"#, &[Deed::Wrote("a.rs")]);
+        check(r#"{"filePath":"a.rs","newString":"x"}"#, &[Action::Wrote("a.rs")]);
         check(r#"{"path":"a.rs","limit":3}"#, &[]);
-        check(r#"{"input":"*** Begin Patch\n*** Update File: a.rs\n+x"}"#, &[Deed::Wrote("a.rs")]);
+        check(
+            r#"{"input":"*** Begin Patch\n*** Update File: a.rs\n+x"}"#,
+            &[Action::Wrote("a.rs")],
+        );
     }
 
     #[test]
     fn a_command_was_run() {
-        check(r#"{"command":"go test ./...","timeout":5}"#, &[Deed::Ran("go test ./...")]);
+        check(r#"{"command":"go test ./...","timeout":5}"#, &[Action::Ran("go test ./...")]);
     }
 
     #[test]
     fn a_list_of_things_to_do_has_open_and_closed_ones() {
         check(
             r#"{"todos":[{"content":"one","status":"completed"},{"status":"pending","content":"two"}]}"#,
-            &[Deed::Closed("one"), Deed::Open("two")],
+            &[Action::Closed("one"), Action::Open("two")],
         );
     }
 
     #[test]
     fn looking_is_no_deed() {
-        assert!(only_looks("git log -3") && only_looks("ls"));
-        assert!(!only_looks("lsof") && !only_looks("git push"));
+        assert!(is_read_only("git log -3") && is_read_only("ls"));
+        assert!(!is_read_only("lsof") && !is_read_only("git push"));
     }
 }

@@ -16,7 +16,7 @@ use crate::identifiers::identifiers;
 use crate::truncate::truncate_to_bytes;
 
 /// After this many lines that are too long, a section counts as full.
-const MISSES_MAX: usize = 12;
+const MISFITS_MAX: usize = 12;
 
 /// If the cap is small, the goal may have a third of it, at most 80 tokens.
 const SMALL_GOAL: (u64, u64) = (3, 80);
@@ -32,7 +32,7 @@ pub(super) fn choose<'a>(
         ranked: names.ranked(),
         known: Known::default(),
         chosen: Default::default(),
-        judged: Default::default(),
+        line_states: Default::default(),
         spent: [0; Section::ALL.len()],
         left: task.max_tokens,
     };
@@ -56,7 +56,7 @@ struct Draft<'t, 'a> {
     known: Known<'a>,
     chosen: Sections,
     /// The selected candidates, and the costs of those that were counted but not selected.
-    judged: [Vec<Judged>; Section::ALL.len()],
+    line_states: [Vec<LineState>; Section::ALL.len()],
     spent: [u64; Section::ALL.len()],
     left: u64,
 }
@@ -73,9 +73,9 @@ struct Chosen {
 type Sections = [Vec<Chosen>; Section::ALL.len()];
 
 #[derive(Clone, Copy)]
-enum Judged {
+enum LineState {
     Costs(u64),
-    In,
+    Selected,
 }
 
 impl<'a> Draft<'_, 'a> {
@@ -103,28 +103,28 @@ impl<'a> Draft<'_, 'a> {
     }
 
     fn fill_lines(&mut self, section: Section, budget: u64) {
-        let mut misses = 0;
+        let mut misfits = 0;
         for at in 0..self.candidates.in_section(section).len() {
-            if misses >= MISSES_MAX || self.left == 0 {
+            if misfits >= MISFITS_MAX || self.left == 0 {
                 return;
             }
             let taken = self.take(section, at, budget);
-            misses += usize::from(!taken);
+            misfits += usize::from(!taken);
         }
     }
 
     fn take(&mut self, section: Section, at: usize, budget: u64) -> bool {
         let Some(candidate) = self.candidates.in_section(section).get(at) else { return false };
         let slot = section as usize;
-        let judged = self.judged[slot].get(at).copied();
+        let state = self.line_states[slot].get(at).copied();
         let room = self.left.min(budget.saturating_sub(self.spent[slot]));
-        match judged {
-            Some(Judged::In) => return true,
-            Some(Judged::Costs(cost)) if cost > room => return false,
+        match state {
+            Some(LineState::Selected) => return true,
+            Some(LineState::Costs(cost)) if cost > room => return false,
             _ => {}
         }
         let is_listed = matches!(section, Section::Files | Section::Commands | Section::Errors);
-        if section > Section::Goal && !is_listed && self.goal_says(candidate) {
+        if section > Section::Goal && !is_listed && self.is_in_goal(candidate) {
             return true;
         }
         let mut max = self.line_max(section);
@@ -138,24 +138,24 @@ impl<'a> Draft<'_, 'a> {
             max /= 2;
         };
         if cost > room {
-            self.judge(slot, at, Judged::Costs(cost));
+            self.set_state(slot, at, LineState::Costs(cost));
             return false;
         }
-        self.judge(slot, at, Judged::In);
-        self.known.read(surely_written(candidate.text, max));
+        self.set_state(slot, at, LineState::Selected);
+        self.known.read(certain_part(candidate.text, max));
         self.spend(section, Chosen { text, cost, position: candidate.position });
         true
     }
 
-    fn judge(&mut self, slot: usize, at: usize, judged: Judged) {
-        let list = &mut self.judged[slot];
+    fn set_state(&mut self, slot: usize, at: usize, state: LineState) {
+        let list = &mut self.line_states[slot];
         if list.len() <= at {
-            list.resize(at + 1, Judged::Costs(0));
+            list.resize(at + 1, LineState::Costs(0));
         }
-        list[at] = judged;
+        list[at] = state;
     }
 
-    fn goal_says(&self, candidate: &Candidate<'a>) -> bool {
+    fn is_in_goal(&self, candidate: &Candidate<'a>) -> bool {
         candidate.lead.is_empty()
             && self.chosen[Section::Goal as usize]
                 .iter()
@@ -163,15 +163,15 @@ impl<'a> Draft<'_, 'a> {
     }
 
     fn fill_names(&mut self, budget: u64) {
-        let mut misses = 0;
+        let mut misfits = 0;
         for at in 0..self.ranked.len() {
             let spent = self.spent[Section::Names as usize];
-            if misses >= MISSES_MAX || spent >= budget || self.left == 0 {
+            if misfits >= MISFITS_MAX || spent >= budget || self.left == 0 {
                 return;
             }
             let Some(name) = self.ranked.get(at).copied() else { return };
             if !self.known.has(name.text) {
-                misses += usize::from(!self.take_name(at, name, budget));
+                misfits += usize::from(!self.take_name(at, name, budget));
             }
         }
     }
@@ -267,7 +267,7 @@ impl<'a> Draft<'_, 'a> {
 }
 
 /// Returns the part of a text that stays in a line even if the line is cut.
-fn surely_written(text: &str, max: usize) -> &str {
+fn certain_part(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;
     }

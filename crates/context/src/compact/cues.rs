@@ -231,7 +231,7 @@ pub(super) fn counts_changes(line: &str) -> bool {
     is_total && line.starts_with(|c: char| c.is_ascii_digit())
 }
 
-pub(super) fn tells_failure(line: &str) -> bool {
+pub(super) fn states_failure(line: &str) -> bool {
     let line = line.trim_start();
     FAILURES.iter().any(|start| {
         line.as_bytes()
@@ -325,8 +325,8 @@ mod tests {
 
     #[test]
     fn failures_are_told_at_the_start_of_a_line() {
-        assert!(tells_failure("  error[E0499]: cannot borrow"));
-        assert!(tells_failure("FAIL\tpkg"));
-        assert!(!tells_failure("12→ // error handling"));
+        assert!(states_failure("  error[E0499]: cannot borrow"));
+        assert!(states_failure("FAIL\tpkg"));
+        assert!(!states_failure("12→ // error handling"));
     }
 }

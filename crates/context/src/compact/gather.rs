@@ -6,14 +6,14 @@ use super::cues::{self, Cue, Cues, Found};
 use super::names::Names;
 use super::order::{self, Candidate, Candidates, Lists};
 use super::previous::Carried;
-use super::read::{Reading, Said, Source};
+use super::read::{MessageText, Reading, Source};
 use super::sections::{Section, short_id};
 use super::sentences::sentences;
 use super::work;
 use crate::truncate::truncate_to_bytes;
 
 /// The maximum number of bytes of a sentence that are used to classify it.
-const JUDGED_MAX: usize = 600;
+const CLASSIFIED_BYTES_MAX: usize = 600;
 
 /// The weight of a note that is labelled as a finding.
 const LABELLED: u64 = 200;
@@ -31,11 +31,11 @@ pub(super) fn gather<'a>(
 ) -> (Names<'a>, Candidates<'a>) {
     let names = read_names(reading, carried);
     let mut gatherer = Gatherer { task, cues: Cues::new(), found: Lists::default() };
-    for (position, said) in reading.said.iter().enumerate() {
-        gatherer.said(position, said);
+    for (position, message_text) in reading.texts.iter().enumerate() {
+        gatherer.read_text(position, message_text);
     }
     let mut found = gatherer.found;
-    work::worked(task, reading, &mut found);
+    work::collect_work(task, reading, &mut found);
     let candidates = order::order(found, carried, &names, reading.messages);
     (names, candidates)
 }
@@ -43,8 +43,8 @@ pub(super) fn gather<'a>(
 fn read_names<'a>(reading: &'a Reading<'a>, carried: &Carried<'a>) -> Names<'a> {
     let mut names = Names::new(reading.messages);
     names.carry(&carried.names);
-    for said in &reading.said {
-        names.read(said.text, said.source, said.message);
+    for message_text in &reading.texts {
+        names.read(message_text.text, message_text.source, message_text.message);
     }
     for call in &reading.calls {
         for field in &call.fields {
@@ -64,22 +64,22 @@ struct Gatherer<'t, 'a> {
 }
 
 impl<'a> Gatherer<'_, 'a> {
-    fn said(&mut self, position: usize, said: &Said<'a>) {
-        let text = said.text.trim();
-        if matches!(said.source, Source::Thinking | Source::Result | Source::Call)
+    fn read_text(&mut self, position: usize, message_text: &MessageText<'a>) {
+        let text = message_text.text.trim();
+        if matches!(message_text.source, Source::Thinking | Source::Result | Source::Call)
             || text.is_empty()
         {
             return;
         }
         // A text that calls itself a decision is kept whole among the decisions, and is not a request.
-        let is_decision = said.source == Source::User
+        let is_decision = message_text.source == Source::User
             && !self.found.goal.is_empty()
             && text.len() <= Section::Decisions.layout().line_max
             && is_labelled_decision(text);
-        if said.source == Source::User && !is_machine_made(text) {
+        if message_text.source == Source::User && !is_machine_made(text) {
             // Whoever wrote this answer has read the question, so the question is no longer open.
-            self.found.asked = None;
-            let request = candidate(self.task, said.message, position, text);
+            self.found.open_question = None;
+            let request = candidate(self.task, message_text.message, position, text);
             if self.found.goal.is_empty() {
                 self.found.goal.push(request);
             } else if is_decision {
@@ -91,19 +91,19 @@ impl<'a> Gatherer<'_, 'a> {
         let mut small = String::new();
         for (number, sentence) in sentences(text).enumerate() {
             small.clear();
-            small.push_str(truncate_to_bytes(sentence, JUDGED_MAX));
+            small.push_str(truncate_to_bytes(sentence, CLASSIFIED_BYTES_MAX));
             small.make_ascii_lowercase();
-            let mut candidate = candidate(self.task, said.message, position, sentence);
+            let mut candidate = candidate(self.task, message_text.message, position, sentence);
             candidate.position.2 = number;
-            if said.source == Source::Assistant && cues::is_verdict(&small) {
+            if message_text.source == Source::Assistant && cues::is_verdict(&small) {
                 self.found.decisions.push(candidate);
                 continue;
             }
-            if !SENTENCE.contains(&sentence.len()) || tells_nothing(sentence) {
+            if !SENTENCE.contains(&sentence.len()) || is_uninformative(sentence) {
                 continue;
             }
             let found = self.cues.classify(&small);
-            match said.source {
+            match message_text.source {
                 _ if is_decision && !found.has(Cue::Rule) => {}
                 Source::Assistant => {
                     self.by_assistant(candidate, found, cues::is_labelled_finding(&small));
@@ -112,7 +112,7 @@ impl<'a> Gatherer<'_, 'a> {
                 Source::User if text.len() > PASTED => {
                     self.by_others(candidate, found, Source::System);
                 }
-                _ => self.by_others(candidate, found, said.source),
+                _ => self.by_others(candidate, found, message_text.source),
             }
         }
     }
@@ -124,7 +124,7 @@ impl<'a> Gatherer<'_, 'a> {
         }
         let asks = asks(candidate.text);
         if asks {
-            self.found.asked = Some(candidate.clone());
+            self.found.open_question = Some(candidate.clone());
         }
         let list = if found.has(Cue::Open) {
             &mut self.found.open
@@ -184,7 +184,7 @@ fn is_labelled_decision(text: &str) -> bool {
 }
 
 /// Returns whether a sentence only announces others, is the row of a table or counts changed lines.
-fn tells_nothing(sentence: &str) -> bool {
+fn is_uninformative(sentence: &str) -> bool {
     sentence.ends_with([':', '：']) || sentence.starts_with('|') || cues::counts_changes(sentence)
 }
 

@@ -121,14 +121,14 @@ impl Name<'_> {
         if !self.text.bytes().any(|byte| byte.is_ascii_alphabetic() || byte >= 0x80) {
             return self.number_value(messages);
         }
-        let used = 12 * damped(self.calls)
-            + 12 * damped(self.arguments)
-            + 6 * damped(self.assistant)
-            + 6 * damped(self.user)
-            + 4 * damped(self.thinking)
-            + 2 * damped(self.results)
+        let used = 12 * logarithmic(self.calls)
+            + 12 * logarithmic(self.arguments)
+            + 6 * logarithmic(self.assistant)
+            + 6 * logarithmic(self.user)
+            + 4 * logarithmic(self.thinking)
+            + 2 * logarithmic(self.results)
             + self.carried * 8;
-        used * self.lately(messages) / 64
+        used * self.recency(messages) / 64
     }
 
     /// Returns the weight of a number. A number only counts if somebody said it, because numbers in tool output are
@@ -141,16 +141,16 @@ impl Name<'_> {
             return 0;
         }
         // Timeouts, limits and offsets of calls are used again and need few tokens.
-        let used = 24 * damped(self.calls)
-            + 12 * damped(self.arguments)
-            + 3 * damped(self.assistant)
-            + 4 * damped(self.user)
+        let used = 24 * logarithmic(self.calls)
+            + 12 * logarithmic(self.arguments)
+            + 3 * logarithmic(self.assistant)
+            + 4 * logarithmic(self.user)
             + self.carried * 16;
-        used * self.lately(messages) / 64
+        used * self.recency(messages) / 64
     }
 
     /// Returns a weight from 128 for the oldest message to eight times that for the newest.
-    fn lately(&self, messages: usize) -> u64 {
+    fn recency(&self, messages: usize) -> u64 {
         let newest = self.newest.map_or(0, |(message, _)| message as u64 + 1);
         128 + 896 * newest / messages.max(1) as u64
     }
@@ -161,7 +161,7 @@ impl Name<'_> {
 }
 
 /// Returns a logarithmic weight: 8 for once, 12 for twice, 16 for three times, 20 for five times.
-fn damped(count: u32) -> u64 {
+fn logarithmic(count: u32) -> u64 {
     match count {
         0 => 0,
         _ => 8 + 4 * u64::from((2 * count - 1).ilog2()),

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::calls::only_looks;
+use super::calls::is_read_only;
 use super::names::Names;
 use super::previous::{Carried, CarriedLine};
 use super::sections::{Section, line, one_line};
@@ -68,7 +68,7 @@ pub(super) struct Lists<'a> {
     pub(super) errors: Vec<Candidate<'a>>,
     pub(super) open: Vec<Candidate<'a>>,
     /// A question that nobody answered.
-    pub(super) asked: Option<Candidate<'a>>,
+    pub(super) open_question: Option<Candidate<'a>>,
     /// The newest to-do list, and every task that was completed.
     pub(super) steps: Vec<Candidate<'a>>,
     pub(super) closed: HashSet<&'a str>,
@@ -83,11 +83,11 @@ pub(super) fn order<'a>(
     messages: usize,
 ) -> Candidates<'a> {
     let mut candidates = Candidates::default();
-    let told = found.files.iter().chain(&found.commands);
-    let told: HashSet<&str> = told.map(|line| line.text).collect();
+    let named = found.files.iter().chain(&found.commands);
+    let named: HashSet<&str> = named.map(|line| line.text).collect();
     let is_over = |line: &CarriedLine<'a>| match line.section {
         Section::Open => found.closed.contains(line.text),
-        Section::Files | Section::Commands => told.contains(subject(line.text)),
+        Section::Files | Section::Commands => named.contains(subject(line.text)),
         _ => false,
     };
     let old = |section| -> Vec<Candidate<'a>> {
@@ -119,27 +119,27 @@ pub(super) fn order<'a>(
     found.files.reverse();
     newest_first(Section::Files, found.files);
     let mut open = found.open;
-    open.extend(found.asked);
+    open.extend(found.open_question);
     open.extend(found.steps.into_iter().rev());
     newest_first(Section::Open, open);
 
     // Commands that only read are the least important ones, however new they are.
     let old_commands = old(Section::Commands).into_iter().rev();
     let commands = found.commands.into_iter().chain(old_commands);
-    let (looking, acting): (Vec<_>, Vec<_>) = commands.partition(|line| only_looks(line.text));
-    candidates.add(Section::Commands, acting.into_iter().chain(looking));
+    let (reading, acting): (Vec<_>, Vec<_>) = commands.partition(|line| is_read_only(line.text));
+    candidates.add(Section::Commands, acting.into_iter().chain(reading));
 
     let [rules, preferences, system] = found.constraints;
     let new = [rules, preferences, system].into_iter().flat_map(|list| list.into_iter().rev());
-    candidates.add(Section::Constraints, by_turns(old(Section::Constraints), new.collect()));
+    candidates.add(Section::Constraints, interleave(old(Section::Constraints), new.collect()));
 
-    let notes = by_turns(telling_first(found.notes, names, messages), old(Section::Notes));
+    let notes = interleave(most_important_first(found.notes, names, messages), old(Section::Notes));
     candidates.add(Section::Notes, notes);
     candidates
 }
 
 /// Sorts sentences by importance: by their names, by words that announce a finding, and by age.
-fn telling_first<'a>(
+fn most_important_first<'a>(
     notes: Vec<(u64, Candidate<'a>)>,
     names: &Names<'a>,
     messages: usize,
@@ -149,9 +149,9 @@ fn telling_first<'a>(
         .into_iter()
         .map(|(weight, note)| {
             let named: u64 = identifiers(note.text).take(6).map(|name| names.value(name)).sum();
-            let lately = 40 * note.position.0 as u64 / messages;
+            let recency = 40 * note.position.0 as u64 / messages;
             let length = note.text.len() as u64;
-            let score = weight + lately + (named / 8).min(80);
+            let score = weight + recency + (named / 8).min(80);
             (score * 1000 / (length + 120), note)
         })
         .collect();
@@ -160,7 +160,7 @@ fn telling_first<'a>(
 }
 
 /// Returns the lines of two lists alternately, each in its order.
-fn by_turns<T>(left: Vec<T>, right: Vec<T>) -> Vec<T> {
+fn interleave<T>(left: Vec<T>, right: Vec<T>) -> Vec<T> {
     let mut both = Vec::with_capacity(left.len() + right.len());
     let (mut left, mut right) = (left.into_iter(), right.into_iter());
     loop {

@@ -24,14 +24,14 @@ pub(super) enum Source {
 /// All covered texts, by kind, oldest first. Message numbers are positions in `covered`.
 #[derive(Debug, Default)]
 pub(super) struct Reading<'a> {
-    pub(super) said: Vec<Said<'a>>,
+    pub(super) texts: Vec<MessageText<'a>>,
     pub(super) calls: Vec<Call<'a>>,
     pub(super) answers: Vec<Answer<'a>>,
     pub(super) messages: usize,
 }
 
 #[derive(Debug)]
-pub(super) struct Said<'a> {
+pub(super) struct MessageText<'a> {
     pub(super) message: usize,
     pub(super) source: Source,
     pub(super) text: &'a str,
@@ -62,7 +62,7 @@ pub(super) struct Answer<'a> {
 }
 
 pub(super) fn read<'a>(covered: &[Covered<'a>]) -> Reading<'a> {
-    let thought = |message, text| Said { message, source: Source::Thinking, text };
+    let thought = |message, text| MessageText { message, source: Source::Thinking, text };
     let mut reading = Reading { messages: covered.len(), ..Reading::default() };
     for (message, Covered { message: said, .. }) in covered.iter().enumerate() {
         let source = match said.effective_role() {
@@ -73,14 +73,14 @@ pub(super) fn read<'a>(covered: &[Covered<'a>]) -> Reading<'a> {
         };
         for part in &said.parts {
             match &part.kind {
-                PartKind::Text(text) => reading.said.push(Said { message, source, text }),
-                PartKind::Thinking(text) => reading.said.push(thought(message, text)),
+                PartKind::Text(text) => reading.texts.push(MessageText { message, source, text }),
+                PartKind::Thinking(text) => reading.texts.push(thought(message, text)),
                 PartKind::ToolCall(call) => reading.calls.push(read_call(message, call)),
                 PartKind::ToolResult(answer) => {
                     let (call, is_error) = (&*answer.tool_call_id, answer.is_error);
                     reading.answers.push(Answer { message, call, is_error, text: answer.text() });
                 }
-                PartKind::FileRef(file) => reading.said.push(thought(message, &file.path)),
+                PartKind::FileRef(file) => reading.texts.push(thought(message, &file.path)),
                 PartKind::Image(_) | PartKind::Other(_) => {}
             }
         }

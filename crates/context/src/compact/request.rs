@@ -1,14 +1,14 @@
 //! The request for a model that writes a summary: one text of a limited size. Called by code that can call a model;
 //! this code sends nothing.
 
-use super::read::{Answer, Call, Reading, Said, Source, read};
+use super::read::{Answer, Call, MessageText, Reading, Source, read};
 use super::sections::{one_line, short_id};
 use super::{Covered, SummaryTask};
 use crate::truncate::truncate_to_bytes;
 
 /// The maximum length of one text, call or output in the request. What is cut off is mostly tool output and rarely
 /// important.
-const SAID_MAX: usize = 6000;
+const TEXT_MAX: usize = 6000;
 const CALL_MAX: usize = 600;
 const OUTPUT_MAX: usize = 800;
 
@@ -46,7 +46,7 @@ fn instruction(task: &SummaryTask<'_>) -> String {
 }
 
 fn rendered(covered: &[Covered<'_>]) -> Vec<String> {
-    let Reading { said, calls, answers, .. } = read(covered);
+    let Reading { texts: message_texts, calls, answers, .. } = read(covered);
     let mut texts: Vec<String> = covered
         .iter()
         .map(|covered| {
@@ -63,10 +63,10 @@ fn rendered(covered: &[Covered<'_>]) -> Vec<String> {
             text.push('\n');
         }
     };
-    for Said { message, source, text } in &said {
+    for MessageText { message, source, text } in &message_texts {
         // Thinking is left out, because messages and actions show its results.
         if *source != Source::Thinking {
-            push(*message, shortened(text.trim(), SAID_MAX));
+            push(*message, shortened(text.trim(), TEXT_MAX));
         }
     }
     for Call { message, tool, fields, .. } in &calls {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::SummaryTask;
-use super::calls::{Deed, deeds, failures};
+use super::calls::{Action, actions, failures};
 use super::gather::candidate;
 use super::order::{Candidate, Lists};
 use super::read::{Answer, Call, Reading};
@@ -17,7 +17,11 @@ const RAN: &str = "ran ";
 /// The suffix of a command that failed.
 const FAILED: &str = " → failed";
 
-pub(super) fn worked<'a>(task: &SummaryTask<'a>, reading: &'a Reading<'a>, found: &mut Lists<'a>) {
+pub(super) fn collect_work<'a>(
+    task: &SummaryTask<'a>,
+    reading: &'a Reading<'a>,
+    found: &mut Lists<'a>,
+) {
     let mut work = Work { task, found, answers: HashMap::new(), told: HashSet::new() };
     for answer in &reading.answers {
         work.answers.insert(answer.call, answer);
@@ -60,24 +64,24 @@ impl<'a> Work<'_, 'a> {
         let mut ran = false;
         // Only the newest to-do list is used.
         let first_list = self.found.steps.is_empty() && self.found.closed.is_empty();
-        for deed in deeds(call) {
-            match deed {
-                Deed::Wrote(path) => {
+        for action in actions(call) {
+            match action {
+                Action::Wrote(path) => {
                     if self.told.insert(path) {
                         self.found.files.push(listed(self.task, call.message, position, path));
                     }
                 }
-                Deed::Ran(command) => {
+                Action::Ran(command) => {
                     ran = true;
                     self.ran(position, call, beginning(command));
                 }
-                Deed::Open(step) if first_list => {
+                Action::Open(step) if first_list => {
                     self.found.steps.push(candidate(self.task, call.message, position, step));
                 }
-                Deed::Closed(step) => {
+                Action::Closed(step) => {
                     self.found.closed.insert(step);
                 }
-                Deed::Open(_) => {}
+                Action::Open(_) => {}
             }
         }
         ran

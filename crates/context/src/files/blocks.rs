@@ -9,7 +9,7 @@ use super::known::{Line, Run};
 use crate::tokens::Tokenizer;
 
 /// A search for the content of files.
-pub(crate) struct Wanted<'w> {
+pub(crate) struct ExcerptQuery<'w> {
     pub(crate) max_tokens: u64,
     pub(crate) tokenizer: &'w Tokenizer,
     /// Returns whether a message is sent unchanged.
@@ -37,7 +37,7 @@ const BLOCK_LINES: (usize, usize) = (12, 40);
 const HALF_AGE: u64 = 30;
 
 /// The maximum size of all candidates, as a multiple of the size that fits.
-const LOOK_FACTOR: u64 = 16;
+const CANDIDATES_FACTOR: u64 = 16;
 
 /// Every line whose number is a multiple of this is shown with its number.
 const NUMBERED: usize = 5;
@@ -59,11 +59,11 @@ struct Block<'f> {
 
 impl Files {
     /// Returns the parts of files that are known, wanted and not sent, as many as fit.
-    pub(crate) fn excerpts(&self, wanted: &Wanted<'_>) -> Option<Excerpts> {
+    pub(crate) fn excerpts(&self, query: &ExcerptQuery<'_>) -> Option<Excerpts> {
         let mut chosen: Vec<Block<'_>> = Vec::new();
-        let (mut left, mut misfits) = (wanted.max_tokens, 0);
-        for block in self.ranked(wanted) {
-            let tokens = wanted.tokenizer.count(&block.shown()).tokens + 1;
+        let (mut left, mut misfits) = (query.max_tokens, 0);
+        for block in self.ranked(query) {
+            let tokens = query.tokenizer.count(&block.shown()).tokens + 1;
             if tokens > left {
                 misfits += 1;
                 if misfits > MISFITS_MAX {
@@ -77,7 +77,7 @@ impl Files {
         // The whole text may need more tokens than its parts. If so, the blocks that were chosen last are removed.
         while !chosen.is_empty() {
             let excerpts = self.shown(&chosen);
-            if wanted.tokenizer.count(&excerpts.text).tokens <= wanted.max_tokens {
+            if query.tokenizer.count(&excerpts.text).tokens <= query.max_tokens {
                 return Some(excerpts);
             }
             chosen.pop();
@@ -86,10 +86,10 @@ impl Files {
     }
 
     /// Returns all blocks, best first.
-    fn ranked(&self, wanted: &Wanted<'_>) -> Vec<Block<'_>> {
-        let mut blocks = self.blocks(wanted);
+    fn ranked(&self, query: &ExcerptQuery<'_>) -> Vec<Block<'_>> {
+        let mut blocks = self.blocks(query);
         blocks.sort_by_key(|block| std::cmp::Reverse(block.touched));
-        let most = usize::try_from(wanted.max_tokens.saturating_mul(4 * LOOK_FACTOR))
+        let most = usize::try_from(query.max_tokens.saturating_mul(4 * CANDIDATES_FACTOR))
             .unwrap_or(usize::MAX);
         let mut bytes = 0_usize;
         let looked = blocks.iter().take_while(|block| {
@@ -99,7 +99,7 @@ impl Files {
         });
         let looked = looked.count();
         blocks.truncate(looked);
-        let weights: Vec<u64> = blocks.iter().map(|block| (wanted.weight)(&block.text())).collect();
+        let weights: Vec<u64> = blocks.iter().map(|block| (query.weight)(&block.text())).collect();
         let heaviest = weights.iter().copied().max().unwrap_or_default().max(1);
         let newest = blocks.iter().map(|block| block.touched).max().unwrap_or_default();
         let mut ranked: Vec<(u64, Block<'_>)> = weights
@@ -117,15 +117,15 @@ impl Files {
         ranked.into_iter().map(|(_, block)| block).collect()
     }
 
-    fn blocks(&self, wanted: &Wanted<'_>) -> Vec<Block<'_>> {
+    fn blocks(&self, query: &ExcerptQuery<'_>) -> Vec<Block<'_>> {
         let mut blocks = Vec::new();
         let is_new = |line: &Line| {
             !line.text.trim().is_empty()
-                && !line.source.is_some_and(wanted.is_sent)
-                && !wanted.shown.contains(&*line.text)
+                && !line.source.is_some_and(query.is_sent)
+                && !query.shown.contains(&*line.text)
         };
         for (path, file) in &self.files {
-            if !(wanted.is_wanted)(path) || self.is_open(path) {
+            if !(query.is_wanted)(path) || self.is_open(path) {
                 continue;
             }
             for (number, run) in file.runs.iter().enumerate() {
@@ -163,7 +163,9 @@ impl Files {
                     excerpts.sources.extend(line.source);
                 }
             }
-            excerpts.sources.extend(self.files.get(path).into_iter().flat_map(|file| &file.mixed));
+            excerpts
+                .sources
+                .extend(self.files.get(path).into_iter().flat_map(|file| &file.partial_sources));
         }
         excerpts
     }
@@ -271,7 +273,7 @@ mod tests {
     }
 
     fn shown(work: &Work, max_tokens: u64, sent: usize, asked: &str) -> String {
-        let excerpts = work.files.excerpts(&Wanted {
+        let excerpts = work.files.excerpts(&ExcerptQuery {
             max_tokens,
             tokenizer: &Tokenizer::O200k,
             is_sent: &|position| position == sent,

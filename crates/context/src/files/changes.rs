@@ -63,7 +63,7 @@ struct Arguments {
     first: Option<usize>,
     has_limit: bool,
     /// Whether only the result contains the first line number.
-    is_odd: bool,
+    is_first_in_result: bool,
     command: Option<String>,
     patch: Option<String>,
     /// Whether the call only searches, or only shows what it would do.
@@ -82,11 +82,12 @@ pub(super) fn changes(call: &ToolCall) -> Vec<Change> {
     }
     let command = arguments.command.as_deref().filter(|command| !command.trim().is_empty());
     let is_editor = command.is_some_and(|command| EDITOR.contains(&command));
-    let path = arguments.path.as_deref().map(normal).filter(|path| !path.is_empty());
+    let path = arguments.path.as_deref().map(normalized_path).filter(|path| !path.is_empty());
     let Some(path) = path.filter(|_| command.is_none() || is_editor) else {
         return command.map(command_changes).unwrap_or_default();
     };
-    let others = arguments.others.iter().map(|path| Change::Unknown { path: normal(path).into() });
+    let others =
+        arguments.others.iter().map(|path| Change::Unknown { path: normalized_path(path).into() });
     let mut changes: Vec<Change> =
         others.filter(|_| !is_reader(&call.tool_name, command)).collect();
     let path = Box::from(path);
@@ -102,10 +103,12 @@ pub(super) fn changes(call: &ToolCall) -> Vec<Change> {
     } else if let Some(content) = arguments.content {
         Change::Write { path, content }
     } else if is_reader(&call.tool_name, command) {
-        let is_whole = arguments.first.is_none() && !arguments.has_limit && !arguments.is_odd;
+        let is_whole =
+            arguments.first.is_none() && !arguments.has_limit && !arguments.is_first_in_result;
         // Some tools of this name count from 0, but their result states which lines they show.
-        let is_odd = arguments.is_odd || call.tool_name.eq_ignore_ascii_case("read_file");
-        let first = arguments.first.filter(|_| !is_odd).map(|first| first.max(1));
+        let is_first_in_result =
+            arguments.is_first_in_result || call.tool_name.eq_ignore_ascii_case("read_file");
+        let first = arguments.first.filter(|_| !is_first_in_result).map(|first| first.max(1));
         Change::Read { path, first: first.or(is_whole.then_some(1)), is_whole }
     } else if is_editor || arguments.new.is_some() || is_writer(&call.tool_name) {
         Change::Unknown { path }
@@ -142,7 +145,7 @@ impl Arguments {
     }
 
     fn take(&mut self, name: &str, value: &RawValue) {
-        let name = bare(name);
+        let name = normalized_name(name);
         match &*name {
             _ if value.get() == "null" => {}
             "replaceall" | "allowmultiple" => self.all = is_true(value),
@@ -151,7 +154,7 @@ impl Arguments {
             "dryrun" => self.searches |= is_true(value),
             "offset" | "startline" | "line" => self.first = self.number(value),
             "limit" | "endline" | "lines" | "head" => self.has_limit = true,
-            "tail" => self.is_odd = true,
+            "tail" => self.is_first_in_result = true,
             "viewrange" => {
                 let ends = json::elements(value).unwrap_or_default();
                 self.first = ends.first().and_then(|first| self.number(first));
@@ -189,7 +192,7 @@ impl Arguments {
 
     fn number(&mut self, value: &RawValue) -> Option<usize> {
         let number = json::words(value).parse().ok().filter(|number| *number <= NUMBER_MAX);
-        self.is_odd |= number.is_none();
+        self.is_first_in_result |= number.is_none();
         number
     }
 
@@ -237,11 +240,11 @@ fn edit(raw: &RawValue) -> Edit {
 }
 
 /// Returns the name of an argument in one spelling: `filePath` and `file_path` are the same name.
-fn bare(name: &str) -> String {
+fn normalized_name(name: &str) -> String {
     name.chars().filter(|one| *one != '_').map(|one| one.to_ascii_lowercase()).collect()
 }
 
-fn normal(path: &str) -> &str {
+fn normalized_path(path: &str) -> &str {
     path.trim().trim_start_matches("./")
 }
 
@@ -267,7 +270,8 @@ fn is_writer(tool: &str) -> bool {
 fn patched(patch: &str) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for line in patch.lines() {
-        let path = |start: &str| line.strip_prefix(start).map(|path| Box::from(normal(path)));
+        let path =
+            |start: &str| line.strip_prefix(start).map(|path| Box::from(normalized_path(path)));
         if let Some(path) = path("*** Update File: ") {
             changes.push(Change::Edit { path, edits: Vec::new() });
         } else if let Some(path) = path("*** Add File: ") {
@@ -326,7 +330,7 @@ fn command_changes(command: &str) -> Vec<Change> {
     let read = |path: &str, first, is_whole| {
         let path = path.trim_matches(['\'', '"']);
         let is_path = !path.is_empty() && !path.starts_with('-');
-        let path = normal(path).into();
+        let path = normalized_path(path).into();
         is_path.then_some(Change::Read { path, first: Some(first), is_whole })
     };
     match words.as_slice() {

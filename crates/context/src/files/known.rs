@@ -18,9 +18,9 @@ pub(super) struct KnownFile {
     /// The position of the message with the last read or change.
     pub(super) touched: usize,
     /// The sources of lines that were changed only in part.
-    pub(super) mixed: BTreeSet<usize>,
+    pub(super) partial_sources: BTreeSet<usize>,
     /// Whether the last known line is known to end with a line break; the last line of a file may have none.
-    has_break: bool,
+    ends_with_line_break: bool,
 }
 
 /// Consecutive known lines.
@@ -41,7 +41,11 @@ pub(super) struct Line {
 impl Line {
     /// Records that an edit changed only a part of this line. Returns the sources of the new part and of the kept
     /// part. A line that did not change keeps its source.
-    fn mix(&mut self, kept: Option<&Self>, position: usize) -> [Option<usize>; 2] {
+    fn record_partial_change(
+        &mut self,
+        kept: Option<&Self>,
+        position: usize,
+    ) -> [Option<usize>; 2] {
         match kept {
             Some(kept) if kept.text == self.text => {
                 self.source = kept.source;
@@ -74,10 +78,10 @@ impl KnownFile {
             return;
         }
         let shown = first..first + texts.len();
-        if is_whole || !self.agrees(first, texts) {
+        if is_whole || !self.matches_known(first, texts) {
             self.clear();
         }
-        self.has_break &= self.runs.last().is_some_and(|last| last.end() >= shown.end);
+        self.ends_with_line_break &= self.runs.last().is_some_and(|last| last.end() >= shown.end);
         let mut runs = Vec::with_capacity(self.runs.len() + 2);
         for run in std::mem::take(&mut self.runs) {
             let keep = |range: Range<usize>| {
@@ -99,7 +103,7 @@ impl KnownFile {
     }
 
     /// Returns whether all of these lines are already known with the same text.
-    pub(super) fn knows(&self, first: usize, texts: &[&str]) -> bool {
+    pub(super) fn contains(&self, first: usize, texts: &[&str]) -> bool {
         self.runs.iter().any(|run| {
             let lines = first.checked_sub(run.first).and_then(|skip| run.lines.get(skip..));
             lines.is_some_and(|lines| {
@@ -111,7 +115,7 @@ impl KnownFile {
 
     /// Returns whether lines that are already known are shown unchanged. If not, the file was changed in a way that
     /// the log does not show.
-    fn agrees(&self, first: usize, texts: &[&str]) -> bool {
+    fn matches_known(&self, first: usize, texts: &[&str]) -> bool {
         self.runs.iter().all(|run| {
             let known = (run.first..).zip(&run.lines);
             let mut both = known
@@ -124,7 +128,7 @@ impl KnownFile {
     pub(super) fn write(&mut self, content: &str, position: usize) {
         let lines: Vec<&str> = content.strip_suffix('\n').unwrap_or(content).split('\n').collect();
         self.show(1, &lines, true, position);
-        self.has_break = content.ends_with('\n');
+        self.ends_with_line_break = content.ends_with('\n');
     }
 
     /// Applies an edit that was made.
@@ -143,7 +147,7 @@ impl KnownFile {
         match self.positions(edit).as_slice() {
             [(run, range)] => {
                 let (run, range) = (*run, range.clone());
-                match self.may_take_break(edit, run, range.start) {
+                match self.may_delete_line_break(edit, run, range.start) {
                     true => self.forget_from(run, range.start),
                     false => self.replace(run, range, new, position),
                 }
@@ -156,7 +160,7 @@ impl KnownFile {
     }
 
     /// Returns whether deleting a text may also delete the line break after it, as some tools do.
-    fn may_take_break(&self, edit: &Edit, run: usize, begin: usize) -> bool {
+    fn may_delete_line_break(&self, edit: &Edit, run: usize, begin: usize) -> bool {
         let Edit { old, new, .. } = edit;
         if !new.is_empty() || old.ends_with('\n') {
             return false;
@@ -171,7 +175,7 @@ impl KnownFile {
     /// Removes the lines of a run from the line at a position on.
     fn forget_from(&mut self, run: usize, begin: usize) {
         self.runs.truncate(run + 1);
-        self.has_break = true;
+        self.ends_with_line_break = true;
         if let Some(run) = self.runs.last_mut() {
             let kept = run.text().get(..begin).map_or(0, line_count).saturating_sub(1);
             run.lines.truncate(kept);
@@ -194,7 +198,7 @@ impl KnownFile {
                     lines.push(line);
                     continue;
                 }
-                self.mixed.extend(line.source.into_iter().chain([position]));
+                self.partial_sources.extend(line.source.into_iter().chain([position]));
                 for text in line.text.replace(old, new).split('\n') {
                     if new.split('\n').any(is_stripped) {
                         doubts.insert(run.first + lines.len());
@@ -217,8 +221,8 @@ impl KnownFile {
     /// Applies an edit of a text without line breaks that is not in the known lines, unless the tool may have
     /// accepted a similar text.
     fn edit_elsewhere(&mut self, old: &str, new: &str) {
-        let old = skeleton(old);
-        let is_near = |text: &str| skeleton(text).contains(&old);
+        let old = comparable_text(old);
+        let is_near = |text: &str| comparable_text(text).contains(&old);
         let is_even = line_count(new) == 0 && !new.is_empty();
         let is_far = !self.lines().any(|line| is_near(&line.text));
         match is_even || self.is_from_top() && is_far {
@@ -247,7 +251,7 @@ impl KnownFile {
                 let is_end = from == text.len() && number + 1 == self.runs.len();
                 // An empty last line may just be the end of the file.
                 let is_line = *is_lines && !text.ends_with("\n\n");
-                let is_sure = !is_end || self.has_break || is_line;
+                let is_sure = !is_end || self.ends_with_line_break || is_line;
                 if is_sure && (run.first == 1 || !may_begin_before(&text, &old, begin)) {
                     positions.push((number, begin + skip..from));
                 } else {
@@ -294,14 +298,18 @@ impl KnownFile {
         if !head.is_empty()
             && let Some(line) = lines.first_mut()
         {
-            self.mixed
-                .extend(line.mix(known.lines.get(gone.start), position).into_iter().flatten());
+            self.partial_sources.extend(
+                line.record_partial_change(known.lines.get(gone.start), position)
+                    .into_iter()
+                    .flatten(),
+            );
         }
         if !tail.is_empty()
             && let Some(line) = lines.last_mut()
         {
             let kept = gone.end.checked_sub(1).and_then(|last| known.lines.get(last));
-            self.mixed.extend(line.mix(kept, position).into_iter().flatten());
+            self.partial_sources
+                .extend(line.record_partial_change(kept, position).into_iter().flatten());
         }
         known.lines.splice(gone, lines);
         for later in self.runs.iter_mut().skip(run + 1) {
@@ -319,15 +327,16 @@ impl KnownFile {
             false => &edit.old,
         };
         let ends = [old.split('\n').next(), old.rsplit('\n').next()];
-        let ends = ends.map(|end| skeleton(end.unwrap_or_default()));
-        let is_known = |end: &String| self.lines().any(|line| skeleton(&line.text).contains(end));
+        let ends = ends.map(|end| comparable_text(end.unwrap_or_default()));
+        let is_known =
+            |end: &String| self.lines().any(|line| comparable_text(&line.text).contains(end));
         // If both ends of the text are known, the tool may have matched any of the known lines.
         if ends.iter().any(String::is_empty) || ends.iter().all(is_known) {
             return self.clear();
         }
-        let old = skeleton(old);
+        let old = comparable_text(old);
         self.forget(|_, line| {
-            let line = skeleton(line);
+            let line = comparable_text(line);
             old.contains(&line) || ends.iter().any(|end| line.contains(end))
         });
     }
@@ -349,8 +358,8 @@ impl KnownFile {
 
     fn clear(&mut self) {
         self.runs.clear();
-        self.mixed.clear();
-        self.has_break = false;
+        self.partial_sources.clear();
+        self.ends_with_line_break = false;
     }
 
     fn lines(&self) -> impl Iterator<Item = &Line> {
@@ -409,7 +418,7 @@ fn is_stripped(line: &str) -> bool {
 }
 
 /// Returns the characters that tools compare when they accept a similar text.
-fn skeleton(text: &str) -> String {
+fn comparable_text(text: &str) -> String {
     let chars = text.chars().filter(|one| !one.is_whitespace() && *one != '\\');
     let chars = chars.map(|one| match one {
         '‘' | '’' => '\'',

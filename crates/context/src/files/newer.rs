@@ -25,12 +25,12 @@ pub(super) struct Newer {
 struct Called {
     position: usize,
     /// The hash of the tool and its arguments.
-    what: u64,
+    hash: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Shown {
-    what: u64,
+    hash: u64,
     /// The lines of a file, if the call read a file.
     lines: Option<(Box<str>, Range<usize>)>,
 }
@@ -45,7 +45,7 @@ struct Event {
 }
 
 /// The maximum number of events that are checked for one output.
-const LOOKED_MAX: usize = 64;
+const CHECKED_MAX: usize = 64;
 
 impl Newer {
     pub(super) fn call(&mut self, position: usize, call: &ToolCall) {
@@ -54,15 +54,15 @@ impl Newer {
         }
         let mut hasher = DefaultHasher::new();
         (&*call.tool_name, call.arguments.as_str()).hash(&mut hasher);
-        let called = Called { position, what: hasher.finish() };
+        let called = Called { position, hash: hasher.finish() };
         self.open.insert(call.tool_call_id.clone(), called);
     }
 
     /// Adds a result, and returns the position of its call.
     pub(super) fn result(&mut self, position: usize, call: &str) -> Option<usize> {
-        let Called { position: called, what } = self.open.remove(call)?;
-        self.calls.entry(what).or_default().push(Event { called, position, lines: None });
-        self.shown.insert((position, call.into()), Shown { what, lines: None });
+        let Called { position: called, hash } = self.open.remove(call)?;
+        self.calls.entry(hash).or_default().push(Event { called, position, lines: None });
+        self.shown.insert((position, call.into()), Shown { hash, lines: None });
         Some(called)
     }
 
@@ -95,11 +95,11 @@ impl Newer {
         let shown = self.shown.get(&(position, call.into()))?;
         let newest = |events: &[Event], counts: &dyn Fn(&Event) -> bool| {
             let before = events.partition_point(|event| event.position < end);
-            let events = events.get(..before)?.iter().rev().take(LOOKED_MAX);
+            let events = events.get(..before)?.iter().rev().take(CHECKED_MAX);
             let mut later = events.filter(|event| event.called > position);
             later.find(|event| counts(event)).map(|event| event.position)
         };
-        let again = self.calls.get(&shown.what).and_then(|events| newest(events, &|_| true));
+        let again = self.calls.get(&shown.hash).and_then(|events| newest(events, &|_| true));
         let of_file = shown.lines.as_ref().and_then(|(path, lines)| {
             let covers = |event: &Event| match &event.lines {
                 Some(read) => read.start <= lines.start && lines.end <= read.end,

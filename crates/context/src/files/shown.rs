@@ -3,13 +3,13 @@
 use super::changes::NUMBER_MAX;
 
 /// Returns whether the result shows that a failed call may have made its change.
-pub(super) fn tells_interruption(result: &str) -> bool {
+pub(super) fn states_interruption(result: &str) -> bool {
     let start: String = result.chars().take(300).collect::<String>().to_lowercase();
     ["interrupt", "abort", "cancel", "timed out", "timeout"].iter().any(|word| start.contains(word))
 }
 
 /// Returns whether a result that is not marked as an error states that nothing was done.
-pub(super) fn tells_error(result: &str) -> bool {
+pub(super) fn states_error(result: &str) -> bool {
     let start = result.trim_start();
     [
         "<tool_use_error>",
@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn errors_are_told() {
-        assert!(tells_error("<tool_use_error>x") && tells_error(" Error: x"));
-        assert!(!tells_error("The file has been updated."));
-        assert!(tells_interruption("Tool execution aborted"));
+        assert!(states_error("<tool_use_error>x") && states_error(" Error: x"));
+        assert!(!states_error("The file has been updated."));
+        assert!(states_interruption("Tool execution aborted"));
     }
 }

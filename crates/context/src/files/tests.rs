@@ -52,7 +52,7 @@ impl Work {
 
     pub(super) fn shown(&self) -> String {
         let shown = HashSet::new();
-        let excerpts = self.files.excerpts(&Wanted {
+        let excerpts = self.files.excerpts(&ExcerptQuery {
             max_tokens: 100_000,
             tokenizer: &Tokenizer::Bytes,
             is_sent: &|_| false,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::scan::Ahead;
+use super::scan::Lookahead;
 
 /// Elements that contain code, a quote or collapsed text, wherever in a line they begin.
 #[rustfmt::skip]
@@ -33,8 +33,9 @@ pub(super) fn elements(text: &str, is_code: impl Fn(&Range<usize>) -> bool) -> V
     let bytes = text.as_bytes();
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut open: HashMap<Cow<'_, str>, Vec<(usize, bool)>> = HashMap::new();
-    let mut tag_end = Ahead::default();
-    let mut hidden = HIDDEN.map(|(_, end)| (memchr::memmem::Finder::new(end), Ahead::default()));
+    let mut tag_end = Lookahead::default();
+    let mut hidden =
+        HIDDEN.map(|(_, end)| (memchr::memmem::Finder::new(end), Lookahead::default()));
     let mut until = 0;
     for at in memchr::memchr_iter(b'<', bytes) {
         if at < until || is_code(&(at..at + 1)) {

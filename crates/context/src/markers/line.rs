@@ -29,12 +29,12 @@ pub(super) fn end(text: &str, at: usize) -> usize {
     }
 }
 
-pub(super) struct Looks {
+pub(super) struct LineShape {
     pub(super) columns: usize,
     pub(super) is_quote: bool,
 }
 
-pub(super) fn looks(line: &str) -> Looks {
+pub(super) fn shape(line: &str) -> LineShape {
     let mut columns = 0;
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
@@ -52,7 +52,7 @@ pub(super) fn looks(line: &str) -> Looks {
         let Some(width) = mark(rest) else { break };
         rest = &rest[width..];
     }
-    Looks { columns, is_quote: rest.starts_with('>') }
+    LineShape { columns, is_quote: rest.starts_with('>') }
 }
 
 /// Returns the maximum number of lists and quotes that may be open in a line: one for every mark that it begins

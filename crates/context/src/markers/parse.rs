@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use tertulia_session::Intent;
 
+use super::authorship::{self, Authorship, AuthorshipIndex};
 use super::code::touches;
-use super::own::{self, Judge, Words};
 use super::preserve::{ranges_without, without};
 use super::scan::{Found, Kind, Scanner, brackets};
 use crate::whitespace::trim;
@@ -25,8 +25,8 @@ pub struct Markers {
     /// The text without the markers that were read, otherwise unchanged.
     pub clean_text: String,
     /// Ignored markers, as they are written, if the sender may not expect that they are ignored
-    /// ([`Words::Unclear`]); at most 20.
-    pub unheard: Vec<String>,
+    /// ([`Authorship::Ambiguous`]); at most 20.
+    pub ignored: Vec<String>,
 }
 
 /// One addressee of a message.
@@ -37,7 +37,7 @@ pub struct Next {
 }
 
 /// The maximum number of ignored markers that are reported.
-const UNHEARD_MAX: usize = 20;
+const IGNORED_MAX: usize = 20;
 
 /// Reads the markers of a message. Markers in code, quotes, HTML and links are somebody else's words, and the block
 /// form `[TEAM_TASK] …` is text: they have no effect and stay in the clean text.
@@ -52,7 +52,7 @@ pub fn parse_markers_where(
     text: &str,
     counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
 ) -> Markers {
-    let (found, unheard) = counted(text, counting);
+    let (found, ignored) = effective_markers(text, counting);
     let mut markers = Markers::default();
     let mut drops_all = false;
     for marker in &found {
@@ -74,7 +74,7 @@ pub fn parse_markers_where(
         markers.drop = vec!["ALL".to_owned()];
     }
     markers.clean_text = without(text, &found).into_owned();
-    markers.unheard = unheard;
+    markers.ignored = ignored;
     markers
 }
 
@@ -84,69 +84,71 @@ pub fn kept_ranges_where(
     text: &str,
     counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
 ) -> Vec<Range<usize>> {
-    ranges_without(text, &counted(text, counting).0)
+    ranges_without(text, &effective_markers(text, counting).0)
 }
 
-fn counted(
+fn effective_markers(
     text: &str,
     counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
 ) -> (Vec<Found>, Vec<String>) {
-    let (mut found, mut unheard) = (Vec::new(), Vec::new());
-    let (mut markers, _) = judged(text);
+    let (mut found, mut ignored) = (Vec::new(), Vec::new());
+    let (mut markers, _) = markers_with_authorship(text);
     markers.retain(|(marker, _)| marker.kind != Kind::TaskBlock);
-    let own = markers.iter().filter(|(_, words)| *words == Words::Own);
+    let own = markers.iter().filter(|(_, author)| *author == Authorship::Own);
     let ranges: Vec<Range<usize>> = own.map(|(marker, _)| marker.whole.clone()).collect();
     let mut counts = if ranges.is_empty() { Vec::new() } else { counting(&ranges) }.into_iter();
-    for (marker, words) in markers {
-        match words {
-            Words::Own if counts.next().unwrap_or(true) => found.push(marker),
-            Words::Own | Words::Unclear if unheard.len() < UNHEARD_MAX => {
-                unheard.push(text[marker.whole].to_owned());
+    for (marker, author) in markers {
+        match author {
+            Authorship::Own if counts.next().unwrap_or(true) => found.push(marker),
+            Authorship::Own | Authorship::Ambiguous if ignored.len() < IGNORED_MAX => {
+                ignored.push(text[marker.whole].to_owned());
             }
-            Words::Own | Words::Unclear | Words::Foreign => {}
+            Authorship::Own | Authorship::Ambiguous | Authorship::Quoted => {}
         }
     }
-    (found, unheard)
+    (found, ignored)
 }
 
 /// Returns the author of the text at these ranges. A range that touches a marker outside code counts as
-/// [`Words::Foreign`].
-pub fn whose_words(text: &str, ranges: &[Range<usize>]) -> Vec<Words> {
+/// [`Authorship::Quoted`].
+pub fn authorship_of(text: &str, ranges: &[Range<usize>]) -> Vec<Authorship> {
     if ranges.is_empty() {
         return Vec::new();
     }
-    let (found, judge) = judged(text);
-    let judge = judge.unwrap_or_else(|| Judge::new(text));
+    let (found, index) = markers_with_authorship(text);
+    let index = index.unwrap_or_else(|| AuthorshipIndex::new(text));
     let markers: Vec<Range<usize>> = found.into_iter().map(|(marker, _)| marker.whole).collect();
-    let words = |range: &Range<usize>| match touches(&markers, range) {
-        true => Words::Foreign,
-        false => judge.words_at(range),
+    let author = |range: &Range<usize>| match touches(&markers, range) {
+        true => Authorship::Quoted,
+        false => index.authorship_at(range),
     };
-    ranges.iter().map(words).collect()
+    ranges.iter().map(author).collect()
 }
 
 /// Returns the markers outside code, in order, without overlaps, each with its author. The range of a block is only
 /// its label. If the text contains no marker, there is no judge, because finding code needs several passes.
-fn judged(text: &str) -> (Vec<(Found, Words)>, Option<Judge>) {
-    let mut found: Vec<(Found, Words)> = Vec::new();
+fn markers_with_authorship(text: &str) -> (Vec<(Found, Authorship)>, Option<AuthorshipIndex>) {
+    let mut found: Vec<(Found, Authorship)> = Vec::new();
     let mut scanner = Scanner::new(text);
-    let mut judge = None;
+    let mut index = None;
     for at in brackets(text, 0) {
         if found.last().is_some_and(|(last, _)| at < last.whole.end) {
             continue;
         }
         let Some(marker) = scanner.marker_at(at) else { continue };
-        let judge = judge.get_or_insert_with(|| Judge::new(text));
-        if judge.code().touches(&marker.whole) && !judge.is_behind_open_fence(&marker.whole) {
+        let index = index.get_or_insert_with(|| AuthorshipIndex::new(text));
+        if index.code().touches(&marker.whole) && !index.is_behind_open_fence(&marker.whole) {
             continue;
         }
-        let words = match judge.words_at(&marker.whole) {
-            Words::Own if own::looks_like_link(text, &marker.whole) => Words::Unclear,
-            words => words,
+        let author = match index.authorship_at(&marker.whole) {
+            Authorship::Own if authorship::looks_like_link(text, &marker.whole) => {
+                Authorship::Ambiguous
+            }
+            author => author,
         };
-        found.push((marker, words));
+        found.push((marker, author));
     }
-    (found, judge)
+    (found, index)
 }
 
 fn items(list: &str) -> impl Iterator<Item = &str> {

@@ -30,13 +30,13 @@ pub(super) struct Found {
 /// Scans one text from start to end.
 pub(super) struct Scanner<'t> {
     text: &'t str,
-    close: Ahead,
-    blank_line: Ahead,
+    close: Lookahead,
+    blank_line: Lookahead,
 }
 
 /// A search result for the text ahead. It is valid for every position from `from` up to `at`.
 #[derive(Default)]
-pub(super) struct Ahead {
+pub(super) struct Lookahead {
     from: usize,
     at: Option<usize>,
     looked: bool,
@@ -59,7 +59,7 @@ impl Kind {
 
 impl<'t> Scanner<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, close: Ahead::default(), blank_line: Ahead::default() }
+        Self { text, close: Lookahead::default(), blank_line: Lookahead::default() }
     }
 
     pub(super) fn marker_at(&mut self, at: usize) -> Option<Found> {
@@ -94,7 +94,7 @@ impl<'t> Scanner<'t> {
     }
 }
 
-impl Ahead {
+impl Lookahead {
     /// Returns the first match at or after `from`. Callers must pass ascending positions.
     pub(super) fn get(
         &mut self,

@@ -37,7 +37,7 @@ pub(super) fn is_date(term: u64) -> bool {
 const WHEN: [&str; 6] = ["when", "wann", "cuándo", "cuando", "quand", "quando"];
 
 /// The same in scripts without spaces.
-const WHEN_DENSE: [&str; 4] = ["什么时候", "何时", "いつ", "언제"];
+const WHEN_UNSPACED: [&str; 4] = ["什么时候", "何时", "いつ", "언제"];
 
 /// Words after "what" and "which" that ask for a time.
 const TIMES: [&str; 5] = ["date", "day", "month", "year", "time"];
@@ -56,7 +56,7 @@ pub(super) fn asks_when(text: &str) -> bool {
         });
         begins || asks_for
     };
-    WHEN_DENSE.iter().any(|when| small.contains(when))
+    WHEN_UNSPACED.iter().any(|when| small.contains(when))
         || small.split(['.', '?', '!', '\n']).any(asks)
 }
 

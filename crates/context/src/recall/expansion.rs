@@ -6,7 +6,7 @@ use tertulia_session::search::rank::{UNIT, rarity};
 use tertulia_session::search::terms::terms;
 
 use super::RecallIndex;
-use super::score::Asked;
+use super::score::QueryTerm;
 
 /// The maximum number of words that are added.
 const TERMS_MAX: usize = 20;
@@ -23,36 +23,36 @@ const REPEATS_MAX: u64 = 3;
 /// Returns the terms of a request together with terms of `texts`, the best passages for it with their scores.
 pub(super) fn expanded(
     index: &RecallIndex,
-    asked: Vec<Asked>,
+    query_terms: Vec<QueryTerm>,
     texts: &[(u64, String)],
-) -> Vec<Asked> {
+) -> Vec<QueryTerm> {
     let all = index.spans.len() as u64;
     let weigh = |(term, weight): (u64, u64)| {
         let passages = index.postings.of(term).len() as u64;
         let value = weight * rarity(passages, all);
         let is_telling = passages > 0 && passages * COMMON <= all;
-        is_telling.then_some(Asked { term, value, passages })
+        is_telling.then_some(QueryTerm { term, value, passages })
     };
-    let mut added: Vec<Asked> = shared_terms(texts).into_iter().filter_map(weigh).collect();
+    let mut added: Vec<QueryTerm> = shared_terms(texts).into_iter().filter_map(weigh).collect();
     added.sort_by(|a, b| b.value.cmp(&a.value).then(a.term.cmp(&b.term)));
     added.truncate(TERMS_MAX);
 
-    let sum = |list: &[Asked]| list.iter().map(|one| u128::from(one.value)).sum::<u128>();
-    let (asked_sum, added_sum) = (sum(&asked), sum(&added));
+    let sum = |list: &[QueryTerm]| list.iter().map(|one| u128::from(one.value)).sum::<u128>();
+    let (asked_sum, added_sum) = (sum(&query_terms), sum(&added));
     if added_sum == 0 {
-        return asked;
+        return query_terms;
     }
     let share = |value: u64, percent: u128, of: u128, per: u128| {
         u64::try_from(u128::from(value) * percent * of / (100 * per)).unwrap_or(u64::MAX)
     };
-    let asked = asked.into_iter().map(|one| {
+    let query_terms = query_terms.into_iter().map(|one| {
         let value = share(one.value, 100 - ADDED_PERCENT, 1, 1);
-        (one.term, Asked { value, ..one })
+        (one.term, QueryTerm { value, ..one })
     });
-    let mut both: BTreeMap<u64, Asked> = asked.collect();
+    let mut both: BTreeMap<u64, QueryTerm> = query_terms.collect();
     for one in added {
         let value = share(one.value, ADDED_PERCENT, asked_sum, added_sum);
-        let known = both.entry(one.term).or_insert(Asked { value: 0, ..one });
+        let known = both.entry(one.term).or_insert(QueryTerm { value: 0, ..one });
         known.value = known.value.saturating_add(value);
     }
     both.into_values().collect()
@@ -92,9 +92,9 @@ mod tests {
             let parts = [Part::text(*text)].into_iter().collect();
             index.add(at, &Message::with_role(Role::User, parts));
         }
-        let asked = vec![Asked { term: hash_of("garden"), value: 1_000, passages: 1 }];
+        let query_terms = vec![QueryTerm { term: hash_of("garden"), value: 1_000, passages: 1 }];
         let texts: Vec<(u64, String)> = best.iter().map(|text| (10, (*text).to_owned())).collect();
-        let all = expanded(&index, asked, &texts);
+        let all = expanded(&index, query_terms, &texts);
         let value = |word: &&str| all.iter().find(|one| one.term == hash_of(word));
         words.iter().map(|word| value(word).map_or(0, |one| one.value)).collect()
     }

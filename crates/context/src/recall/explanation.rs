@@ -7,7 +7,7 @@ use tertulia_session::Message;
 use tertulia_session::search::terms::{TermUse, each_term};
 
 use super::query::NEWEST;
-use super::score::{Asked, question, words_of};
+use super::score::{QueryTerm, question, words_of};
 use super::{RecallIndex, RecallQuery, Span, cut};
 
 /// A word of the query that occurs in a passage or in the call that the passage belongs to.
@@ -25,7 +25,7 @@ pub struct RecallMatch {
 const MATCHES_MAX: usize = 8;
 
 impl RecallIndex {
-    /// Returns the matching words for each passage, largest weight first. A passage is given by its place and its
+    /// Returns the matching words for each passage, largest weight first. A passage is given by its position and its
     /// text. If it was added because of its neighbours, it has no matching words.
     pub fn matches<'m>(
         &self,
@@ -34,22 +34,24 @@ impl RecallIndex {
         message_at: impl Fn(usize) -> Option<&'m Message>,
         passages: &[(usize, &str)],
     ) -> Vec<Vec<RecallMatch>> {
-        let text_of = |span: &Span| cut(span, message_at(span.place)?);
+        let text_of = |span: &Span| cut(span, message_at(span.position)?);
         let said = words_of(self, query, &is_candidate);
-        let said: HashSet<u64> = said.into_iter().map(|asked| asked.term).collect();
-        let (asked, _) = question(self, query, &is_candidate, &text_of);
-        let asked: HashMap<u64, Asked> = asked.into_iter().map(|one| (one.term, one)).collect();
-        let matches = passages.iter().map(|(place, text)| {
+        let said: HashSet<u64> = said.into_iter().map(|one| one.term).collect();
+        let (query_terms, _) = question(self, query, &is_candidate, &text_of);
+        let query_terms: HashMap<u64, QueryTerm> =
+            query_terms.into_iter().map(|one| (one.term, one)).collect();
+        let matches = passages.iter().map(|(position, text)| {
             let mut found = BTreeMap::new();
-            let subjects = self.subjects(*place);
+            let subjects = self.subjects(*position);
             for text in std::iter::once(*text).chain(subjects) {
                 each_term(text, &mut |term| {
                     let hash = term.hash();
-                    if let Some(asked) = asked.get(&hash).filter(|_| term.usage == TermUse::Ranked)
+                    if let Some(query_term) =
+                        query_terms.get(&hash).filter(|_| term.usage == TermUse::Ranked)
                     {
                         found.entry(hash).or_insert_with(|| RecallMatch {
                             word: term.written.into(),
-                            weight: (asked.value / NEWEST).max(1),
+                            weight: (query_term.value / NEWEST).max(1),
                             is_added: !said.contains(&hash),
                         });
                     }
@@ -66,11 +68,11 @@ impl RecallIndex {
     }
 
     /// Returns the subjects of the calls that the passages of a message belong to.
-    fn subjects(&self, place: usize) -> Vec<&str> {
-        let spans = self.spans.iter().filter(|span| span.place == place);
-        let mut heads: Vec<u32> = spans.map(|span| span.head).collect();
-        heads.dedup();
-        heads.into_iter().filter_map(|head| self.heads.subject_of(head)).collect()
+    fn subjects(&self, position: usize) -> Vec<&str> {
+        let spans = self.spans.iter().filter(|span| span.position == position);
+        let mut calls: Vec<u32> = spans.map(|span| span.call).collect();
+        calls.dedup();
+        calls.into_iter().filter_map(|call| self.call_subjects.subject_of(call)).collect()
     }
 }
 
@@ -101,8 +103,8 @@ mod tests {
         ]
         .map(message);
         let mut index = RecallIndex::new();
-        for (place, message) in messages.iter().enumerate() {
-            index.add(place, message);
+        for (position, message) in messages.iter().enumerate() {
+            index.add(position, message);
         }
         let request = message("What is in the gardens?");
         let query = RecallQuery { request: Some(&request), recent: &[&request] };

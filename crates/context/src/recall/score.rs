@@ -14,7 +14,7 @@ use super::expansion::expanded;
 use super::query::{NEWEST, RecallQuery};
 use super::{RecallIndex, Span, Voice, speaker_of};
 
-pub(super) struct Asked {
+pub(super) struct QueryTerm {
     pub(super) term: u64,
     pub(super) value: u64,
     /// The number of passages with this term, or the number of subjects if that is larger.
@@ -44,11 +44,17 @@ pub(super) fn scores(
 ) -> Vec<u64> {
     let (_, own) = question(index, query, is_candidate, text_of);
     let mut scores = with_neighbours(&index.spans, &own);
-    let newest = index.places.last().copied().unwrap_or_default();
+    let newest = index.positions.last().copied().unwrap_or_default();
     let is_under_way = query.is_under_way();
     for (score, span) in scores.iter_mut().zip(&index.spans) {
         if *score > 0 {
-            *score = tempered(*score, span, index, newest.saturating_sub(span.place), is_under_way);
+            *score = adjusted_by_age_and_kind(
+                *score,
+                span,
+                index,
+                newest.saturating_sub(span.position),
+                is_under_way,
+            );
         }
     }
     scores
@@ -60,22 +66,22 @@ pub(super) fn question(
     query: &RecallQuery<'_>,
     is_candidate: &impl Fn(usize) -> bool,
     text_of: &impl Fn(&Span) -> Option<String>,
-) -> (Vec<Asked>, Vec<u64>) {
-    let mut asked = words_of(index, query, is_candidate);
+) -> (Vec<QueryTerm>, Vec<u64>) {
+    let mut query_terms = words_of(index, query, is_candidate);
     let preference = Preference::of(query);
-    let mut own = preference.scores(index, &asked);
+    let mut own = preference.scores(index, &query_terms);
     if preference.is_new {
         let found = own.iter().copied().zip(0..);
         let found = found.filter(|(_, at)| {
             let span = index.spans.get(*at).filter(|span| span.terms <= FEEDBACK_TERMS_MAX);
-            span.is_some_and(|span| is_candidate(span.place))
+            span.is_some_and(|span| is_candidate(span.position))
         });
         let best = best_of(found, FEEDBACK_PASSAGES).into_iter();
         let best = best.filter_map(|(score, at)| Some((score, text_of(index.spans.get(at)?)?)));
-        asked = expanded(index, asked, &best.collect::<Vec<_>>());
-        own = preference.scores(index, &asked);
+        query_terms = expanded(index, query_terms, &best.collect::<Vec<_>>());
+        own = preference.scores(index, &query_terms);
     }
-    (asked, own)
+    (query_terms, own)
 }
 
 /// Returns the highest scores in descending order. Of equal scores the newer one comes first.
@@ -113,8 +119,8 @@ impl Preference {
         Self { is_new, speakers, asks_when: asks_when(&text), days: named_days(&text) }
     }
 
-    fn scores(&self, index: &RecallIndex, asked: &[Asked]) -> Vec<u64> {
-        let mut scores = own_scores(index, asked);
+    fn scores(&self, index: &RecallIndex, query_terms: &[QueryTerm]) -> Vec<u64> {
+        let mut scores = own_scores(index, query_terms);
         self.add_days(index, &mut scores);
         for (score, span) in scores.iter_mut().zip(&index.spans) {
             if self.speakers.contains(&span.speaker) {
@@ -143,8 +149,8 @@ impl Preference {
 
 /// Returns the value of each term of the query.
 pub(super) fn values(index: &RecallIndex, query: &RecallQuery<'_>) -> HashMap<u64, u64> {
-    let asked = words_of(index, query, &|_| true);
-    asked.into_iter().map(|asked| (asked.term, asked.value)).collect()
+    let query_terms = words_of(index, query, &|_| true);
+    query_terms.into_iter().map(|one| (one.term, one.value)).collect()
 }
 
 /// Returns the terms of a query that are used for the search, largest value first.
@@ -152,51 +158,54 @@ pub(super) fn words_of(
     index: &RecallIndex,
     query: &RecallQuery<'_>,
     is_candidate: &impl Fn(usize) -> bool,
-) -> Vec<Asked> {
+) -> Vec<QueryTerm> {
     let all = index.spans.len() as u64;
     let may_help =
-        |number: usize| index.spans.get(number).is_some_and(|span| is_candidate(span.place));
+        |number: usize| index.spans.get(number).is_some_and(|span| is_candidate(span.position));
     let weigh = |(term, weight): (u64, u64)| {
         let postings = index.postings.of(term);
-        let passages = postings.len().max(index.heads.count(term)) as u64;
+        let passages = postings.len().max(index.call_subjects.count(term)) as u64;
         let value = weight * rarity(passages, all) * if is_date(term) { DATE_WEIGHT } else { 1 };
         // The rarest terms are often new words that no older message contains. They must not displace others.
         let helps = || {
             postings.iter().any(|posting| may_help(posting.number()))
-                || index.heads.spans_of(term).any(|spans| may_help(spans.start))
+                || index.call_subjects.spans_of(term).any(|spans| may_help(spans.start))
         };
-        (passages > 0 && value > 0).then_some(Asked { term, value, passages }).filter(|_| helps())
+        (passages > 0 && value > 0)
+            .then_some(QueryTerm { term, value, passages })
+            .filter(|_| helps())
     };
-    let mut asked: Vec<Asked> = query.of_request().into_iter().filter_map(weigh).collect();
+    let mut query_terms: Vec<QueryTerm> =
+        query.of_request().into_iter().filter_map(weigh).collect();
     let mut common = COMMON_IN_REQUEST;
-    if asked.is_empty() {
+    if query_terms.is_empty() {
         common = COMMON_UNDER_WAY;
         // Either work is under way, or the request is like "go on". In both cases the last messages show what it is
         // about.
-        asked = query.weights().into_iter().filter_map(weigh).collect();
+        query_terms = query.weights().into_iter().filter_map(weigh).collect();
     }
-    asked.sort_by(|a, b| b.value.cmp(&a.value).then(a.term.cmp(&b.term)));
+    query_terms.sort_by(|a, b| b.value.cmp(&a.value).then(a.term.cmp(&b.term)));
     let (share, others_min) = common;
-    let is_telling = |one: &Asked| one.passages * share <= all;
-    if asked.iter().filter(|one| is_telling(one)).count() >= others_min {
-        asked.retain(is_telling);
+    let is_rare = |one: &QueryTerm| one.passages * share <= all;
+    if query_terms.iter().filter(|one| is_rare(one)).count() >= others_min {
+        query_terms.retain(is_rare);
     }
-    asked.truncate(TERMS_MAX);
-    asked
+    query_terms.truncate(TERMS_MAX);
+    query_terms
 }
 
-fn own_scores(index: &RecallIndex, asked: &[Asked]) -> Vec<u64> {
+fn own_scores(index: &RecallIndex, query_terms: &[QueryTerm]) -> Vec<u64> {
     let mut scores = vec![0_u64; index.spans.len()];
     let average = index.terms / (index.spans.len() as u64).max(1);
     let saturation = Saturation::new(average);
-    for Asked { term, value, .. } in asked {
+    for QueryTerm { term, value, .. } in query_terms {
         for posting in index.postings.of(*term) {
             let number = posting.number();
             if let (Some(score), Some(span)) = (scores.get_mut(number), index.spans.get(number)) {
                 *score += value * saturation.fraction(span.terms, posting.repeats()) / UNIT;
             }
         }
-        for spans in index.heads.spans_of(*term) {
+        for spans in index.call_subjects.spans_of(*term) {
             for score in scores.get_mut(spans).unwrap_or_default() {
                 *score += value * SUBJECT_WEIGHT;
             }
@@ -215,17 +224,17 @@ const NEIGHBOUR_SHARE: u64 = 60;
 /// without tools, the messages around it are near too; calls and their results may be about anything.
 fn with_neighbours(spans: &[Span], own: &[u64]) -> Vec<u64> {
     let mut scores = own.to_vec();
-    let mut messages: Vec<Spoken> = Vec::new();
+    let mut messages: Vec<MessageSpans> = Vec::new();
     for (number, (span, score)) in spans.iter().zip(own).enumerate() {
         let is_talk = span.voice == Voice::Talk;
         match messages.last_mut() {
-            Some(last) if last.place == span.place => {
+            Some(last) if last.position == span.position => {
                 last.spans.end = number + 1;
                 last.best = last.best.max(*score);
                 last.is_talk &= is_talk;
             }
-            _ => messages.push(Spoken {
-                place: span.place,
+            _ => messages.push(MessageSpans {
+                position: span.position,
                 spans: number..number + 1,
                 best: *score,
                 is_talk,
@@ -233,7 +242,7 @@ fn with_neighbours(spans: &[Span], own: &[u64]) -> Vec<u64> {
         }
     }
     for (at, message) in messages.iter().enumerate() {
-        let is_talk = |one: &&Spoken| one.is_talk && message.is_talk;
+        let is_talk = |one: &&MessageSpans| one.is_talk && message.is_talk;
         let before = messages[..at].iter().rev().take(REACH).take_while(is_talk);
         let after = messages[at + 1..].iter().take(REACH).take_while(is_talk);
         let near = before.chain(after).map(|one| one.best).max().unwrap_or_default();
@@ -248,8 +257,8 @@ fn with_neighbours(spans: &[Span], own: &[u64]) -> Vec<u64> {
 }
 
 /// The passages of one message.
-struct Spoken {
-    place: usize,
+struct MessageSpans {
+    position: usize,
     spans: Range<usize>,
     best: u64,
     is_talk: bool,
@@ -257,12 +266,18 @@ struct Spoken {
 
 /// Returns the score adjusted by age and kind. While work is under way, recent passages are preferred. The content
 /// of files is preferred most, because it is quoted and changed. A new question may be about anything.
-fn tempered(score: u64, span: &Span, index: &RecallIndex, age: usize, is_under_way: bool) -> u64 {
+fn adjusted_by_age_and_kind(
+    score: u64,
+    span: &Span,
+    index: &RecallIndex,
+    age: usize,
+    is_under_way: bool,
+) -> u64 {
     const HALF_AGE: u64 = 50;
     let age = age as u64;
     let bonus = if is_under_way { 400 } else { 0 };
     let mut score = score / 100 * (100 + bonus * HALF_AGE / (HALF_AGE.saturating_add(age)));
-    if is_under_way && index.heads.is_file(span.head) {
+    if is_under_way && index.call_subjects.is_file(span.call) {
         score *= 3;
     }
     if span.voice == Voice::Thinking {
@@ -277,24 +292,24 @@ mod tests {
 
     #[test]
     fn a_neighbour_gets_a_part_and_any_other_message_nothing() {
-        let span = |place, voice| Span {
-            place,
+        let span = |position, voice| Span {
+            position,
             part: 0,
             begin: 0,
             end: 300,
-            head: u32::MAX,
+            call: u32::MAX,
             terms: 1,
-            gist: 0,
+            text_hash: 0,
             speaker: 0,
             day: Default::default(),
             escaped: false,
             is_dated: false,
             voice,
         };
-        let talk = [0, 1, 2, 3, 4, 5, 6].map(|place| span(place, Voice::Talk));
+        let talk = [0, 1, 2, 3, 4, 5, 6].map(|position| span(position, Voice::Talk));
         let scores = with_neighbours(&talk, &[0, 1_000, 0, 0, 0, 0, 0]);
         assert_eq!(scores, [600, 1_000, 600, 600, 600, 600, 0]);
-        let tools = [0, 1, 1, 2].map(|place| span(place, Voice::Tool));
+        let tools = [0, 1, 1, 2].map(|position| span(position, Voice::Tool));
         let scores = with_neighbours(&tools, &[0, 1_000, 0, 0]);
         assert!(scores[0] == 0 && scores[2] > 0 && scores[3] == 0, "{scores:?}");
     }

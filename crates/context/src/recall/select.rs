@@ -19,12 +19,12 @@ const MISFITS_MAX: usize = 16;
 
 /// Whether a message is sent, and whether it may be recalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum RecallStatus {
     /// It is not sent, and its passages may be recalled.
-    Gone,
+    Candidate,
     Sent,
     /// It is ignored.
-    Apart,
+    Excluded,
 }
 
 /// The limits of a search.
@@ -59,14 +59,14 @@ pub(super) fn select(
     scores: &[u64],
     budget: RecallBudget,
     tokenizer: &Tokenizer,
-    standing: impl Fn(&Span) -> Standing,
+    status: impl Fn(&Span) -> RecallStatus,
     cut: impl Fn(&Span) -> Option<String>,
 ) -> Vec<Passage> {
     // Passages are considered from the best one on, as long as they fit. Of two equal ones, the newer comes first.
     let mut best = BinaryHeap::from(worth(spans, scores, budget.max_tokens));
     let mut chosen = Vec::new();
     let (mut is_taken, mut messages) = (vec![false; spans.len()], HashSet::new());
-    let mut gists = HashSet::new();
+    let mut text_hashes = HashSet::new();
     let choose = |span, score| {
         let text = cut(span)?;
         let tokens = tokenizer.count(&text).tokens;
@@ -78,20 +78,20 @@ pub(super) fn select(
         (best.pop(), left.min(scope) > 0 && misfits < MISFITS_MAX)
     {
         let Some(span) = spans.get(number).filter(|span| span.terms > 0) else { continue };
-        match standing(span) {
-            Standing::Gone => {}
-            Standing::Sent => {
+        match status(span) {
+            RecallStatus::Candidate => {}
+            RecallStatus::Sent => {
                 let bytes = bytes(std::slice::from_ref(span));
                 scope = scope.saturating_sub(bytes.div_ceil(TOKEN_BYTES));
                 continue;
             }
-            Standing::Apart => continue,
+            RecallStatus::Excluded => continue,
         }
         // Of passages that differ only in numbers, the best one is recalled.
-        if is_taken[number] || gists.contains(&span.gist) {
+        if is_taken[number] || text_hashes.contains(&span.text_hash) {
             continue;
         }
-        let head = head_tokens(span.place, &messages);
+        let head = head_tokens(span.position, &messages);
         let pieces = |numbers: Range<usize>, max: u64| {
             let pieces = spans[numbers].iter().map(|span| choose(span, score));
             let pieces: Option<Vec<Chosen<'_>>> = pieces.collect();
@@ -112,8 +112,8 @@ pub(super) fn select(
             continue;
         };
         is_taken[numbers].fill(true);
-        messages.insert(span.place);
-        gists.insert(span.gist);
+        messages.insert(span.position);
+        text_hashes.insert(span.text_hash);
         left -= tokens;
         scope = scope.saturating_sub(tokens);
         chosen.extend(taken);
@@ -123,12 +123,13 @@ pub(super) fn select(
 
 /// Returns the approximate tokens of the line above the passages of this message. They depend on which other
 /// messages are chosen.
-fn head_tokens(place: usize, chosen: &HashSet<usize>) -> u64 {
-    let is_chosen = |place: Option<usize>| place.is_some_and(|place| chosen.contains(&place));
-    match is_chosen(Some(place)) {
+fn head_tokens(position: usize, chosen: &HashSet<usize>) -> u64 {
+    let is_chosen =
+        |position: Option<usize>| position.is_some_and(|position| chosen.contains(&position));
+    match is_chosen(Some(position)) {
         true => 0,
-        false if is_chosen(place.checked_sub(1)) => NEXT_HEAD_TOKENS,
-        false if is_chosen(place.checked_add(1)) => NEXT_HEAD_TOKENS,
+        false if is_chosen(position.checked_sub(1)) => NEXT_HEAD_TOKENS,
+        false if is_chosen(position.checked_add(1)) => NEXT_HEAD_TOKENS,
         false => HEAD_TOKENS,
     }
 }
@@ -139,7 +140,7 @@ fn worth(spans: &[Span], scores: &[u64], max_tokens: u64) -> Vec<(u64, usize)> {
     let whole_max = max_tokens.saturating_mul(TOKEN_BYTES) / WHOLE_SHARE;
     let mut found = Vec::new();
     let mut number = 0;
-    for text in spans.chunk_by(|a, b| (a.place, a.part) == (b.place, b.part)) {
+    for text in spans.chunk_by(|a, b| (a.position, a.part) == (b.position, b.part)) {
         let whole = bytes(text);
         for span in text {
             let score = scores.get(number).copied().unwrap_or_default();
@@ -172,7 +173,7 @@ fn bytes(spans: &[Span]) -> u64 {
 /// Returns the passages of the text that contains this one.
 fn whole(spans: &[Span], number: usize) -> Range<usize> {
     let is_same = |one: &&Span| {
-        spans.get(number).is_some_and(|span| (one.place, one.part) == (span.place, span.part))
+        spans.get(number).is_some_and(|span| (one.position, one.part) == (span.position, span.part))
     };
     let before = spans[..number].iter().rev().take_while(is_same).count();
     let after = spans[number..].iter().take_while(is_same).count();
@@ -181,10 +182,10 @@ fn whole(spans: &[Span], number: usize) -> Range<usize> {
 
 fn joined(chosen: &[Chosen<'_>], tokenizer: &Tokenizer) -> Vec<Passage> {
     let mut order: Vec<&Chosen<'_>> = chosen.iter().collect();
-    order.sort_by_key(|one| (one.span.place, one.span.part, one.span.begin));
+    order.sort_by_key(|one| (one.span.position, one.span.part, one.span.begin));
     let touch = |a: &&Chosen<'_>, b: &&Chosen<'_>| {
         let (a, b) = (a.span, b.span);
-        (a.place, a.part, a.end) == (b.place, b.part, b.begin)
+        (a.position, a.part, a.end) == (b.position, b.part, b.begin)
     };
     let join = |pieces: &[&Chosen<'_>]| {
         let first = pieces.first()?;
@@ -194,7 +195,7 @@ fn joined(chosen: &[Chosen<'_>], tokenizer: &Tokenizer) -> Vec<Passage> {
             _ => tokenizer.count(&text).tokens,
         };
         let score = pieces.iter().map(|piece| piece.score).max().unwrap_or_default();
-        Some(Passage { place: first.span.place, text, tokens, score })
+        Some(Passage { position: first.span.position, text, tokens, score })
     };
     order.chunk_by(touch).filter_map(join).collect()
 }

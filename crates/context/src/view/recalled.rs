@@ -32,13 +32,15 @@ impl Recall {
         if first > self.range.start || until < self.range.end {
             self.index.retain(|ordinal| (first..until).contains(&ordinal));
         }
-        for number in branch.said_from(self.range.end.max(first))..branch.said_count() {
-            let Some((index, entry, message)) = branch.said(number) else { continue };
+        for number in
+            branch.first_text_message_from(self.range.end.max(first))..branch.text_message_count()
+        {
+            let Some((index, entry, message)) = branch.text_message(number) else { continue };
             let ordinal = branch.messages_before(index);
             if ordinal >= until {
                 break;
             }
-            self.index.add_said(ordinal, message, entry.timestamp.as_ref());
+            self.index.add_with_time(ordinal, message, entry.timestamp.as_ref());
         }
         self.range = first..until;
     }
@@ -53,10 +55,11 @@ impl Recall {
         tokens: u64,
     ) -> Vec<Passage> {
         let all = branch.message_count();
-        let until = branch.said(first).map_or(all, |(index, ..)| branch.messages_before(index));
+        let until =
+            branch.text_message(first).map_or(all, |(index, ..)| branch.messages_before(index));
         self.catch_up(branch, until);
-        let count = branch.said_count();
-        let said = |number: usize| branch.said(number).map(|(.., message)| message);
+        let count = branch.text_message_count();
+        let said = |number: usize| branch.text_message(number).map(|(.., message)| message);
         let recent: Vec<&Message> =
             (count.saturating_sub(RECENT_MESSAGES)..count).filter_map(said).collect();
         let query = RecallQuery { request: Some(request), recent: &recent };

@@ -37,10 +37,10 @@ fn item(place: usize, line: &str) -> Item<'static> {
         _ => Role::Tool,
     });
     message.parts = words.split_whitespace().map(part).collect();
-    Item::new(LogIndex(place), MessageRef::made(message))
+    Item::new(LogIndex(place), MessageRef::generated(message))
 }
 
-fn mended(lines: &[&str]) -> Repaired<'static> {
+fn repaired_messages(lines: &[&str]) -> Repaired<'static> {
     repair(lines.iter().enumerate().map(|(place, line)| item(place, line)))
 }
 
@@ -75,9 +75,9 @@ fn shown_units(repaired: &Repaired<'_>) -> Vec<String> {
 }
 
 fn check(lines: &[&str], expected_units: &[&str], repairs: &[(&str, RepairKind)]) {
-    let repaired = mended(lines);
+    let repaired = repaired_messages(lines);
     assert_eq!(shown_units(&repaired), expected_units, "{lines:?}");
-    let told = repaired.mended.iter().map(|one| (format!("e{}", one.entry.0), one.kind.clone()));
+    let told = repaired.repairs.iter().map(|one| (format!("e{}", one.entry.0), one.kind.clone()));
     let repairs = repairs.iter().map(|(entry, kind)| ((*entry).to_owned(), kind.clone()));
     assert_eq!(told.collect::<Vec<_>>(), repairs.collect::<Vec<_>>(), "{lines:?}");
 }
@@ -184,9 +184,9 @@ fn an_id_may_be_used_again_in_a_later_answer() {
 fn a_hundred_thousand_parallel_calls_are_mended_in_one_pass() {
     let calls: String = (0..100_000).map(|n| format!(" +{n}")).collect();
     let results: String = (0..100_000).rev().map(|n| format!(" ={n}")).collect();
-    let repaired = mended(&[&format!("a{calls}"), &format!("t{results}"), "u x"]);
+    let repaired = repaired_messages(&[&format!("a{calls}"), &format!("t{results}"), "u x"]);
     assert_eq!(repaired.items.len(), 3);
-    assert_eq!(repaired.mended, []);
+    assert_eq!(repaired.repairs, []);
 }
 
 fn any_line() -> impl Strategy<Value = String> {
@@ -230,7 +230,7 @@ proptest! {
     #[test]
     fn whatever_the_list_the_mended_one_breaks_no_rule(lines in prop::collection::vec(any_line(), 0..12)) {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let repaired = mended(&lines);
+        let repaired = repaired_messages(&lines);
         let shown: Vec<String> = repaired.items.iter().map(shown_item).collect();
         prop_assert_eq!(broken_rule(&shown), None, "{:?}", shown);
     }
@@ -238,26 +238,26 @@ proptest! {
     #[test]
     fn mending_keeps_the_order_and_mends_once(lines in prop::collection::vec(any_line(), 0..12)) {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let repaired = mended(&lines);
+        let repaired = repaired_messages(&lines);
         // Results may be anywhere in the input; in the output they follow their call.
         let said = repaired.items.iter().filter(|item| item.message.role != Some(Role::Tool));
         let places: Vec<usize> = said.map(|item| item.entry.0).collect();
         prop_assert!(places.is_sorted());
         let again = repair(repaired.items.clone());
         prop_assert_eq!(&again.items, &repaired.items);
-        prop_assert_eq!(again.mended, []);
+        prop_assert_eq!(again.repairs, []);
     }
 
     #[test]
     fn nothing_that_could_be_kept_is_lost(lines in prop::collection::vec(any_line(), 0..12)) {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let repaired = mended(&lines);
+        let repaired = repaired_messages(&lines);
         let shown: Vec<String> = repaired.items.iter().map(shown_item).collect();
         let said = |lines: &[&str]| -> usize {
             lines.iter().filter(|line| !line.starts_with('t')).map(|line| line.matches("hi").count()).sum()
         };
         prop_assert_eq!(said(&lines), said(&shown.iter().map(String::as_str).collect::<Vec<_>>()));
-        for one in &repaired.mended {
+        for one in &repaired.repairs {
             let RepairKind::MissingResult { call } = &one.kind else { continue };
             let calls_again = |line: &&&str| line.starts_with('a') && line.contains(&format!("+{call}"));
             let before_next = lines[one.entry.0 + 1..].iter().take_while(|line| !calls_again(line));
@@ -268,7 +268,7 @@ proptest! {
     #[test]
     fn units_are_the_list_and_no_unit_begins_with_a_result(lines in prop::collection::vec(any_line(), 0..12)) {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let repaired = mended(&lines);
+        let repaired = repaired_messages(&lines);
         let mut next = 0;
         for unit in units(&repaired.items) {
             prop_assert_eq!(unit.items.start, next);

@@ -45,7 +45,7 @@ fn ask(index: &RecallIndex, log: &[Message], request: &str, max_tokens: u64) -> 
 /// Returns the place of the best passage, by searching with room for only one.
 fn best(log: &[Message], request: &str) -> Option<usize> {
     let max_tokens = 400;
-    ask(&index_of(log), log, request, max_tokens).first().map(|passage| passage.place)
+    ask(&index_of(log), log, request, max_tokens).first().map(|passage| passage.position)
 }
 
 /// Returns a text of a few hundred tokens, so that two of them do not fit together.
@@ -72,9 +72,9 @@ fn a_request_that_names_a_day_finds_what_was_said_then() {
     let mut index = RecallIndex::new();
     for (place, day) in ["2023-05-01", "2023-05-02", "2023-06-02"].into_iter().enumerate() {
         let time: Timestamp = format!("{day}T10:00:00Z").parse().unwrap();
-        index.add_said(place, &log[place], Some(&time));
+        index.add_with_time(place, &log[place], Some(&time));
     }
-    let best = |request| ask(&index, &log, request, 400).first().map(|passage| passage.place);
+    let best = |request| ask(&index, &log, request, 400).first().map(|passage| passage.position);
     assert_eq!(best("Anything new on May 2nd?"), Some(1));
     assert_eq!(best("Anything new in June?"), Some(2));
     assert_eq!(best("Anything new on July 2nd?"), None);
@@ -123,8 +123,8 @@ fn a_file_is_found_by_the_path_of_the_call_that_read_it() {
     ];
     for request in ["fix billing.rs", "look at src/billing.rs again", "/src/ann/src/billing.rs"] {
         let found = ask(&index_of(&log), &log, request, 500);
-        assert!(found.iter().any(|passage| passage.place == 1), "{request}");
-        assert!(found.iter().all(|passage| passage.place != 3), "{request}");
+        assert!(found.iter().any(|passage| passage.position == 1), "{request}");
+        assert!(found.iter().all(|passage| passage.position != 3), "{request}");
     }
 }
 
@@ -132,7 +132,7 @@ fn a_file_is_found_by_the_path_of_the_call_that_read_it() {
 fn a_result_loses_its_subject_with_its_call() {
     let log = [called("1", r#"{"path":"billing.rs"}"#), answered("1", &long("fn total() {}"))];
     let mut index = index_of(&log);
-    assert!(ask(&index, &log, "billing.rs", 500).iter().any(|passage| passage.place == 1));
+    assert!(ask(&index, &log, "billing.rs", 500).iter().any(|passage| passage.position == 1));
     index.remove(0);
     assert!(ask(&index, &log, "billing.rs", 500).is_empty());
     assert!(!ask(&index, &log, "total", 500).is_empty());
@@ -241,7 +241,7 @@ proptest! {
         prop_assert_eq!(&one_by_one, &never);
         prop_assert_eq!(&at_once, &never);
         let found = search(&at_once, &log, 600, &Tokenizer::Bytes, |_| true);
-        prop_assert!(found.iter().all(|passage| !is_gone(passage.place)));
+        prop_assert!(found.iter().all(|passage| !is_gone(passage.position)));
         prop_assert_eq!(found, search(&never, &log, 600, &Tokenizer::Bytes, |_| true));
     }
 
@@ -268,9 +268,9 @@ proptest! {
         for tokenizer in [Tokenizer::Bytes, Tokenizer::Claude, Tokenizer::O200k] {
             let found = search(&index, &log, max_tokens, &tokenizer, |place| candidates[place]);
             prop_assert!(found.iter().map(|passage| passage.tokens).sum::<u64>() <= max_tokens);
-            prop_assert!(found.is_sorted_by_key(|passage| passage.place));
+            prop_assert!(found.is_sorted_by_key(|passage| passage.position));
             for passage in &found {
-                prop_assert!(candidates[passage.place]);
+                prop_assert!(candidates[passage.position]);
                 prop_assert_eq!(tokenizer.count(&passage.text).tokens, passage.tokens);
             }
         }

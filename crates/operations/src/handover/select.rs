@@ -166,7 +166,7 @@ fn of_entry<'a>(
     let timestamp = entry.and_then(|entry| entry.timestamp.clone());
     let is_other_role = |said: &Message| said.effective_role() != message.effective_role();
     let origin = match (&message, said) {
-        (MessageRef::Said(_), _) => Origin::Entry,
+        (MessageRef::Logged(_), _) => Origin::Entry,
         // This is a new message, such as a result that was made for a call of the entry.
         (_, Some(said)) if is_other_role(said) && !is_labelled => Origin::Added,
         _ => Origin::Changed,

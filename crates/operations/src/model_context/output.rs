@@ -52,7 +52,7 @@ impl Serialize for BuildOutput<'_> {
 impl BuildInput {
     /// Builds the context, after adding the counts of the input to the index.
     pub fn build(&self, index: &mut ContextIndex) -> Result<ContextBuildResult<'_>, BuildError> {
-        index.know_counts(self.token_counts.iter().cloned());
+        index.add_counts(self.token_counts.iter().cloned());
         Ok(self.setup.builder.build_with(index, &self.as_input())?)
     }
 
@@ -64,7 +64,7 @@ impl BuildInput {
 
     /// Returns the JSON of the changes in the middle of a run.
     pub fn update_json(&self, index: &mut ContextIndex) -> Result<String, BuildError> {
-        index.know_counts(self.token_counts.iter().cloned());
+        index.add_counts(self.token_counts.iter().cloned());
         let result = self.setup.builder.update_with(index, &self.as_update())?;
         let updated = result.updated_messages.as_deref();
         Ok(to_json(&UpdateRecord {
@@ -99,7 +99,7 @@ fn counts(
     let mut known: HashSet<EntryId> = counts.iter().map(|(id, _)| id.clone()).collect();
     for sent in sent {
         // The count of a repaired message is not the count of its entry.
-        if let (Source::Entry(id), MessageRef::Said(_)) | (Source::Summary(id), _) =
+        if let (Source::Entry(id), MessageRef::Logged(_)) | (Source::Summary(id), _) =
             (&sent.source, &sent.message)
             && known.insert(id.clone())
         {

@@ -105,7 +105,7 @@ impl EntryIndex {
     }
 
     /// Returns the entry at this position with its visibility.
-    pub fn see<'a>(&self, log: &'a [Entry], position: usize) -> Option<ViewEntry<'a>> {
+    pub fn view_entry<'a>(&self, log: &'a [Entry], position: usize) -> Option<ViewEntry<'a>> {
         let entry = log.get(position)?;
         let by = |position: usize| log.get(position).map(|redaction| &redaction.id);
         let redacted = self.hidden.redacted_at(&entry.id).and_then(by);
@@ -217,7 +217,7 @@ impl<'a> Iterator for Walk<'a, '_> {
             self.start = None;
         }
         match position {
-            Ok(position) => self.index.see(self.log, position?).map(Ok),
+            Ok(position) => self.index.view_entry(self.log, position?).map(Ok),
             Err(error) => Some(Err(error)),
         }
     }

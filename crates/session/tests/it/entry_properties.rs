@@ -152,7 +152,7 @@ proptest! {
         let is_summary = |target: &usize| ranges.iter().any(|(position, _)| position == target);
         let index = EntryIndex::over(&log).unwrap();
         for (position, range) in &ranges {
-            let is_hidden = index.see(&log, *position).unwrap().hidden_by().is_some();
+            let is_hidden = index.view_entry(&log, *position).unwrap().hidden_by().is_some();
             let hits = |(at, target): &(usize, usize)| {
                 let is_first = !redacted.iter().any(|(first, same)| same == target && first < at);
                 at > position && is_first && range.contains(target) && !is_summary(target)

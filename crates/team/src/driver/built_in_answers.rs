@@ -16,7 +16,7 @@ impl Driver {
         asks: &EntryId,
     ) -> Result<built_in::Answer, String> {
         let branch = self.log.branch();
-        let asked = branch.number_of(asks).and_then(|number| branch.said(number));
+        let asked = branch.number_of(asks).and_then(|number| branch.text_message(number));
         let Some((.., message)) = asked else { return Ok(built_in::Answer::default()) };
         let Some(scope) = self.searched(librarian, message) else {
             return Ok(built_in::Answer::plain(built_in::OTHER_PROJECT));
@@ -47,8 +47,8 @@ impl Driver {
         };
         // Summaries of the scribe itself contain nothing new.
         let branch = self.log.branch();
-        let mut said: Vec<Covered<'_>> = (0..branch.said_count())
-            .filter_map(|number| branch.said(number))
+        let mut said: Vec<Covered<'_>> = (0..branch.text_message_count())
+            .filter_map(|number| branch.text_message(number))
             .filter(|(.., message)| !is_scribe(message))
             .map(|(_, entry, message)| Covered { entry: &entry.id, message })
             .collect();

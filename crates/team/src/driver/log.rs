@@ -172,7 +172,7 @@ impl SessionLog {
     fn is_enough(&self, window: usize) -> bool {
         let branch = self.branch();
         let first = branch.messages_before(self.first_read);
-        let is_in_view = branch.said_count() > VIEWED_MAX.saturating_add(window);
+        let is_in_view = branch.text_message_count() > VIEWED_MAX.saturating_add(window);
         is_in_view && summary::first_needed(branch, window) >= first
     }
 

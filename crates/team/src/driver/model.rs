@@ -103,10 +103,10 @@ fn closing<'l>(
     answers: &EntryId,
 ) -> Option<ViewItem<'l>> {
     let number = branch.number_of(answers)?;
-    if number + 1 == branch.said_count() {
+    if number + 1 == branch.text_message_count() {
         return None;
     }
-    let (index, entry, message) = branch.said(number)?;
+    let (index, entry, message) = branch.text_message(number)?;
     let mut item = perspective.item(index, entry, message);
     if item.line.content.len() > REPEATED_BYTES {
         let kept = truncate_to_bytes(&item.line.content, REPEATED_BYTES);
@@ -196,7 +196,8 @@ impl Sources<'_, '_> {
                 labelled(&ViewItem::summary(index, &summary.summary, count, summary.older()))
             }
             Source::Entry(id) => {
-                let (index, entry, message) = self.branch.said(self.branch.number_of(id)?)?;
+                let (index, entry, message) =
+                    self.branch.text_message(self.branch.number_of(id)?)?;
                 let item = self.perspective.item(index, entry, message);
                 if !self.perspective.is_own(message) {
                     return labelled(&item);
@@ -208,7 +209,7 @@ impl Sources<'_, '_> {
                 let mut steps = vec![(Step::Words(RECALL_HEAD.into()), RECALL_HEAD.len())];
                 for passage in &self.built.recalled {
                     let number = self.branch.number_of(&passage.entry)?;
-                    let (index, entry, _) = self.branch.said(number)?;
+                    let (index, entry, _) = self.branch.text_message(number)?;
                     steps.push((Step::Words(RECALL_LINE.into()), RECALL_LINE.len()));
                     let item = self.perspective.passage(index, entry, &passage.text)?;
                     steps.extend(labelled(&item)?);

@@ -105,7 +105,8 @@ pub fn preview(
         log.stage(summary);
     }
     let branch = log.branch();
-    let newest = branch.said_count().checked_sub(1).and_then(|number| branch.said(number));
+    let newest =
+        branch.text_message_count().checked_sub(1).and_then(|number| branch.text_message(number));
     let Some((_, newest, _)) = newest else { return Ok(None) };
     let prompt = Prompts::new(branch.entries()).look(team, branch, member, &newest.id);
     Ok(Some(Preview { prompt, entries: log.into_stored() }))

@@ -48,12 +48,12 @@ pub(super) fn due(branch: Branch<'_>, window: usize) -> Option<EntryKind> {
 
 /// Returns the number of the first message that a new summary does not cover.
 fn until(branch: Branch<'_>, window: usize) -> usize {
-    branch.said_count().saturating_sub(messages_of_window(window))
+    branch.text_message_count().saturating_sub(messages_of_window(window))
 }
 
 /// Returns the ordinal of the first message that a summary with this window needs, if nothing is covered yet.
 pub(super) fn first_needed(branch: Branch<'_>, window: usize) -> usize {
-    let until = branch.said(until(branch, window));
+    let until = branch.text_message(until(branch, window));
     let ordinal = until.map_or(0, |(index, ..)| branch.messages_before(index));
     ordinal.saturating_sub(SUMMARISED_MAX)
 }
@@ -61,13 +61,13 @@ pub(super) fn first_needed(branch: Branch<'_>, window: usize) -> usize {
 /// Returns a summary of all but the newest messages, requested by a person, if it makes prompts shorter.
 pub(super) fn requested(branch: Branch<'_>) -> (Compacted, Option<EntryKind>) {
     let previous = branch.summary().map_or(0, |(_, last, _)| last.summary.len());
-    let until = branch.said_count().saturating_sub(COMPACT_KEEPS);
+    let until = branch.text_message_count().saturating_sub(COMPACT_KEEPS);
     let from = first_summarised(branch, until);
     let messages = until.saturating_sub(from);
     if messages == 0 {
         return (Compacted::TooFew { keeps: COMPACT_KEEPS }, None);
     }
-    let said = (from..until).filter_map(|number| branch.said(number));
+    let said = (from..until).filter_map(|number| branch.text_message(number));
     let covered = previous + said.map(|(.., message)| message.text().len()).sum::<usize>();
     match write(branch, until, REQUESTED) {
         Some(summary) if summary.summary.len() < covered => {
@@ -82,9 +82,9 @@ pub(super) fn requested(branch: Branch<'_>) -> (Compacted, Option<EntryKind>) {
 /// Returns the number of the first message from which a summary of the messages before `until` is made.
 fn first_summarised(branch: Branch<'_>, until: usize) -> usize {
     let covered = branch.summary().map_or(0, |(.., covered)| covered);
-    let Some((index, ..)) = branch.said(until) else { return covered };
+    let Some((index, ..)) = branch.text_message(until) else { return covered };
     let oldest = branch.messages_before(index).saturating_sub(SUMMARISED_MAX);
-    covered.max(branch.said_from(oldest))
+    covered.max(branch.first_text_message_from(oldest))
 }
 
 /// Returns the number of messages before `from` that no summary contains, because a summary is made from the newest
@@ -92,7 +92,7 @@ fn first_summarised(branch: Branch<'_>, until: usize) -> usize {
 fn older(branch: Branch<'_>, from: usize, until: usize) -> usize {
     let older = branch.summary().map_or(0, |(_, last, _)| last.older());
     let ordinal =
-        |number| branch.said(number).map_or(0, |(index, ..)| branch.messages_before(index));
+        |number| branch.text_message(number).map_or(0, |(index, ..)| branch.messages_before(index));
     let is_whole = ordinal(until) <= branch.covered() + SUMMARISED_MAX;
     if is_whole { older } else { older + ordinal(from).saturating_sub(branch.covered()) }
 }
@@ -102,7 +102,7 @@ fn write(branch: Branch<'_>, until: usize, author: &str) -> Option<CompactionSum
     let from = first_summarised(branch, until);
     // A summary with markers would be confusing: they are meant for the router.
     let said: Vec<(&Entry, Cow<'_, Message>)> = (from..until)
-        .filter_map(|number| branch.said(number))
+        .filter_map(|number| branch.text_message(number))
         .map(|(_, entry, message)| (entry, without_markers(message)))
         .collect();
     let covered: Vec<Covered<'_>> =
@@ -122,7 +122,7 @@ fn write(branch: Branch<'_>, until: usize, author: &str) -> Option<CompactionSum
     let mut summary = Compactor::Extractive.summarize(&task, tokens).ok()?;
     summary.author = author.into();
     let tokens = (tokens, summary.tokens);
-    let (_, first_kept, _) = branch.said(until)?;
+    let (_, first_kept, _) = branch.text_message(until)?;
     let entries = said.iter().map(|(entry, _)| *entry);
     let mut record = Coverage::new(entries, first_kept.id.clone()).record(summary, tokens);
     let older = older(branch, from, until);
@@ -151,7 +151,7 @@ mod tests {
         let from = branch.summary().map_or(0, |(.., covered)| covered);
         let until = branch.number_of(&summary.first_kept_entry_id).unwrap();
         let covered: Vec<&Entry> =
-            (from..until).map(|number| branch.said(number).unwrap().1).collect();
+            (from..until).map(|number| branch.text_message(number).unwrap().1).collect();
         assert_eq!(summary.covered_from_id.as_ref(), covered.first().map(|entry| &entry.id));
         assert_eq!(summary.covered_to_id.as_ref(), covered.last().map(|entry| &entry.id));
         assert_eq!(summary.covered_count, Some(covered.len() as u64));

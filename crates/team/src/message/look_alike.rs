@@ -2,7 +2,7 @@
 //! characters, misplaced spaces. Such text addresses nobody. A note reports it, because it may be a typing error or
 //! an attack. The text is normalised to its appearance and parsed again, so code and quotes are skipped here too.
 
-use tertulia_context::{Markers, Words, parse_markers, whose_words};
+use tertulia_context::{Authorship, Markers, authorship_of, parse_markers};
 
 use super::mention::{self, Mention, Names};
 use super::without_item;
@@ -54,8 +54,8 @@ fn unbracketed(text: &str, roster: &Roster) -> Vec<LookAlike> {
         let start = line.end - words.len();
         start..start + words.trim_end_matches(['*', '_']).len()
     };
-    let words = whose_words(text, &lines.iter().map(bare).collect::<Vec<_>>());
-    let own = lines.into_iter().zip(words).filter(|(_, words)| *words == Words::Own);
+    let words = authorship_of(text, &lines.iter().map(bare).collect::<Vec<_>>());
+    let own = lines.into_iter().zip(words).filter(|(_, words)| *words == Authorship::Own);
     let line = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default().trim();
     own.map(|(range, _)| LookAlike { marker: "[NEXT: …]", name: super::excerpt(line(range)) })
         .collect()

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use tertulia_context::{Words, whose_words};
+use tertulia_context::{Authorship, authorship_of};
 use tertulia_session::Intent;
 
 use super::Sender;
@@ -106,17 +106,22 @@ pub(super) fn find_all(text: &str, roster: &Roster, sender: Sender) -> Mentions 
 fn read(text: &str, candidates: Vec<Candidate>) -> Mentions {
     let ranges: Vec<Range<usize>> = candidates.iter().map(|one| one.range.clone()).collect();
     let mut mentions = Mentions::default();
-    for (candidate, words) in candidates.into_iter().zip(whose_words(text, &ranges)) {
+    for (candidate, words) in candidates.into_iter().zip(authorship_of(text, &ranges)) {
         match (candidate.found, words) {
-            (Found::Mention(mention), Words::Own) => mentions.members.push(mention),
-            (Found::Mention(Mention { index, .. }), Words::Unclear)
-            | (Found::Aside(index), Words::Own | Words::Unclear) => mentions.ignored.push(index),
-            (Found::UnknownMention(unknown_mention), Words::Own) => {
+            (Found::Mention(mention), Authorship::Own) => mentions.members.push(mention),
+            (Found::Mention(Mention { index, .. }), Authorship::Ambiguous)
+            | (Found::Aside(index), Authorship::Own | Authorship::Ambiguous) => {
+                mentions.ignored.push(index)
+            }
+            (Found::UnknownMention(unknown_mention), Authorship::Own) => {
                 mentions.unknown_mentions.push(unknown_mention)
             }
-            (Found::Nobody(range), Words::Own) => mentions.nobody = Some(range),
-            (Found::Mention(_) | Found::Aside(_), Words::Foreign)
-            | (Found::UnknownMention(_) | Found::Nobody(_), Words::Foreign | Words::Unclear) => {}
+            (Found::Nobody(range), Authorship::Own) => mentions.nobody = Some(range),
+            (Found::Mention(_) | Found::Aside(_), Authorship::Quoted)
+            | (
+                Found::UnknownMention(_) | Found::Nobody(_),
+                Authorship::Quoted | Authorship::Ambiguous,
+            ) => {}
         }
     }
     // Report each member once. Do not report a member that the message addresses too.

@@ -75,7 +75,7 @@ fn what_a_model_found_too_large_does_not_come_back_by_recall() {
 fn counts_and_limits_without_measure_break_nothing() {
     let log = long_log(30);
     let mut index = ContextIndex::new();
-    index.know_counts(log.iter().map(|entry| (entry.id.clone(), u64::MAX)));
+    index.add_counts(log.iter().map(|entry| (entry.id.clone(), u64::MAX)));
     let error = builder(recalling(8_000, 100)).build_with(&mut index, &of_log(&log)).unwrap_err();
     assert!(matches!(error, ContextError::Overflow(_)), "{error}");
     let mut config = ContextConfig::new(1_000);

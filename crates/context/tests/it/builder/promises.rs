@@ -182,13 +182,13 @@ fn old_messages_are_a_prefix(turn: &Turn<'_>) -> Checked {
 }
 
 /// Returns the positions on the branch of messages that providers would refuse.
-fn mended(turn: &Turn<'_>, branch: &Branch<'_>) -> HashSet<usize> {
+fn repaired_entries(turn: &Turn<'_>, branch: &Branch<'_>) -> HashSet<usize> {
     let messages = (0..branch.entries.len()).filter_map(|at| Some((at, branch.message(at)?)));
     let arrived = (branch.entries.len()..).zip(turn.input.input_messages);
     let items = messages
         .chain(arrived)
-        .map(|(at, message)| Item::new(LogIndex(at), MessageRef::Said(message)));
-    repair(items).mended.into_iter().map(|one| one.entry.0).collect()
+        .map(|(at, message)| Item::new(LogIndex(at), MessageRef::Logged(message)));
+    repair(items).repairs.into_iter().map(|one| one.entry.0).collect()
 }
 
 fn musts_are_sent_verbatim(turn: &Turn<'_>) -> Checked {
@@ -204,9 +204,9 @@ fn musts_are_sent_verbatim(turn: &Turn<'_>) -> Checked {
     let request =
         arrived.find(|message| asks(message)).or_else(|| branch.message(branch.newest_request()?));
     // A repaired message differs from its entry.
-    let mended = mended(turn, &branch);
+    let repaired_entries = repaired_entries(turn, &branch);
     let pinned = (0..branch.entries.len()).filter(|at| branch.is_pinned(*at));
-    let pinned = pinned.filter(|at| !mended.contains(at));
+    let pinned = pinned.filter(|at| !repaired_entries.contains(at));
     for message in pinned.filter_map(|at| branch.message(at)) {
         prop_assert!(
             is_sent(message),

@@ -65,7 +65,7 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
     let config = &turn.story.setting.config;
     let branch = Branch::new(turn.log);
     let (items, ids) = history_items(turn, &branch);
-    let is_said = |item: &&Item<'_>| !item.message.is_made();
+    let is_said = |item: &&Item<'_>| !item.message.is_generated();
     let mut said = items.iter().rev().filter(is_said);
     let request = said.find(|item| asks(&item.message)).map(|item| item.entry.0);
     let is_never = !config.strategies.iter().any(|way| *way != Way::Elide);
@@ -90,7 +90,7 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
         for item in of_unit {
             let whole = counter.count_message(&item.message).count.tokens;
             let can =
-                may_elide && !is_pinned && !item.is_mended && whole >= config.elide_min_tokens;
+                may_elide && !is_pinned && !item.is_repaired && whole >= config.elide_min_tokens;
             let id = ids
                 .get(item.entry.0)
                 .copied()
@@ -122,18 +122,18 @@ fn history_items<'a>(
         ids.push(Some(id));
         match entry.map(|entry| &entry.kind) {
             Some(EntryKind::Message(message)) => {
-                items.push(Item::new(LogIndex(at), MessageRef::Said(message)))
+                items.push(Item::new(LogIndex(at), MessageRef::Logged(message)))
             }
             Some(EntryKind::BranchSummary(BranchSummary { summary: Some(text), .. })) => {
                 let parts = std::iter::once(Part::text(&**text)).collect();
-                let made = MessageRef::made(Message::with_role(Role::User, parts));
+                let made = MessageRef::generated(Message::with_role(Role::User, parts));
                 items.push(Item::new(LogIndex(at), made));
             }
             _ => {}
         }
     }
     for message in turn.input.input_messages {
-        items.push(Item::new(LogIndex(ids.len()), MessageRef::Said(message)));
+        items.push(Item::new(LogIndex(ids.len()), MessageRef::Logged(message)));
         ids.push(None);
     }
     (items, ids)

@@ -132,8 +132,8 @@ fn old_cut(log: &[Entry], word: &str, back: usize, says_kept: bool) -> Option<St
     let branch = Branch::new(log);
     let place = branch.entries.len().checked_sub(1 + back)?.max(branch.first_kept());
     let first = branch.place(log, place)?;
-    let musts = branch.musts();
-    let kept = musts.iter().filter(|must| **must < place).filter_map(|at| branch.place(log, *at));
+    let required = branch.required();
+    let kept = required.iter().filter(|one| **one < place).filter_map(|at| branch.place(log, *at));
     let kept: Vec<String> = kept.map(|place| place.to_string()).collect();
     let kept = if says_kept { format!("kept={}", kept.join(",")) } else { String::new() };
     let text = if word == "SUM" { "old s$s*40" } else { "" };
@@ -203,21 +203,21 @@ impl<'a> Branch<'a> {
     }
 
     /// Returns the pinned entries with their units, and the newest request.
-    pub(super) fn musts(&self) -> Vec<usize> {
-        let mut musts: Vec<usize> = self.newest_request().into_iter().collect();
+    pub(super) fn required(&self) -> Vec<usize> {
+        let mut required: Vec<usize> = self.newest_request().into_iter().collect();
         for at in (0..self.entries.len()).filter(|at| self.is_pinned(*at)) {
-            musts.push(at);
+            required.push(at);
             let role = |at: usize| self.message(at).map(Message::effective_role);
             let caller = (0..at).rev().find(|at| role(*at) == Some(Role::Assistant));
             let start = if role(at) == Some(Role::Tool) { caller.unwrap_or(at) } else { at };
             let later = (start..self.entries.len()).skip(1);
             let results = later.take_while(|at| role(*at).is_none_or(|role| role == Role::Tool));
-            musts.push(start);
-            musts.extend(results.filter(|at| self.message(*at).is_some()));
+            required.push(start);
+            required.extend(results.filter(|at| self.message(*at).is_some()));
         }
-        musts.sort_unstable();
-        musts.dedup();
-        musts
+        required.sort_unstable();
+        required.dedup();
+        required
     }
 }
 

@@ -307,14 +307,14 @@ fn a_marker_at_the_end_of_an_answer_counts_whatever_is_before_it() {
 
 #[test]
 fn what_may_have_been_meant_is_reported() {
-    let unheard = |text: &str| parse_markers(text).unheard;
-    assert_eq!(unheard("> a\n[NEXT: b]"), ["[NEXT: b]"]);
+    let ignored = |text: &str| parse_markers(text).ignored;
+    assert_eq!(ignored("> a\n[NEXT: b]"), ["[NEXT: b]"]);
     assert_eq!(
-        unheard("    [NEXT: b]\n\n[DROP: c](d)"),
+        ignored("    [NEXT: b]\n\n[DROP: c](d)"),
         ["[NEXT: b]", "[DROP: c](d)".get(..9).unwrap()]
     );
-    assert_eq!(unheard("> [NEXT: a] `[NEXT: b]`\n\n```\n[NEXT: c]\n```\n[NEXT: d]"), [""; 0]);
-    assert_eq!(unheard(&"    [NEXT: a]\n".repeat(1000)).len(), 20);
+    assert_eq!(ignored("> [NEXT: a] `[NEXT: b]`\n\n```\n[NEXT: c]\n```\n[NEXT: d]"), [""; 0]);
+    assert_eq!(ignored(&"    [NEXT: a]\n".repeat(1000)).len(), 20);
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn the_clean_text_lacks_what_was_read_and_nothing_else() {
 fn heard(text: &str) -> (Vec<String>, usize) {
     let markers = parse_markers(text);
     let names = markers.next.iter().map(|next| next.name.to_string()).collect();
-    (names, markers.unheard.len())
+    (names, markers.ignored.len())
 }
 
 #[test]

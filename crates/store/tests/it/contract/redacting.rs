@@ -56,7 +56,7 @@ fn a_redacted_entry_is_purged_and_its_hash_stays(fixture: &TestStore) {
 }
 
 fn is_hidden(log: &[Entry], index: usize) -> bool {
-    EntryIndex::over(log).unwrap().see(log, index).unwrap().hidden_by().is_some()
+    EntryIndex::over(log).unwrap().view_entry(log, index).unwrap().hidden_by().is_some()
 }
 
 fn a_redaction_changes_no_link(fixture: &TestStore) {

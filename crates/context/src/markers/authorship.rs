@@ -12,16 +12,16 @@ use super::{html, line};
 
 /// The author of the text at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum Authorship {
     Own,
     /// In code or a quote that is marked as one.
-    Foreign,
+    Quoted,
     /// Code, quoted or hidden by a rule that the sender may not have considered: in an indented line, in a line
     /// right below a quote, in HTML, in a link.
-    Unclear,
+    Ambiguous,
 }
 
-pub(super) struct Judge {
+pub(super) struct AuthorshipIndex {
     code: Code,
     markdown: Markdown,
     /// The code spans, if every span ended with its line.
@@ -30,10 +30,10 @@ pub(super) struct Judge {
     /// Lines that begin with `>`, also after list marks.
     quoted: Vec<Range<usize>>,
     /// Lines that are indented, continue a quote, or may belong to code before them.
-    unclear: Vec<Range<usize>>,
+    ambiguous: Vec<Range<usize>>,
 }
 
-impl Judge {
+impl AuthorshipIndex {
     pub(super) fn new(text: &str) -> Self {
         let markdown = Markdown::new(text);
         let code = Code::new(text, &markdown);
@@ -42,10 +42,10 @@ impl Judge {
                 || touches(&markdown.fences, position)
         };
         let elements = html::elements(text, is_code);
-        let (spans, quoted, unclear) = (Vec::new(), Vec::new(), Vec::new());
-        let mut judge = Self { code, markdown, spans, elements, quoted, unclear };
-        judge.read_lines(text);
-        judge
+        let (spans, quoted, ambiguous) = (Vec::new(), Vec::new(), Vec::new());
+        let mut index = Self { code, markdown, spans, elements, quoted, ambiguous };
+        index.read_lines(text);
+        index
     }
 
     pub(super) fn code(&self) -> &Code {
@@ -53,16 +53,16 @@ impl Judge {
     }
 
     /// Returns the author of the range. It is the sender only if every byte of it is the sender's.
-    pub(super) fn words_at(&self, range: &Range<usize>) -> Words {
+    pub(super) fn authorship_at(&self, range: &Range<usize>) -> Authorship {
         if self.is_behind_open_fence(range) {
-            return Words::Unclear;
+            return Authorship::Ambiguous;
         }
         if self.code.touches(range) || touches(&self.quoted, range) {
-            return Words::Foreign;
+            return Authorship::Quoted;
         }
-        let doubts = [&self.spans, &self.elements, &self.markdown.lost, &self.unclear];
+        let doubts = [&self.spans, &self.elements, &self.markdown.lost, &self.ambiguous];
         let is_own = self.markdown.is_plain(range) && !doubts.iter().any(|it| touches(it, range));
-        if is_own { Words::Own } else { Words::Unclear }
+        if is_own { Authorship::Own } else { Authorship::Ambiguous }
     }
 
     /// Returns whether a fence before this range has no end. The missing end may be a mistake, so a marker in this
@@ -86,13 +86,13 @@ impl Judge {
                 in_quote = false;
                 continue;
             }
-            let looks = line::looks(line);
-            let is_indented = looks.columns >= 4 && !self.markdown.is_item(range.start);
-            in_quote |= looks.is_quote || self.markdown.is_cut(range.start);
-            if looks.is_quote {
+            let shape = line::shape(line);
+            let is_indented = shape.columns >= 4 && !self.markdown.is_item(range.start);
+            in_quote |= shape.is_quote || self.markdown.is_cut(range.start);
+            if shape.is_quote {
                 self.quoted.push(range);
             } else if in_quote || is_indented {
-                self.unclear.push(range);
+                self.ambiguous.push(range);
             }
         }
     }

@@ -6,14 +6,14 @@ use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry};
 use super::index::ContextIndex;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Arrivals<'a> {
+pub(super) struct NewMessages<'a> {
     /// The messages that are not in the log.
     pub(super) messages: &'a [Message],
     /// The same messages as entries, each the child of the one before it.
     pub(super) entries: Vec<Entry>,
 }
 
-impl<'a> Arrivals<'a> {
+impl<'a> NewMessages<'a> {
     pub(super) fn of(index: &ContextIndex, log: &[Entry], input: &'a [Message]) -> Self {
         let messages = &input[known(index, log, input)..];
         let mut parent_id = tail_id(index, log);
@@ -35,7 +35,7 @@ pub(super) fn tail_id(index: &ContextIndex, log: &[Entry]) -> Option<EntryId> {
 }
 
 /// Returns an entry that a build makes. A build has no clock, so the entry gets the time of the newest one.
-pub(super) fn made_entry(
+pub(super) fn generated_entry(
     kind: EntryKind,
     parent_id: Option<EntryId>,
     newest: Option<&Entry>,
@@ -99,16 +99,18 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(log: &str, input: &str, arrived: &str) {
+    fn check(log: &str, input: &str, new: &str) {
         let mut index = ContextIndex::new();
-        let log = Arrivals::of(&index, &[], &says(log)).entries;
+        let log = NewMessages::of(&index, &[], &says(log)).entries;
         index.catch_up(&log, &crate::tokens::MessageCounter::new(Default::default())).unwrap();
         let input = says(input);
-        let arrivals = Arrivals::of(&index, &log, &input);
-        let words: Vec<_> = arrivals.messages.iter().map(|message| message.text()).collect();
-        assert_eq!(words.join(" "), arrived, "{log:?}");
-        let first = arrivals.entries.first().and_then(|entry| entry.parent_id.clone());
-        assert!(arrivals.entries.is_empty() || first == log.last().map(|entry| entry.id.clone()));
+        let new_messages = NewMessages::of(&index, &log, &input);
+        let words: Vec<_> = new_messages.messages.iter().map(|message| message.text()).collect();
+        assert_eq!(words.join(" "), new, "{log:?}");
+        let first = new_messages.entries.first().and_then(|entry| entry.parent_id.clone());
+        assert!(
+            new_messages.entries.is_empty() || first == log.last().map(|entry| entry.id.clone())
+        );
     }
 
     #[test]

@@ -11,21 +11,21 @@ use tertulia_session::search::terms::{hash_of, terms};
 
 use super::postings::{NUMBERS_MAX, Postings};
 
-pub(super) const NO_HEAD: u32 = u32::MAX;
+pub(super) const NO_CALL: u32 = u32::MAX;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Heads {
+pub(super) struct CallSubjects {
     calls: BTreeMap<Location, Box<str>>,
-    heads: Vec<Head>,
+    entries: Vec<CallSubject>,
     postings: Postings,
 }
 
-/// The location of a call or a result: the hash of the call's id, the place of its message, and its part. An id may
+/// The location of a call or a result: the hash of the call's id, the position of its message, and its part. An id may
 /// be repeated; a result belongs to the newest call before it.
 type Location = (u64, usize, usize);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Head {
+struct CallSubject {
     location: Location,
     /// The passages, all of one message.
     spans: Range<u32>,
@@ -35,31 +35,31 @@ struct Head {
 /// The maximum length of an argument that is part of the subject. Longer ones are content.
 const ARGUMENT_BYTES_MAX: usize = 300;
 
-impl Heads {
-    pub(super) fn add_call(&mut self, call: &ToolCall, place: usize, part: usize) {
-        let location = (hash_of(&call.tool_call_id), place, part);
-        self.calls.insert(location, subject(call).into());
+impl CallSubjects {
+    pub(super) fn add_call(&mut self, call: &ToolCall, position: usize, part: usize) {
+        let location = (hash_of(&call.tool_call_id), position, part);
+        self.calls.insert(location, subject_of_call(call).into());
     }
 
-    /// Adds the passages of a call or its result. Returns the number of the head if the call is known.
+    /// Adds the passages of a call or its result. Returns the number of the entry if the call is known.
     pub(super) fn add_spans(
         &mut self,
         call: &str,
-        place: usize,
+        position: usize,
         part: usize,
         spans: Range<usize>,
     ) -> Option<u32> {
         let spans = u32::try_from(spans.start).ok()?..u32::try_from(spans.end).ok()?;
-        self.add(Head { location: (hash_of(call), place, part), spans, is_file: false })
+        self.add(CallSubject { location: (hash_of(call), position, part), spans, is_file: false })
     }
 
-    fn add(&mut self, mut head: Head) -> Option<u32> {
-        let number = self.heads.len();
-        if head.spans.is_empty() || number >= NUMBERS_MAX {
+    fn add(&mut self, mut entry: CallSubject) -> Option<u32> {
+        let number = self.entries.len();
+        if entry.spans.is_empty() || number >= NUMBERS_MAX {
             return None;
         }
-        let subject = self.call_before(head.location)?;
-        head.is_file = subject.lines().any(names_file);
+        let subject = self.call_before(entry.location)?;
+        entry.is_file = subject.lines().any(names_file);
         let mut all = Vec::new();
         terms(subject, &mut |term, _| all.push(term));
         all.sort_unstable();
@@ -67,7 +67,7 @@ impl Heads {
         for term in all {
             self.postings.add(term, number, 1);
         }
-        self.heads.push(head);
+        self.entries.push(entry);
         u32::try_from(number).ok()
     }
 
@@ -76,13 +76,14 @@ impl Heads {
     }
 
     pub(super) fn spans_of(&self, term: u64) -> impl Iterator<Item = Range<usize>> {
-        let heads = self.postings.of(term).iter().filter_map(|one| self.heads.get(one.number()));
-        heads.map(|head| head.spans.start as usize..head.spans.end as usize)
+        let entries =
+            self.postings.of(term).iter().filter_map(|one| self.entries.get(one.number()));
+        entries.map(|entry| entry.spans.start as usize..entry.spans.end as usize)
     }
 
-    /// Returns the subject of the call of a head.
-    pub(super) fn subject_of(&self, head: u32) -> Option<&str> {
-        let location = self.heads.get(head as usize)?.location;
+    /// Returns the subject of the call of an entry.
+    pub(super) fn subject_of(&self, entry: u32) -> Option<&str> {
+        let location = self.entries.get(entry as usize)?.location;
         self.call_before(location)
     }
 
@@ -92,33 +93,33 @@ impl Heads {
         Some(subject)
     }
 
-    pub(super) fn is_file(&self, head: u32) -> bool {
-        self.heads.get(head as usize).is_some_and(|head| head.is_file)
+    pub(super) fn is_file(&self, entry: u32) -> bool {
+        self.entries.get(entry as usize).is_some_and(|entry| entry.is_file)
     }
 
-    /// Removes the calls and heads at places that are not kept. The passages get their new numbers. If the call of a
+    /// Removes the calls at positions that are not kept. The passages get their new numbers. If the call of a
     /// result is removed, the result belongs to the previous call with this id, or to none.
     pub(super) fn retain(&mut self, keep: &impl Fn(usize) -> bool, new_spans: &[Option<u32>]) {
-        self.calls.retain(|&(_, place, _), _| keep(place));
+        self.calls.retain(|&(_, position, _), _| keep(position));
         self.postings = Postings::default();
-        for mut head in std::mem::take(&mut self.heads) {
-            let begin = new_spans.get(head.spans.start as usize).copied().flatten();
+        for mut entry in std::mem::take(&mut self.entries) {
+            let begin = new_spans.get(entry.spans.start as usize).copied().flatten();
             if let Some(begin) = begin {
-                head.spans = begin..begin + (head.spans.end - head.spans.start);
-                self.add(head);
+                entry.spans = begin..begin + (entry.spans.end - entry.spans.start);
+                self.add(entry);
             }
         }
     }
 
     pub(super) fn spans(&self) -> impl Iterator<Item = (u32, Range<usize>)> {
         let spans =
-            self.heads.iter().map(|head| head.spans.start as usize..head.spans.end as usize);
+            self.entries.iter().map(|entry| entry.spans.start as usize..entry.spans.end as usize);
         (0..).zip(spans)
     }
 }
 
 /// Returns the short arguments of a call, one on each line: paths, patterns, commands.
-fn subject(call: &ToolCall) -> String {
+fn subject_of_call(call: &ToolCall) -> String {
     let mut subject = String::new();
     let object = Object::try_from(call.arguments.raw()).ok();
     for (_, value) in object.into_iter().flat_map(Object::into_fields) {
@@ -160,8 +161,8 @@ mod tests {
         }
     }
 
-    fn found(heads: &Heads, term: &str) -> Vec<(usize, usize)> {
-        heads.spans_of(hash_of(term)).map(|spans| (spans.start, spans.end)).collect()
+    fn found(entries: &CallSubjects, term: &str) -> Vec<(usize, usize)> {
+        entries.spans_of(hash_of(term)).map(|spans| (spans.start, spans.end)).collect()
     }
 
     #[test]
@@ -169,44 +170,50 @@ mod tests {
         let long = "x".repeat(ARGUMENT_BYTES_MAX);
         let arguments =
             format!(r#"{{"path":"src/a b.rs","limit":5,"old":"two\nlines","new":"{long}"}}"#);
-        assert_eq!(subject(&call("1", &arguments)), "src/a b.rs\n");
-        assert_eq!(subject(&call("1", "[1]")), "");
+        assert_eq!(subject_of_call(&call("1", &arguments)), "src/a b.rs\n");
+        assert_eq!(subject_of_call(&call("1", "[1]")), "");
     }
 
     #[test]
     fn a_result_is_found_by_the_path_of_its_call() {
-        let mut heads = Heads::default();
-        heads.add_call(&call("one", r#"{"path":"src/main.rs"}"#), 3, 0);
-        assert_eq!(heads.add_spans("one", 3, 0, 0..1), Some(0));
-        assert_eq!(heads.add_spans("one", 4, 0, 1..6), Some(1));
-        assert_eq!(heads.add_spans("two", 5, 0, 6..7), None);
-        assert_eq!(found(&heads, "main.rs"), [(0, 1), (1, 6)]);
-        assert!(heads.is_file(1) && !heads.is_file(NO_HEAD));
+        let mut entries = CallSubjects::default();
+        entries.add_call(&call("one", r#"{"path":"src/main.rs"}"#), 3, 0);
+        assert_eq!(entries.add_spans("one", 3, 0, 0..1), Some(0));
+        assert_eq!(entries.add_spans("one", 4, 0, 1..6), Some(1));
+        assert_eq!(entries.add_spans("two", 5, 0, 6..7), None);
+        assert_eq!(found(&entries, "main.rs"), [(0, 1), (1, 6)]);
+        assert!(entries.is_file(1) && !entries.is_file(NO_CALL));
     }
 
     /// Returns two calls with the same id, each with a result.
-    fn twice() -> Heads {
-        let mut heads = Heads::default();
-        heads.add_call(&call("id", r#"{"path":"a.rs"}"#), 1, 0);
-        heads.add_spans("id", 2, 0, 0..1);
-        heads.add_call(&call("id", r#"{"path":"b.rs"}"#), 5, 0);
-        heads.add_spans("id", 6, 0, 1..2);
-        heads
+    fn twice() -> CallSubjects {
+        let mut entries = CallSubjects::default();
+        entries.add_call(&call("id", r#"{"path":"a.rs"}"#), 1, 0);
+        entries.add_spans("id", 2, 0, 0..1);
+        entries.add_call(&call("id", r#"{"path":"b.rs"}"#), 5, 0);
+        entries.add_spans("id", 6, 0, 1..2);
+        entries
     }
 
     #[test]
     fn an_id_that_comes_again_means_the_newest_call_before_its_result() {
-        let heads = twice();
-        assert_eq!((found(&heads, "a.rs"), found(&heads, "b.rs")), (vec![(0, 1)], vec![(1, 2)]));
+        let entries = twice();
+        assert_eq!(
+            (found(&entries, "a.rs"), found(&entries, "b.rs")),
+            (vec![(0, 1)], vec![(1, 2)])
+        );
     }
 
     #[test]
     fn without_its_call_a_result_goes_to_the_call_before_or_to_none() {
-        let mut heads = twice();
-        heads.retain(&|place| place != 5, &[Some(0), Some(1)]);
-        assert_eq!((found(&heads, "a.rs"), found(&heads, "b.rs")), (vec![(0, 1), (1, 2)], vec![]));
-        heads.retain(&|place| place != 1, &[Some(0), Some(1)]);
-        assert_eq!(heads, Heads::default());
+        let mut entries = twice();
+        entries.retain(&|position| position != 5, &[Some(0), Some(1)]);
+        assert_eq!(
+            (found(&entries, "a.rs"), found(&entries, "b.rs")),
+            (vec![(0, 1), (1, 2)], vec![])
+        );
+        entries.retain(&|position| position != 1, &[Some(0), Some(1)]);
+        assert_eq!(entries, CallSubjects::default());
     }
 
     #[test]

@@ -9,10 +9,10 @@ use tertulia_session::{CompactionSummary, ContextCut, CutStrategy, Entry, EntryI
 use super::index::ContextIndex;
 use super::scale::Scale;
 use super::{ContextError, LogIndex};
-use crate::branch::Sign;
+use crate::branch::Landmark;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marks<'a> {
+pub(super) struct CutState<'a> {
     /// The newest summary.
     pub(super) summary: Option<(LogIndex, &'a CompactionSummary)>,
     /// The first entry that this summary does not replace.
@@ -37,50 +37,51 @@ pub(super) struct Marks<'a> {
     pub(super) is_stuck: bool,
 }
 
-impl<'a> Marks<'a> {
+impl<'a> CutState<'a> {
     pub(super) fn of(
         index: &ContextIndex,
         log: &'a [Entry],
         tail: Option<LogIndex>,
         member: Option<&str>,
     ) -> Result<Self, ContextError> {
-        let recalled = index.signs(Sign::Recall, tail).next();
-        let mut marks = Self { recalled, ..Self::default() };
+        let recalled = index.landmarks(Landmark::Recall, tail).next();
+        let mut cut_state = Self { recalled, ..Self::default() };
         let mut idle = Vec::new();
-        for at in index.signs(Sign::Mark, tail) {
-            if marks.first_kept.is_some_and(|first| at < first) {
+        for at in index.landmarks(Landmark::Cut, tail) {
+            if cut_state.first_kept.is_some_and(|first| at < first) {
                 break;
             }
             let Some(entry) = seen(index, log, at, member) else { continue };
-            if marks.newest.is_none() {
-                (marks.newest, marks.refused_tokens) = (Some(at), refused_tokens(&entry.kind));
+            if cut_state.newest.is_none() {
+                (cut_state.newest, cut_state.refused_tokens) =
+                    (Some(at), refused_tokens(&entry.kind));
             }
             match &entry.kind {
                 EntryKind::CompactionSummary(summary) => {
                     idle.push((at, summary.tokens_before.zip(summary.tokens_after)));
-                    marks.take_summary(index, entry, at, summary)?;
+                    cut_state.take_summary(index, entry, at, summary)?;
                 }
                 EntryKind::ContextCut(cut) => {
                     idle.push((at, Some((cut.tokens_before, cut.tokens_after))));
-                    marks.take_cut(index, entry, at, cut)?;
+                    cut_state.take_cut(index, entry, at, cut)?;
                 }
                 _ => {}
             }
         }
-        let older = index.signs(Sign::Summary, tail);
+        let older = index.landmarks(Landmark::Summary, tail);
         let mut older = older.filter_map(|at| match seen(index, log, at, member)? {
             entry @ Entry { kind: EntryKind::CompactionSummary(summary), .. } => {
                 Some((entry, at, summary))
             }
             _ => None,
         });
-        if marks.summary.is_none()
+        if cut_state.summary.is_none()
             && let Some((entry, at, summary)) = older.next()
         {
-            marks.take_summary(index, entry, at, summary)?;
+            cut_state.take_summary(index, entry, at, summary)?;
         }
-        marks.is_stuck = is_stuck(index, &idle, tail);
-        Ok(marks)
+        cut_state.is_stuck = is_stuck(index, &idle, tail);
+        Ok(cut_state)
     }
 
     fn take_summary(
@@ -137,7 +138,7 @@ fn seen<'a>(
     at: LogIndex,
     member: Option<&str>,
 ) -> Option<&'a Entry> {
-    let entry = index.see(log, at)?.entry()?;
+    let entry = index.view_entry(log, at)?.entry()?;
     let of = match &entry.kind {
         EntryKind::CompactionSummary(summary) => summary.member.as_deref(),
         EntryKind::ContextCut(cut) => cut.member.as_deref(),

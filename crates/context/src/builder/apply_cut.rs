@@ -7,10 +7,10 @@ use tertulia_session::{
     ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields, Recall, ViewEntry,
 };
 
-use super::arrivals::made_entry;
 use super::build::{Build, entry_at, id_at};
+use super::cut_state::TOO_LARGE;
 use super::item::WindowIndex;
-use super::marks::TOO_LARGE;
+use super::new_messages::generated_entry;
 use super::plan::Plan;
 use super::request::{REQUEST_BYTES_MAX, SummaryRequest};
 use super::window::{covered_of, message_of};
@@ -26,7 +26,7 @@ pub(super) struct Cut {
 }
 
 /// A cut in progress: makes its entries and updates the build accordingly.
-pub(super) struct Maker<'m, 'a, 'b> {
+pub(super) struct CutWriter<'m, 'a, 'b> {
     pub(super) build: &'m mut Build<'a, 'b>,
     pub(super) tokens_before: u64,
     pub(super) cut: Cut,
@@ -39,15 +39,15 @@ struct Covering<'a> {
     range: Option<(EntryId, EntryId)>,
 }
 
-impl Maker<'_, '_, '_> {
+impl CutWriter<'_, '_, '_> {
     pub(super) fn elide(&mut self, items: &[WindowIndex]) {
         let build = &mut *self.build;
         let entries: BTreeSet<LogIndex> =
             items.iter().map(|item| build.window.items[item.0].entry).collect();
-        let ids = entries.iter().map(|entry| id_at(build.log, &build.arrivals, *entry).clone());
+        let ids = entries.iter().map(|entry| id_at(build.log, &build.new_messages, *entry).clone());
         let ids = ids.collect();
-        let now = LogIndex(build.log.len() + build.arrivals.messages.len());
-        build.marks.elided.extend(entries.iter().map(|entry| (*entry, now)));
+        let now = LogIndex(build.log.len() + build.new_messages.messages.len());
+        build.cut_state.elided.extend(entries.iter().map(|entry| (*entry, now)));
         for at in 0..build.window.items.len() {
             if entries.contains(&build.window.items[at].entry) {
                 build.tokens[at] = build.count_item(WindowIndex(at)).tokens;
@@ -81,7 +81,7 @@ impl Maker<'_, '_, '_> {
                 }
                 self.keep_from(first_kept, &kept);
                 let build = &*self.build;
-                let id = |entry: LogIndex| id_at(build.log, &build.arrivals, entry).clone();
+                let id = |entry: LogIndex| id_at(build.log, &build.new_messages, entry).clone();
                 let mut cut = self.context_cut(CutStrategy::Drop, reason);
                 cut.first_kept_entry_id = Some(id(first_kept));
                 cut.kept_ids = Some(kept.iter().map(|entry| id(*entry)).collect());
@@ -93,8 +93,8 @@ impl Maker<'_, '_, '_> {
 
     fn keep_from(&mut self, first_kept: LogIndex, kept: &[LogIndex]) {
         let build = &mut *self.build;
-        build.window = build.window.cut(first_kept, kept, |entry| said_at(build, entry));
-        build.marks.first_kept = Some(first_kept);
+        build.window = build.window.cut(first_kept, kept, |entry| message_at(build, entry));
+        build.cut_state.first_kept = Some(first_kept);
         build.count_window();
     }
 
@@ -106,18 +106,21 @@ impl Maker<'_, '_, '_> {
         cap: u64,
     ) {
         let build = &mut *self.build;
-        let previous = build.marks.summary;
+        let previous = build.cut_state.summary;
         let older = build.older() as u64;
-        build.marks.summary_first_kept = Some(first_kept);
+        build.cut_state.summary_first_kept = Some(first_kept);
         let message = build.summary_message(&summary.text);
-        build.sums.summary = build.index.made_tokens(&message, &build.builder.counter).tokens;
+        build.sums.summary = build.index.generated_tokens(&message, &build.builder.counter).tokens;
         let ids = |entries: &[LogIndex]| -> Vec<EntryId> {
-            entries.iter().map(|entry| id_at(build.log, &build.arrivals, *entry).clone()).collect()
+            entries
+                .iter()
+                .map(|entry| id_at(build.log, &build.new_messages, *entry).clone())
+                .collect()
         };
         let entries = covering.messages.iter();
-        let entries = entries.map(|(entry, _)| entry_at(build.log, &build.arrivals, *entry));
+        let entries = entries.map(|(entry, _)| entry_at(build.log, &build.new_messages, *entry));
         let mut coverage =
-            Coverage::new(entries, id_at(build.log, &build.arrivals, first_kept).clone());
+            Coverage::new(entries, id_at(build.log, &build.new_messages, first_kept).clone());
         coverage.range.clone_from(&covering.range);
         let mut payload = coverage.record(summary, (self.tokens_before, build.total()));
         payload.kept_ids = Some(ids(kept));
@@ -164,8 +167,8 @@ impl Maker<'_, '_, '_> {
     fn append(&mut self, kind: EntryKind) -> EntryId {
         let build = &*self.build;
         let parent_id = build.next_parent(&self.cut.entries);
-        let newest = build.arrivals.entries.last().or(build.log.last());
-        let entry = made_entry(kind, parent_id, newest);
+        let newest = build.new_messages.entries.last().or(build.log.last());
+        let entry = generated_entry(kind, parent_id, newest);
         let id = entry.id.clone();
         self.cut.entries.push(entry);
         self.cut.is_new = true;
@@ -185,10 +188,10 @@ impl Maker<'_, '_, '_> {
     }
 }
 
-fn said_at<'a>(build: &Build<'a, '_>, entry: LogIndex) -> Option<MessageRef<'a>> {
+fn message_at<'a>(build: &Build<'a, '_>, entry: LogIndex) -> Option<MessageRef<'a>> {
     match entry.0.checked_sub(build.log.len()) {
-        Some(arrived) => build.arrivals.messages.get(arrived).map(MessageRef::Said),
-        None => message_of(build.index.see(build.log, entry)?, build.input.perspective),
+        Some(new) => build.new_messages.messages.get(new).map(MessageRef::Logged),
+        None => message_of(build.index.view_entry(build.log, entry)?, build.input.perspective),
     }
 }
 
@@ -196,15 +199,15 @@ fn said_at<'a>(build: &Build<'a, '_>, entry: LogIndex) -> Option<MessageRef<'a>>
 fn first_kept(build: &Build<'_, '_>, unit: usize) -> Option<LogIndex> {
     let start = build.units().list.get(unit).map(|unit| build.window.items[unit.items.start].entry);
     // If everything that stays is from before the last cut, the first kept entry stays the same.
-    start.or(build.marks.first_kept)
+    start.or(build.cut_state.first_kept)
 }
 
 /// Returns the entries that stay from before the cut, in order. A result that was moved up to a call stays where it
 /// is.
 fn kept_before(build: &Build<'_, '_>, unit: usize) -> Vec<LogIndex> {
     let (window, units) = (&build.window, &build.units().list);
-    let musts = units[..unit].iter().filter(|unit| unit.is_must());
-    let items = musts.flat_map(|unit| &window.items[unit.items.clone()]);
+    let required = units[..unit].iter().filter(|unit| unit.is_required());
+    let items = required.flat_map(|unit| &window.items[unit.items.clone()]);
     let start = units.get(unit).map(|unit| window.items[unit.items.start].entry);
     let is_before = |entry: &LogIndex| start.is_none_or(|start| *entry < start);
     let mut entries: Vec<LogIndex> = items.map(|item| item.entry).filter(is_before).collect();
@@ -236,7 +239,7 @@ pub(super) fn summarize(
         Err(refusal) => return Ok(Err(refusal.to_string())),
     };
     let message = build.summary_message(&summary.text);
-    let tokens = build.index.made_tokens(&message, &build.builder.counter).tokens;
+    let tokens = build.index.generated_tokens(&message, &build.builder.counter).tokens;
     let after = plan.left + build.scale.of_tokens(tokens);
     let must_shrink = after > build.trigger() || build.input.overflow_hint;
     if after >= tokens_before && must_shrink {
@@ -262,12 +265,12 @@ fn gather<'a>(build: &Build<'a, '_>, first_kept: LogIndex, kept: &[LogIndex]) ->
     let mut found: Vec<(LogIndex, MessageRef<'a>)> = Vec::new();
     let (mut first, mut last) = (None, None);
     for offset in (0..first_kept.0.saturating_sub(log.len())).rev() {
-        let id = &build.arrivals.entries[offset].id;
+        let id = &build.new_messages.entries[offset].id;
         (first, last) = (Some(id), last.or(Some(id)));
-        let message = MessageRef::Said(&build.arrivals.messages[offset]);
+        let message = MessageRef::Logged(&build.new_messages.messages[offset]);
         found.push((LogIndex(log.len() + offset), message));
     }
-    let until = build.marks.summary_first_kept;
+    let until = build.cut_state.summary_first_kept;
     // The range begins where the last summary ended. If that is on another branch, or not before this cut, the range
     // begins at the root.
     let known = until.filter(|until| *until < first_kept && build.index.is_on_branch(*until));
@@ -284,7 +287,7 @@ fn gather<'a>(build: &Build<'a, '_>, first_kept: LogIndex, kept: &[LogIndex]) ->
     found.reverse();
     let seen: HashSet<LogIndex> = found.iter().map(|(entry, _)| *entry).collect();
     let released = |item: &&Item<'a>| {
-        !item.is_mended && !kept.contains(&item.entry) && !seen.contains(&item.entry)
+        !item.is_repaired && !kept.contains(&item.entry) && !seen.contains(&item.entry)
     };
     let units = build.units();
     let before = units.list[..units.kept_before].iter();
@@ -296,11 +299,11 @@ fn gather<'a>(build: &Build<'a, '_>, first_kept: LogIndex, kept: &[LogIndex]) ->
 fn covered_tokens(build: &mut Build<'_, '_>, covered: &(LogIndex, MessageRef<'_>)) -> u64 {
     let counter = &build.builder.counter;
     match covered {
-        (_, MessageRef::Made(message) | MessageRef::Read(message)) => {
-            build.index.made_tokens(message, counter).tokens
+        (_, MessageRef::Generated(message) | MessageRef::ForMember(message)) => {
+            build.index.generated_tokens(message, counter).tokens
         }
-        (entry, MessageRef::Said(message)) => {
-            let id = id_at(build.log, &build.arrivals, *entry);
+        (entry, MessageRef::Logged(message)) => {
+            let id = id_at(build.log, &build.new_messages, *entry);
             build.index.tokens(*entry, id, message, counter).tokens
         }
     }
@@ -308,7 +311,7 @@ fn covered_tokens(build: &mut Build<'_, '_>, covered: &(LogIndex, MessageRef<'_>
 
 fn covered_list<'c>(build: &'c Build<'_, '_>, covering: &'c Covering<'_>) -> Vec<Covered<'c>> {
     let covered = covering.messages.iter().map(|(entry, message)| Covered {
-        entry: id_at(build.log, &build.arrivals, *entry),
+        entry: id_at(build.log, &build.new_messages, *entry),
         message,
     });
     covered.collect()
@@ -316,7 +319,7 @@ fn covered_list<'c>(build: &'c Build<'_, '_>, covering: &'c Covering<'_>) -> Vec
 
 fn task<'c>(build: &'c Build<'_, '_>, covered: &'c [Covered<'c>], cap: u64) -> SummaryTask<'c> {
     SummaryTask {
-        previous: build.marks.summary.map(|(_, summary)| &*summary.summary),
+        previous: build.cut_state.summary.map(|(_, summary)| &*summary.summary),
         covered,
         max_tokens: cap,
         tokenizer: &build.builder.counter.tokenizer,
