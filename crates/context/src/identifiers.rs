@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_back_ticks_is_a_name() {
+    fn a_word_in_backticks_is_a_name() {
         check(
             "the `retry` of `run all` and `注册`, ``` x ```, `a_b()`, `open()`, `);`",
             &["retry", "注册", "a_b", "open()"],

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_is_no_deed() {
+    fn commands_that_only_read_are_no_work() {
         assert!(is_read_only("git log -3") && is_read_only("ls"));
         assert!(!is_read_only("lsof") && !is_read_only("git push"));
     }

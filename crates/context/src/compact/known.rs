@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_tells_its_ends() {
+    fn a_path_is_known_by_its_suffixes() {
         let mut known = Known::default();
         known.read("see src/a/b.rs:12 there");
         for name in ["src/a/b.rs:12", "src/a/b.rs", "a/b.rs", "b.rs"] {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_says_nothing_that_could_be_carried_on() {
+    fn headings_have_no_names_to_carry_over() {
         assert_eq!(distinct_words("u\n## Goal\nship"), ["ship"]);
     }
 

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_comes_again_means_the_newest_call_before_its_result() {
+    fn a_repeated_id_refers_to_the_newest_call_before_its_result() {
         let entries = twice();
         assert_eq!(
             (found(&entries, "a.rs"), found(&entries, "b.rs")),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn without_its_call_a_result_goes_to_the_call_before_or_to_none() {
+    fn a_result_without_its_call_belongs_to_the_call_before_or_to_none() {
         let mut entries = twice();
         entries.retain(&|position| position != 5, &[Some(0), Some(1)]);
         assert_eq!(
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_a_name_with_an_ending() {
+    fn a_file_has_a_name_with_an_extension() {
         for path in ["main.rs", "/a/b.c/d.toml", "C:\\x\\y.txt"] {
             assert!(names_file(path), "{path}");
         }

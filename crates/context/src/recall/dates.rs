@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_for_a_time_is_told_from_others() {
+    fn questions_for_a_time_are_recognised() {
         for text in [
             "When did Ann leave?",
             "And when was that?",

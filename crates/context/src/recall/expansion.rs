@@ -106,7 +106,7 @@ mod tests {
     ];
 
     #[test]
-    fn words_beside_the_ones_that_were_asked_for_count_too() {
+    fn expansion_adds_words_of_the_best_passages() {
         let found = values(&MESSAGES, &["garden rose tulip"], &["garden", "ros", "lorry"]);
         assert!(found[0] > found[1] && found[1] > 0, "{found:?}");
         assert_eq!(found[2], 0);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_is_worth_what_was_asked_for() {
+    fn expansion_keeps_the_total_weight() {
         let words = ["garden", "ros", "tulip"];
         let sum: u64 = values(&MESSAGES, &["garden rose tulip"], &words).iter().sum();
         assert!((990..=1_000).contains(&sum), "{sum}");

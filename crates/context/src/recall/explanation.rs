@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_passage_tells_its_words_that_were_asked_for_and_those_that_were_added() {
+    fn a_passage_lists_the_words_of_the_query_and_those_that_were_added() {
         let messages = [
             "The garden has roses",
             "Roses need water",

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_term_knows_its_passages_and_how_often_they_hold_it() {
+    fn a_term_returns_its_passages_with_their_repeats() {
         let mut postings = Postings::default();
         postings.add(7, 0, 1);
         postings.add(7, 4, 3);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gets_no_new_number_was_never_there() {
+    fn passages_without_a_new_number_are_removed() {
         let mut postings = Postings::default();
         for (term, number) in [(1, 0), (1, 1), (1, 2), (2, 1), (3, 0), (3, 1)] {
             postings.add(term, number, 1);

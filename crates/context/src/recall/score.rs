@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_neighbour_gets_a_part_and_any_other_message_nothing() {
+    fn only_near_passages_get_a_part_of_a_score() {
         let span = |position, voice| Span {
             position,
             part: 0,

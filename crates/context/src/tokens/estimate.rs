@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_there_costs_at_least_a_token() {
+    fn every_text_costs_at_least_a_token() {
         for text in ["\n", "\r\n\n", "."] {
             assert!(estimate(text) >= 1, "{text:?}");
         }

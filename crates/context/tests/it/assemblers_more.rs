@@ -140,7 +140,7 @@ fn a_plan_knows_its_numbers_before_it_is_written() {
 }
 
 #[test]
-fn a_plan_says_what_its_sender_should_know() {
+fn a_plan_contains_the_warnings_for_its_sender() {
     let input = AssemblerInput {
         current_message: "hello".into(),
         system_instruction: Some("x".repeat(131_072).into()),
@@ -191,7 +191,7 @@ fn an_error_of_the_writer_is_handed_on() {
 }
 
 #[test]
-fn a_cut_never_parts_a_character() {
+fn a_cut_never_splits_a_character() {
     let input = AssemblerInput { current_message: "a😀é中".into(), ..nothing() };
     let prompt = |max_bytes| Assembler::plain_text().assemble(&within(max_bytes, input.clone()));
     let cuts = (0..=10).map(|max_bytes| prompt(max_bytes).prompt).collect::<Vec<_>>();

@@ -181,7 +181,7 @@ fn an_id_may_be_used_again_in_a_later_answer() {
 }
 
 #[test]
-fn a_hundred_thousand_parallel_calls_are_mended_in_one_pass() {
+fn a_hundred_thousand_parallel_calls_are_repaired_in_one_pass() {
     let calls: String = (0..100_000).map(|n| format!(" +{n}")).collect();
     let results: String = (0..100_000).rev().map(|n| format!(" ={n}")).collect();
     let repaired = repaired_messages(&[&format!("a{calls}"), &format!("t{results}"), "u x"]);

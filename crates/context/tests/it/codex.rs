@@ -63,7 +63,7 @@ fn a_line_names_speaker_and_addressee() {
 }
 
 #[test]
-fn the_whole_budget_is_the_prompts() {
+fn the_prompt_may_use_the_whole_budget() {
     let whole = assemble(&everything());
     assert_eq!(whole.bytes.total(), whole.prompt.len());
     assert_eq!(assemble(&within(whole.prompt.len() as u64, everything())), whole);

@@ -256,7 +256,7 @@ fn rules_stay_word_for_word_when_the_cap_is_short() {
 }
 
 #[test]
-fn a_file_written_again_is_told_once() {
+fn a_file_written_again_is_listed_once() {
     let edit = [r#"+edit {"path":"a.rs","content":"x"}"#, "=ok"];
     let text = summary(&session(0, &edit), None, 300);
     let text = summary(&session(10, &edit), Some(&text), 300);

@@ -14,7 +14,7 @@ fn by(max: u64, strategies: &[Strategy]) -> ContextConfig {
 }
 
 #[test]
-fn old_tool_outputs_give_way_first() {
+fn old_tool_outputs_are_elided_first() {
     let lines = ["u go", "a +1", "t =1*1600", "a +2", "t =2*1600", "a +3", "t =3*400", "a ok"];
     let log = log(&lines);
     let result = build(&builder(ContextConfig::new(900)), &of_log(&log));

@@ -115,7 +115,7 @@ fn the_biggest_items_are_named_with_what_they_cost() {
 }
 
 #[test]
-fn an_output_that_was_mended_can_be_elided() {
+fn an_output_that_was_repaired_can_be_elided() {
     let mut log = log(&["u go", "a +1", "t =1 =9"]);
     let EntryKind::Message(message) = &mut log[2].kind else { panic!("no message") };
     let tertulia_session::PartKind::ToolResult(result) = &mut message.parts[0].kind else {

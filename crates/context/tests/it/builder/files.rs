@@ -137,7 +137,7 @@ fn at_a_cut_a_file_comes_back_as_it_is_now() {
 }
 
 #[test]
-fn the_next_cut_takes_the_place_of_what_was_recalled() {
+fn the_next_cut_replaces_recalled_text() {
     let builder = recalling(1_500);
     let (mut work, _) = cut_work(&builder);
     for part in 0..12 {

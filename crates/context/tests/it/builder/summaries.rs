@@ -93,7 +93,7 @@ fn asked() -> (ContextBuilder, Vec<Entry>, SummaryRequest) {
 }
 
 #[test]
-fn a_summary_is_asked_for_only_where_that_is_wanted() {
+fn a_summary_is_requested_only_if_the_input_allows_it() {
     let log = long_log();
     let result = build(&builder(ContextConfig::new(800)), &of_log(&log));
     assert_eq!(result.summary_request, None);

@@ -118,7 +118,7 @@ fn trace_10_a_resumed_session_says_the_same_with_its_old_summary() {
 }
 
 #[test]
-fn an_old_summary_that_does_not_say_what_it_kept_keeps_what_is_pinned_and_asked() {
+fn an_old_summary_without_kept_ids_keeps_pinned_messages_and_the_request() {
     let log = log(&["u goal", "!a rule", "u ask", "a one", "sum first=3 old"]);
     let result = build(&builder(ContextConfig::new(1_000)), &of_log(&log));
     assert_eq!(sent(&result.model_messages), ["S e4", "a rule", "u ask", "a one"]);

@@ -35,7 +35,7 @@ fn a_report_in_an_entry_is_about_the_answer_before_it() {
 }
 
 #[test]
-fn reports_of_others_are_not_believed() {
+fn reports_of_other_members_are_ignored() {
     let lines = [ASKED, "a ok", "usage max 1509", "a so", "usage eva 4000"];
     assert_eq!(scale(&large().for_member("max"), &log(&lines)), 1_500);
     assert_eq!(scale(&large().for_member("tom"), &log(&lines)), 1_000);
@@ -45,19 +45,19 @@ fn reports_of_others_are_not_believed() {
 }
 
 #[test]
-fn a_report_about_little_or_nothing_is_not_believed() {
+fn a_report_about_little_or_nothing_is_ignored() {
     assert_eq!(scale(&large(), &log(&["u hi", "a ok usage=400", "u x"])), 1_000);
     assert_eq!(scale(&large(), &log(&[ASKED, "usage m 1509"])), 1_000);
     assert_eq!(scale(&large(), &log(&["usage m 1509", "u hi"])), 1_000);
 }
 
 #[test]
-fn a_report_that_was_redacted_is_not_believed() {
+fn a_report_that_was_redacted_is_ignored() {
     assert_eq!(scale(&large(), &log(&[ASKED, "a ok", "usage m 1509", "redact 2"])), 1_000);
 }
 
 #[test]
-fn a_wild_report_is_believed_within_bounds() {
+fn an_implausible_report_is_limited() {
     let wild = scale(&large(), &log(&[ASKED, "a ok usage=99999999"]));
     let none = scale(&large(), &log(&[ASKED, "a ok usage=0"]));
     assert_eq!((wild, none), (2_000, 500));

@@ -91,12 +91,12 @@ fn the_block_form_sets_no_team_task() {
 }
 
 #[test]
-fn markers_inside_a_task_block_are_heard() {
+fn markers_inside_a_task_block_count() {
     check("[TEAM_TASK] Bake [NEXT: ivo] bread [DROP: ann]", "next ivo!P2; drop ann");
 }
 
 #[test]
-fn markers_in_code_say_nothing() {
+fn markers_in_code_are_ignored() {
     check("write `[NEXT: a]` [NEXT: b]", "next b!P2");
     check("```\n[NEXT: a]\n[DROP: ALL]\n```\n[NEXT: b]", "next b!P2");
     check("~~~\n[FROM: ann] [TEAM_TASK: x]\n", "");
@@ -105,7 +105,7 @@ fn markers_in_code_say_nothing() {
 }
 
 #[test]
-fn markers_in_code_inside_a_list_item_say_nothing() {
+fn markers_in_code_inside_a_list_item_are_ignored() {
     check("1. a\n\n    ```\n    [NEXT: b]\n\n    c\n    ```\n\n[NEXT: d]", "next d!P2");
 }
 
@@ -115,7 +115,7 @@ fn a_fence_is_not_closed_by_one_that_is_deeper() {
 }
 
 #[test]
-fn markers_in_quoted_lines_say_nothing() {
+fn markers_in_quoted_lines_are_ignored() {
     check("> Ann said: [NEXT: a]\n\nI say [NEXT: b]", "next b!P2");
     check(">[NEXT: a]\n   > [DROP: ALL]\n>> [FROM: c]\n\n[NEXT: d]", "next d!P2");
     check("a > b [NEXT: c]", "next c!P2");
@@ -138,7 +138,7 @@ fn a_quote_lasts_until_a_blank_line_or_a_fence() {
 }
 
 #[test]
-fn markers_in_indented_lines_say_nothing() {
+fn markers_in_indented_lines_are_ignored() {
     check("commit 1\n\n    [NEXT: a] deploy\n\n[NEXT: b]", "next b!P2");
     check("\t[NEXT: a]\n  \t[NEXT: b]\n\u{3000}\u{3000}\u{3000}\u{3000}[NEXT: c]", "");
     check("a\n    [NEXT: b]", "");
@@ -148,7 +148,7 @@ fn markers_in_indented_lines_say_nothing() {
 }
 
 #[test]
-fn markers_in_list_items_are_heard_however_deep() {
+fn markers_in_list_items_count_at_any_depth() {
     check("- [NEXT: a]\n- b [NEXT: c]\n  d [NEXT: e]", "next a!P2 c!P2 e!P2");
     check("1. a\n    - b [NEXT: c]\n        - d [NEXT: e]", "next c!P2 e!P2");
     check("- a\n\n    - b [NEXT: c]\n\n[NEXT: d]", "next c!P2 d!P2");
@@ -163,7 +163,7 @@ fn what_only_looks_like_a_list_holds_no_items() {
 }
 
 #[test]
-fn markers_in_a_fence_of_a_list_item_say_nothing() {
+fn markers_in_a_fence_of_a_list_item_are_ignored() {
     check("- ```\n  [NEXT: a]\n  ```\n[NEXT: b]", "next b!P2");
     check("1. ~~~\n   [NEXT: a]\n\n   [NEXT: b]\n   ~~~\n\n[NEXT: c]", "next c!P2");
     // The fence ends with its item. The text after it is not indented, but may have been meant as code.
@@ -188,7 +188,7 @@ fn backticks_are_paired_in_every_way_that_a_reader_might() {
 }
 
 #[test]
-fn markers_in_html_say_nothing() {
+fn markers_in_html_are_ignored() {
     for text in [
         "<!-- [NEXT: a] -->",
         "b <!-- [NEXT: a]\n\n[NEXT: c] --> d",
@@ -237,7 +237,7 @@ fn a_fence_is_found_wherever_a_block_can_begin() {
 }
 
 #[test]
-fn a_marker_that_is_a_link_says_nothing() {
+fn a_marker_that_is_a_link_is_ignored() {
     check("[NEXT: a](https://host)", "");
     check("![NEXT: a](b.png)", "");
     check("[NEXT: a]: https://host\n", "");
@@ -358,7 +358,7 @@ fn code_that_is_not_indented_as_its_list_item_hides_nothing_behind_it() {
 }
 
 #[test]
-fn a_fence_without_an_end_hides_a_marker_but_not_in_silence() {
+fn a_marker_behind_an_open_fence_is_ignored_and_reported() {
     for text in [
         "```\n\n[NEXT: eva]",
         "```markdown\n```rust\nx\n```\n```\n\n[NEXT: eva]",
@@ -387,7 +387,7 @@ fn links_with_titles_and_their_definitions_route_nobody() {
 }
 
 #[test]
-fn a_sign_for_less_is_no_tag_that_goes_over_a_blank_line() {
+fn a_less_than_sign_opens_no_tag_across_a_blank_line() {
     let text = "keep i <n. It's fine.\n\n[NEXT: eva]\n\nthen a -> b";
     assert_eq!(heard(text), (vec!["eva".to_owned()], 0));
 }

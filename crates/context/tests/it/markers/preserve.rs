@@ -20,7 +20,7 @@ fn check_untouched(text: &str) {
 }
 
 #[test]
-fn a_line_of_only_markers_goes_whole() {
+fn a_line_of_only_markers_is_removed_whole() {
     check("a\n[NEXT: b]\nc", "a\nc");
     check("a\n  [NEXT: b] \t[FROM: c]  \nd", "a\nd");
     check("[NEXT: b]\nc", "c");
@@ -119,7 +119,7 @@ fn a_body_ends_at_the_first_bracket_that_closes() {
 }
 
 #[test]
-fn what_comes_together_when_a_marker_goes_is_not_looked_at_again() {
+fn text_joined_by_removing_a_marker_is_not_scanned_again() {
     check("[NE[NEXT: a]XT: b] hi", "[NEXT: b] hi");
     check("[FR[FROM: x]OM: y] hi", "[FROM: y] hi");
     check("[TEAM[DROP: x]_TASK] hi", "[TEAM_TASK] hi");
