@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Counts what a converted session kept of its source: the texts of the user and of the agent, the calls of tools with
-their arguments, and the results, each equal and in order.
+their arguments, each equal and in order, and the results. Results may be in another order, because some converters move
+them to their calls.
 
 Usage: kept_items.py SOURCE-FORMAT SOURCE TARGET-FORMAT TARGET [--all]
 
@@ -8,6 +9,8 @@ The formats are claude, codex and pi. A source counts from its last compaction o
 there; with --all, from the beginning. Prints one JSON object. It shares no code with Tertulia.
 """
 
+import collections
+import difflib
 import json
 import sys
 
@@ -119,19 +122,22 @@ def main():
         items = items[len(items) - items[::-1].index(None):]
     items = [item for item in items if item is not None]
     found = [item for item in FORMATS[target_format](target) if item is not None]
-    # Results may be in another order than their source's, at their calls: each kind is compared by itself.
     figures = {}
     for kind in ("user", "assistant", "call", "result"):
         wanted = [item for item in items if item[0] == kind]
         there = [item for item in found if item[0] == kind]
-        figures[kind] = {"source": len(wanted), "kept": in_order(wanted, there)}
+        count = in_any_order if kind == "result" else in_order
+        figures[kind] = {"source": len(wanted), "kept": count(wanted, there)}
     print(json.dumps(figures))
 
 
-def in_order(wanted, there):
-    """Returns how many items are there in the same order: the longest common subsequence, by blocks."""
-    import difflib
+def in_any_order(wanted, there):
+    """Returns how many items are there."""
+    return sum((collections.Counter(wanted) & collections.Counter(there)).values())
 
+
+def in_order(wanted, there):
+    """Returns how many items are there in the same order, by blocks that both have."""
     matcher = difflib.SequenceMatcher(None, wanted, there, autojunk=False)
     return sum(block.size for block in matcher.get_matching_blocks())
 
