@@ -1,23 +1,23 @@
-//! The system's allocator with a count beside it. It counts only inside [`counted`] and only what the
-//! calling thread does, so that it costs the timed cases one look at a thread local.
+//! An allocator that counts. It counts only inside [`counted`] and only for the calling thread, so that it costs
+//! the timed cases only one read of a thread-local value.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// What a piece of work did to the heap.
+/// The heap usage of a piece of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Allocated {
-    /// Bytes that it allocated and did not free, less those that it freed and had not allocated.
+    /// Allocated bytes minus freed bytes.
     pub(crate) live_bytes: i64,
-    /// The most bytes that were live at a time.
+    /// The maximum number of bytes that were live at the same time.
     pub(crate) peak_bytes: i64,
-    /// Bytes that it asked for, freed or not; a block that grew counts again as a whole.
+    /// All allocated bytes, freed or not; a block that grew counts again with its whole size.
     pub(crate) total_bytes: u64,
-    /// How often it asked.
+    /// The number of allocations.
     pub(crate) count: u64,
 }
 
-/// Does the work and says what it allocated; what it gives back counts as live. Does not nest.
+/// Runs the work and returns its heap usage; its result counts as live. Calls cannot be nested.
 pub(crate) fn counted<T>(work: impl FnOnce() -> T) -> (T, Allocated) {
     ALLOCATED.set(Some(Allocated::default()));
     let result = work();
@@ -30,7 +30,7 @@ struct Counting;
 static ALLOCATOR: Counting = Counting;
 
 thread_local! {
-    /// `None` while nobody counts. Constant and without a destructor: reading it never allocates.
+    /// `None` outside of [`counted`]. It is constant and has no destructor, so reading it never allocates.
     static ALLOCATED: Cell<Option<Allocated>> = const { Cell::new(None) };
 }
 
@@ -47,12 +47,12 @@ fn note(asked: usize, freed: usize) {
     }));
 }
 
-// SAFETY: every method hands its arguments on to the system's allocator and gives back what that
-// gave; `note` neither allocates nor panics.
+// SAFETY: every method passes its arguments to the system's allocator and returns its result; `note` neither
+// allocates nor panics.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size(), 0);
-        // SAFETY: the caller promises what the system's allocator asks for.
+        // SAFETY: the caller guarantees what the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -70,7 +70,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         note(size, layout.size());
-        // SAFETY: as in `dealloc`; the caller promises that the size is a valid one.
+        // SAFETY: as in `dealloc`; the caller guarantees that the size is valid.
         unsafe { System.realloc(block, layout, size) }
     }
 }

@@ -1,4 +1,4 @@
-//! The command line: what to do, how large and in which form. Called by `main` alone.
+//! The command line: the command, its scale and the output format. Called only by `main`.
 
 use std::error::Error;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::overhead::Programs;
 use crate::{build, instructions, native, overhead, pairs, quality, store, suite, tokens_usage};
 
-/// How the program is called.
+/// The usage text.
 pub(crate) const USAGE: &str = "\
 Usage: tertulia-bench [--quick] [--json]
        tertulia-bench --list-instruction-cases
@@ -55,22 +55,22 @@ Usage: tertulia-bench [--quick] [--json]
 
 Exits with 1 if a figure is over its limit or cannot be measured, with 2 if called otherwise.";
 
-/// What to do.
+/// The command to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// Measure everything.
     Measure { scale: Scale, form: Form },
-    /// Name the cases for callgrind.
+    /// List the cases for callgrind.
     ListInstructionCases,
-    /// Do the work of one of them.
+    /// Run one of these cases.
     Instructions(&'static instructions::Case),
-    /// Hold the Claude estimate against the transcripts of this folder.
+    /// Compare the token estimate for Claude with the transcripts of this folder.
     ClaudeUsage(PathBuf),
     /// Compare context managers on the data sets of this folder.
     Quality { folder: PathBuf, options: quality::Options },
     /// Measure the session store in this folder.
     Store { folder: PathBuf, scale: Scale },
-    /// Time it for a comparison with other programs.
+    /// Time the store for a comparison with other programs.
     StoreTimes(PathBuf),
     /// Measure the cost of a turn and of starting the program, with files in this folder.
     Overhead { folder: PathBuf, programs: Programs, scale: Scale },
@@ -80,11 +80,11 @@ pub(crate) enum Command {
     Native { folder: PathBuf, import_megabytes: usize, scale: Scale },
     /// Time builds for a comparison with another program.
     BuildTimes,
-    /// Tell how it is called.
+    /// Print the usage text.
     Help,
 }
 
-/// In which form the figures are printed.
+/// The output format of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// For people.
@@ -93,7 +93,7 @@ pub(crate) enum Form {
     JsonLines,
 }
 
-/// How large the cases are.
+/// The size of the cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scale {
     /// Messages in the large conversation.
@@ -102,19 +102,19 @@ pub(crate) struct Scale {
     pub(crate) context_messages: usize,
     /// Bytes of the small one of two texts; the large one has 16 times as many.
     pub(crate) text_bytes: usize,
-    /// How long two pieces of work are compared.
+    /// The time for comparing two pieces of work.
     pub(crate) time: Duration,
 }
 
-/// Why a command line cannot be understood.
+/// An error in the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UsageError {
     UnknownArgument(String),
     CaseMissing,
-    /// Of this argument.
+    /// The folder of this argument is missing.
     FolderMissing(&'static str),
     UnknownCase(String),
-    /// Of an option of the quality bench.
+    /// An option of the quality bench has an invalid value.
     BadValue {
         option: &'static str,
         value: String,
@@ -138,7 +138,7 @@ impl Scale {
 }
 
 impl Command {
-    /// Reads the words behind the program's name.
+    /// Parses the arguments after the program's name.
     pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, UsageError> {
         let (mut scale, mut form) = (Scale::FULL, Form::Table);
         let (mut other, mut store, mut overhead, mut native) = (None, None, None, None);
@@ -202,7 +202,7 @@ impl Command {
         }
     }
 
-    /// Does it.
+    /// Runs the command.
     pub(crate) fn run(self) -> Result<ExitCode, Box<dyn Error>> {
         let mut stdout = std::io::stdout().lock();
         match self {
@@ -242,16 +242,15 @@ fn folder(
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownArgument(word) => write!(f, "there is no argument {word:?}"),
+            Self::UnknownArgument(word) => write!(f, "there is no option {word:?}"),
             Self::CaseMissing => f.write_str("--instructions needs the name of a case"),
             Self::FolderMissing(argument) => write!(f, "{argument} needs a folder"),
             Self::UnknownCase(name) => {
                 write!(f, "there is no case {name:?}; --list-instruction-cases names them")
             }
-            Self::BadValue { option, value } => write!(f, "{value:?} is no value for {option}"),
+            Self::BadValue { option, value } => write!(f, "{value:?} is not a valid value for {option}"),
             Self::NotTogether => f.write_str(
-                "--instructions, --list-instruction-cases, --claude-usage and --quality stand alone \
-                 and are given once",
+                "--instructions, --list-instruction-cases, --claude-usage and --quality can be given only once and not together",
             ),
         }
     }
@@ -299,17 +298,16 @@ mod tests {
     #[test]
     fn what_cannot_be_understood_is_named() {
         for (line, problem) in [
-            ("--fast", r#"there is no argument "--fast""#),
+            ("--fast", r#"there is no option "--fast""#),
             ("--instructions", "--instructions needs the name of a case"),
             ("--instructions x", r#"there is no case "x"; --list-instruction-cases names them"#),
             (
                 "--quick --instructions strip-compact",
-                "--instructions, --list-instruction-cases, --claude-usage and --quality stand alone \
-                 and are given once",
+                "--instructions, --list-instruction-cases, --claude-usage and --quality can be given only once and not together",
             ),
             ("--claude-usage", "--claude-usage needs a folder"),
             ("--quality", "--quality needs a folder"),
-            ("--native disk --import-mb many", "\"many\" is no value for --import-mb"),
+            ("--native disk --import-mb many", "\"many\" is not a valid value for --import-mb"),
         ] {
             assert_eq!(parse(line).unwrap_err().to_string(), problem);
         }

@@ -1,5 +1,5 @@
-//! Assembling a prompt that is over its budget must be linear, must cost little more than copying what
-//! stays, and must not build the prompt to write it.
+//! Checks that assembling a prompt over its budget takes linear time, costs little more than copying the kept text,
+//! and does not allocate the prompt to write it.
 
 use std::error::Error;
 use std::io;
@@ -14,7 +14,7 @@ use crate::sample::assembler_input;
 
 const COPY_LIMIT: f64 = 2.5;
 
-/// All figures of assembling.
+/// Measures all figures of assembling.
 pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
     let few = over_budget_input(scale.context_messages)?;
     let many = over_budget_input(GROWTH * scale.context_messages)?;
@@ -29,7 +29,7 @@ pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
     })
 }
 
-/// Returns a context of this many messages and a budget of half of what its prompt would take.
+/// Returns a context of this many messages, and half the budget that its prompt would need.
 pub(crate) fn over_budget_input(
     messages: usize,
 ) -> Result<AssemblerInput<'static>, Box<dyn Error>> {
@@ -44,9 +44,8 @@ pub(crate) fn over_budget_input(
     }
 }
 
-/// Returns the large context against the small one. Both are of a size that a processor's cache holds: beyond
-/// it, copying alone takes 18 times as long for 16 times the text, and longer when others use the
-/// cache too.
+/// Compares the large context with the small one. Both fit into the processor's cache. If they did not, copying
+/// alone would take 18 times as long for 16 times the text, or even longer if other programs use the cache.
 fn growth(scale: &Scale, few: &AssemblerInput<'_>, many: &AssemblerInput<'_>) -> Figure {
     let claude = Assembler::claude();
     let pair =
@@ -55,8 +54,8 @@ fn growth(scale: &Scale, few: &AssemblerInput<'_>, many: &AssemblerInput<'_>) ->
     Figure::ratio(format!("{many} messages against {few}"), &pair, GROWTH_LIMIT)
 }
 
-/// Against the least that can be done: the kept strings into one buffer that is large enough and was
-/// there before. Assembling has to allocate its prompt, decide what stays, and write what lies between.
+/// Compares with the minimum: copying the kept strings into an existing buffer that is large enough. Assembling
+/// also has to allocate the prompt, select the messages, and write the text between them.
 fn against_copying(scale: &Scale, input: &AssemblerInput<'_>) -> Figure {
     let claude = Assembler::claude();
     let plan = claude.plan(input);
@@ -99,7 +98,7 @@ fn written(input: &AssemblerInput<'_>) -> Result<Figure, Box<dyn Error>> {
         .of(format!("a prompt of {} B", grouped(sink.bytes))))
 }
 
-/// Takes everything, keeps only how much it was.
+/// A writer that only counts the bytes.
 struct CountingSink {
     bytes: usize,
 }

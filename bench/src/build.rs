@@ -1,5 +1,6 @@
-//! A build of a context for a model must cost what is sent: near to what copying it costs, and the same
-//! in a log of a million entries. A summary must cost little more than counting what it covers.
+//! Checks the cost of building a context for a model: it must be close to the cost of copying the sent messages,
+//! and the same in a log of a million entries. A summary must cost little more than counting the tokens that it
+//! covers.
 
 use std::collections::HashSet;
 use std::error::Error;
@@ -29,13 +30,14 @@ const WINDOW_MESSAGES: usize = 100;
 
 const MESSAGE_BYTES: usize = 320;
 
-/// A build against cutting, deduplicating and copying the same window by hand.
+/// The limit of a build compared with cutting, deduplicating and copying the same window directly.
 const FLOOR_LIMIT: f64 = 3.0;
 
-/// A million entries against a thousand.
+/// The limit of a build in a log of a million entries, compared with a thousand.
 const LENGTH_LIMIT: f64 = 1.5;
 
-/// An extractive summary against counting what it covers, which takes about 4 ns a byte in texts that repeat their words.
+/// The limit of an extractive summary, compared with counting the tokens that it covers. Counting takes about 4 ns
+/// a byte in texts that repeat their words.
 const SUMMARY_LIMIT: f64 = 8.0;
 
 pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
@@ -62,7 +64,7 @@ pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
     Ok(Theme { title, figures: vec![first, more, second] })
 }
 
-/// Summaries of a long session against counting it.
+/// Compares summaries of a long session with counting its tokens.
 pub(crate) fn measure_summary(scale: &Scale) -> Theme {
     let log = agent_log(scale.stored_messages * 4);
     let messages: Vec<(&EntryId, &Message)> = log.iter().filter_map(message).collect();
@@ -81,8 +83,8 @@ pub(crate) fn measure_summary(scale: &Scale) -> Theme {
     Theme { title: "The extractive compactor", figures: vec![figure] }
 }
 
-/// Seconds of a cold and of a warm build of 10,000 messages down to 8,000 tokens, as one JSON object.
-/// Cold: nothing is counted, cut or indexed yet, but the vocabulary is loaded, as it is for others.
+/// Writes the seconds of a cold and of a warm build of 10,000 messages down to 8,000 tokens, as one JSON object. In
+/// the cold build, nothing is counted, cut or indexed yet, but the vocabulary is loaded, as for the other programs.
 pub(crate) fn times(writer: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let counter = MessageCounter::new(Tokenizer::O200k);
     counter.tokenizer.count("the vocabulary");
@@ -106,7 +108,7 @@ pub(crate) fn times(writer: &mut impl Write) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A log whose counts are known.
+/// A log whose token counts are known.
 struct Warm {
     log: Vec<Entry>,
     messages: usize,
@@ -129,7 +131,7 @@ impl Warm {
     }
 }
 
-/// Returns the messages for the next call, and their words in one text.
+/// Returns the messages for the next call, and their text.
 fn prompt(
     builder: &ContextBuilder,
     index: &mut ContextIndex,
@@ -148,9 +150,8 @@ fn prompt(
     Ok(prompt)
 }
 
-/// A log that has one entry more at every build, and whose counts are known, as those of the floor are. It is cut
-/// now and then, so that the window has [`WINDOW_MESSAGES`] on average. At its end it starts anew, and the index
-/// with it.
+/// A log that grows by one entry at every build, and whose token counts are known. It is cut now and then, so that
+/// the window has [`WINDOW_MESSAGES`] on average. When all entries are used, the log and its index start again.
 struct Growing {
     log: Vec<Entry>,
     len: usize,
@@ -193,7 +194,7 @@ impl Growing {
     }
 }
 
-/// What the floor works on: all that it needs, ready to hand.
+/// The prepared input of [`floor`].
 struct Stored {
     tokens: u64,
     hash: u64,
@@ -214,7 +215,7 @@ impl Stored {
     }
 }
 
-/// Cut by stored counts, deduplicate by stored hashes, copy.
+/// The minimum work of a build: cuts by stored counts, deduplicates by stored hashes, and copies.
 fn floor(stored: &[Stored], budget: u64) -> String {
     let (mut tokens, mut first) = (0, stored.len());
     while first > 0 && tokens + stored[first - 1].tokens <= budget {
@@ -235,8 +236,8 @@ fn floor(stored: &[Stored], budget: u64) -> String {
     prompt
 }
 
-/// A log that was cut once, so that the newest messages are the window. However long two are, they end
-/// in the same words.
+/// A log that was cut once, so that the newest messages are the window. Logs of different lengths end with the same
+/// text.
 fn log(messages: usize) -> Vec<Entry> {
     let mut log: Vec<Entry> = Vec::with_capacity(messages + 1);
     for back in (0..messages).rev() {
@@ -325,7 +326,7 @@ fn message(entry: &Entry) -> Option<(&EntryId, &Message)> {
     }
 }
 
-/// Words that differ from number to number.
+/// Returns words that differ for every number.
 fn words(number: usize, bytes: usize) -> String {
     let mut text = format!("{number}:");
     let mut state = number as u64;

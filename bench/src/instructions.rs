@@ -1,11 +1,9 @@
-//! Small, fixed pieces of work for callgrind, which counts instructions and so does not care how busy
-//! the machine is.
+//! Small, fixed pieces of work for callgrind. It counts instructions, so the load of the machine does not matter.
 //!
-//! Only what happens in [`counted_work`] is meant:
-//! `valgrind --tool=callgrind --toggle-collect='*counted_work*' tertulia-bench --instructions <case>`
-//! collects from where that function begins to where it ends. Subtracting a run of the set-up alone
-//! would not do: storing 100,000 messages takes 8,000 times the instructions of a window of 5, and
-//! one run in forty takes a million more, because hash maps have random seeds.
+//! Only the work in [`counted_work`] is counted: `valgrind --tool=callgrind --toggle-collect='*counted_work*'
+//! tertulia-bench --instructions <case>` counts from the start of this function to its end. It would not be enough
+//! to subtract the count of a run with only the set-up: storing 100,000 messages takes 8,000 times the instructions
+//! of a window of 5, and one run in forty takes a million more, because hash maps have random seeds.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -29,7 +27,7 @@ pub(crate) struct Case {
 enum Work {
     /// Context and prompt of a window of 5, in a conversation of this many messages.
     Window { messages: usize },
-    /// A prompt within half of what a context of this many messages takes.
+    /// A prompt with half the budget that a context of this many messages needs.
     Assemble { messages: usize },
     /// A text with markers and code of 64 KiB.
     Read(Reading),
@@ -62,7 +60,7 @@ impl Case {
         Self { name, work }
     }
 
-    /// Prepares the work, does it once uncounted, so that the heap is in order, and once counted.
+    /// Prepares the work, runs it once without counting to warm up the heap, and once with counting.
     pub(crate) fn run(&self) -> Result<(), Box<dyn Error>> {
         match self.work {
             Work::Window { messages } => {
@@ -89,12 +87,12 @@ fn twice<T>(mut work: impl FnMut() -> T) {
     counted_work(&mut once);
 }
 
-/// The mark for callgrind. One function for all cases, so that its name is one.
+/// The function that callgrind looks for. All cases use it, so that there is only one name.
 #[inline(never)]
 fn counted_work(work: &mut dyn FnMut()) {
     work();
-    // Without something to do behind the call it would become a jump, and the function would end
-    // before the work does.
+    // Without an operation after the call, the compiler would turn the call into a jump, and the function would end
+    // before the work.
     black_box(work);
 }
 

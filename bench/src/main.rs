@@ -1,9 +1,9 @@
-//! Ratios that must hold, each measured within one run, so that they mean the same on a fast machine
-//! and on a slow one. Run by `cargo xtask bench`; exits with 1 if one is over its limit.
+//! Measures ratios that must stay within limits. Each is measured within one run, so that it is the same on a fast
+//! and on a slow machine. Run by `cargo xtask bench`; exits with 1 if a ratio exceeds its limit.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stderr,
-    reason = "a bench reads the clock and /proc, and tells on stderr what it is doing"
+    reason = "a bench reads the clock and /proc, and prints its progress on stderr"
 )]
 
 #[expect(unsafe_code, reason = "a global allocator can only be unsafe; this one adds a count")]

@@ -1,28 +1,27 @@
-//! Times of pieces of work: batches in turns, the best batch of each. Knows nothing of what it times.
+//! Times pieces of work in alternating batches, and uses the best batch of each.
 //!
-//! The time that the thread worked, where the system tells it: others on the machine do not count. The
-//! best rather than the mean: everything that disturbs a batch makes it longer, so the shortest is nearest
-//! to the work itself. In turns, so that a slow minute of the machine meets both sides. In short
-//! batches, so that some fit between two interruptions; and in batches of one length, so that both sides
-//! have the same chance of that.
+//! Measures the CPU time of the thread if the system reports it, so that other programs do not count. Uses the best
+//! batch instead of the mean, because disturbances only make a batch longer. The batches alternate, so that a slow
+//! minute of the machine affects both sides. They are short, so that some fit between two interruptions, and
+//! equally long, so that both sides have the same chance of this.
 
 use std::hint::black_box;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-/// How much larger the large side is where growth is measured.
+/// The ratio of the sizes when growth is measured.
 pub(crate) const GROWTH: usize = 16;
 
-/// How much longer the large side may take: linear work needs 16 times as long, quadratic work 256.
+/// The maximum ratio of the times: linear work takes 16 times as long, quadratic work 256 times.
 pub(crate) const GROWTH_LIMIT: f64 = 18.0;
 
-/// A batch shorter than this would measure the clock, which takes eight microseconds.
+/// The minimum length of a batch. Reading the clock takes eight microseconds, which would distort shorter ones.
 const BATCH_MIN: Duration = Duration::from_millis(1);
 
-/// However slow the work is, this many batches are measured.
+/// The minimum number of batches, however slow the work is.
 const ROUNDS_MIN: u32 = 8;
 
-/// How much longer it is measured while a limit is not kept.
+/// The factor by which the measurement is extended if a limit is exceeded.
 const PATIENCE: u32 = 8;
 
 /// The best times of one call of two pieces of work.
@@ -33,17 +32,16 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Returns how often the base fits into the other.
+    /// Returns the other time divided by the base.
     pub(crate) fn ratio(&self) -> f64 {
         self.other_ns / self.base_ns
     }
 }
 
-/// Times two pieces of work in turns for about this long. What a call gives back is dropped within
-/// its time.
+/// Times two pieces of work alternately for about this long. The time of a call includes dropping its result.
 ///
-/// While the ratio is over its limit it goes on, up to eight times as long and as often: a busy
-/// machine gets the chance of a quiet moment, and work that is too slow stays too slow.
+/// If the ratio exceeds its limit, continues up to eight times as long. This gives a busy machine the chance of a
+/// quiet moment, while work that is too slow stays too slow.
 pub(crate) fn in_turns<T, U>(
     time: Duration,
     limit: f64,
@@ -67,7 +65,7 @@ pub(crate) fn in_turns<T, U>(
     best
 }
 
-/// Times one piece of work for about this long: the best time of one call.
+/// Times one piece of work for about this long, and returns the best time of one call.
 pub(crate) fn alone<T>(time: Duration, mut work: impl FnMut() -> T) -> f64 {
     let once = warm(&mut work);
     let calls = calls(BATCH_MIN.as_nanos() as f64, once);
@@ -85,7 +83,7 @@ pub(crate) fn once<T>(work: impl FnOnce() -> T) -> f64 {
     batch_ns(1, &mut || work.take().map(|work| work()))
 }
 
-/// Calls the work until it has run for a batch, and says how long one call took by then.
+/// Calls the work until it has run for the length of a batch, and returns the time of one call.
 fn warm<T>(work: &mut impl FnMut() -> T) -> f64 {
     let mut calls = 1;
     loop {
@@ -109,15 +107,15 @@ fn batch_ns<T>(calls: u32, work: &mut impl FnMut() -> T) -> f64 {
     for _ in 0..calls {
         black_box(work());
     }
-    // Never nothing, however coarse the clock is: a ratio needs a number.
+    // At least 1, even if the clock is coarse, because a ratio must not divide by 0.
     let ns = worked().saturating_sub(start).as_nanos().max(1);
     ns as f64 / f64::from(calls)
 }
 
-/// Returns how long this thread has worked, or else how long the program runs.
+/// Returns the CPU time of this thread, or the time since the program started.
 fn worked() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    // Linux keeps the sum at each change of threads; giving way for a moment makes it do so.
+    // Linux updates the sum when threads switch; yielding causes this.
     std::thread::yield_now();
     std::fs::read_to_string("/proc/thread-self/schedstat")
         .ok()

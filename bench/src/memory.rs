@@ -1,5 +1,5 @@
-//! What a stored message costs in memory. Must be measured first: the resident memory tells the truth
-//! only while the process has freed nothing large.
+//! Measures the memory of a stored message. Must run first, because the resident memory is exact only as long as
+//! the process has not freed large blocks.
 
 use std::error::Error;
 
@@ -13,11 +13,11 @@ use crate::sample::{Addressed, MESSAGE_BYTES, conversation};
 
 const LIMIT: f64 = 450.0;
 
-/// All figures of memory: what lives on the heap, without what the heap itself needs, which shows in
-/// the resident memory only. Texts have no spare room; what room a caller leaves comes on top.
+/// Measures all figures of memory. Bytes on the heap do not include the overhead of the heap itself, which only the
+/// resident memory shows. Texts have no spare capacity; the capacity that a caller reserves is not included.
 pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
     let messages = scale.stored_messages;
-    // Lists grow by doubling, so the dearest moment is just after they did.
+    // Lists grow by doubling, so they use most memory just after that.
     let just_grown = messages.next_power_of_two() + 1;
     let resident_before = resident_bytes();
     let (first, manager) = added("added", messages, Addressed::ToNobody)?;
@@ -79,9 +79,9 @@ fn resident_growth(before: Option<u64>, messages: usize) -> String {
     format!("resident memory grew by {grown:.0} B/message")
 }
 
-/// Returns what the process holds in memory; `None` where there is no `/proc`.
+/// Returns the resident memory of the process; `None` without `/proc`.
 ///
-/// From `status`, which counts in kB; `statm` counts in pages, whose size `std` does not tell.
+/// Reads `status`, which has the value in kB. `statm` has it in pages, whose size `std` does not provide.
 pub(crate) fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,5 +1,5 @@
-//! What Tertulia adds to a turn, with few and with many stored messages, and how long the program takes to start.
-//! Run by `cargo xtask bench overhead`.
+//! Measures the time that Tertulia adds to a turn, with few and with many stored messages, and the start time of
+//! the program. Run by `cargo xtask bench overhead`.
 
 mod startup;
 mod streams;
@@ -22,7 +22,7 @@ pub(crate) struct Programs {
     pub(crate) hello: std::path::PathBuf,
 }
 
-/// Measures all of it, with files in this folder.
+/// Measures all figures, with files in this folder.
 pub(crate) fn run(
     folder: &Path,
     programs: &Programs,

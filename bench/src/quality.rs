@@ -1,7 +1,7 @@
-//! What the managers make of real sessions: what their requests cost, what survives in them, what is
-//! found again. Run by `cargo xtask bench quality`; the data are the caller's, none are in this
-//! repository. The limits are on the builder's default and for the report half of each set; the
-//! baselines stand beside it.
+//! Compares context managers on real sessions: the cost of their requests, and the information that they keep and
+//! find again. Run by `cargo xtask bench quality`. The caller supplies the data; none is in this repository. The
+//! limits apply to the builder's default settings and to the report half of each set; the baselines are printed for
+//! comparison.
 
 mod baselines;
 mod contest;
@@ -42,21 +42,21 @@ pub(crate) use options::Options;
 use options::Part;
 use trim::StartOn;
 
-/// How many sessions the costs are summed over, if both halves are.
+/// The number of sessions over which the costs are summed if both halves are used.
 const LONGEST: usize = 20;
 
 const BUDGET: u64 = 32_000;
 const SMALL_BUDGET: u64 = 8_000;
 const TINY_BUDGET: u64 = 2_000;
 
-/// Down to which shares of the budget a cut is tried to go, in thousandths.
+/// The tested targets of a cut, in thousandths of the budget.
 const TARGETS_PERMILLE: [u64; 6] = [400, 500, 600, 700, 800, 900];
 
-/// What an answer in a chat answers is asked for if it was said so many characters before: what is nearer
-/// is in the newest 2,000 tokens.
+/// The minimum distance in characters between a chat message and its answer for a question. Closer messages are in
+/// the newest 2,000 tokens.
 const REPLY_CHARS: usize = 4 * TINY_BUDGET as usize;
 
-/// Those who keep to a budget.
+/// The baselines with a budget.
 const BASELINES: [Contestant; 6] = [
     Contestant::SlidingWindow,
     Contestant::TrimMessages(StartOn::Any),
@@ -66,7 +66,7 @@ const BASELINES: [Contestant; 6] = [
     Contestant::Lexical(Finding { method: Method::Fts5, newest_percent: 20 }),
 ];
 
-/// Measures what is asked for, writes the report and says whether all limits hold.
+/// Measures the selected parts, writes the report and returns whether all limits hold.
 pub(crate) fn run(
     folder: &Path,
     options: &Options,
@@ -98,7 +98,7 @@ pub(crate) fn run(
     Ok(if all_hold(&themes) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Costs, identifiers, and what is known after a compaction.
+/// Measures costs, identifiers, and the facts known after a compaction.
 fn measure_sessions(sessions: &[Session], options: &Options) -> Result<Vec<Theme>, Box<dyn Error>> {
     let longest = longest(sessions, options.half.share(LONGEST));
     let logs: Vec<Log> = longest.into_iter().map(Log::of_agent).collect();
@@ -119,7 +119,7 @@ fn measure_sessions(sessions: &[Session], options: &Options) -> Result<Vec<Theme
     ])
 }
 
-/// The longest sessions by their bytes, the longest first.
+/// Returns the longest sessions by their bytes, the longest first.
 fn longest(sessions: &[Session], count: usize) -> Vec<&Session> {
     let bytes =
         |session: &&Session| session.lines.iter().map(|line| line.text.len()).sum::<usize>();
@@ -129,7 +129,7 @@ fn longest(sessions: &[Session], count: usize) -> Vec<&Session> {
     longest
 }
 
-/// Who is compared: the baselines, the builder's default and, if asked for, the builder with these
+/// Returns the compared managers: the baselines, the builder's default and, if selected, the builder with these
 /// targets and other settings.
 fn compared(budget: u64, options: &Options, targets_permille: &[u64]) -> Vec<Contestant> {
     let is_compared =
@@ -144,8 +144,8 @@ fn compared(budget: u64, options: &Options, targets_permille: &[u64]) -> Vec<Con
     compared
 }
 
-/// The builder without recall, with much of it, and with one thing set otherwise: the target, what is
-/// tried.
+/// Returns the builder without recall, with much recall, and with one other setting changed: the target or the
+/// strategies.
 fn other_settings(budget: u64, targets_permille: &[u64]) -> Vec<Contestant> {
     let lean = ours::Config::lean(budget);
     let mut others = vec![lean, ours::Config::finding(budget)];
@@ -158,7 +158,7 @@ fn other_settings(budget: u64, targets_permille: &[u64]) -> Vec<Contestant> {
     others.into_iter().map(Contestant::Ours).collect()
 }
 
-/// What edits quote.
+/// Measures how much of the text that edits quote is sent.
 fn measure_reuse(
     folder: &Path,
     set: Set,
@@ -192,7 +192,7 @@ fn measure_reuse(
     Ok(figures::found(set, &rows))
 }
 
-/// What questions ask for.
+/// Measures how much of the evidence for questions is sent.
 fn measure_questions(folder: &Path, set: Set, options: &Options) -> Result<Theme, Box<dyn Error>> {
     let (sessions, questions) = read_asked(folder, set, options.half)?;
     let logs = questions::logs(&sessions);
@@ -216,7 +216,7 @@ fn measure_questions(folder: &Path, set: Set, options: &Options) -> Result<Theme
     Ok(figures::found(set, &rows))
 }
 
-/// The sessions of this half of a set, and what is asked about them.
+/// Reads the sessions of this half of a set, and the questions about them.
 fn read_asked(
     folder: &Path,
     set: Set,
@@ -234,7 +234,7 @@ fn read_asked(
     Ok((sessions, questions))
 }
 
-/// Does a part of the work and says on stderr how long it took.
+/// Runs a part of the work and prints its time on stderr.
 fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let done = work();

@@ -1,5 +1,5 @@
-//! Recall in a long conversation: how long a search takes, what the index needs for each term, and how taking in
-//! messages grows.
+//! Measures recall in a long conversation: the time of a search, the size of the index for each term, and the
+//! growth of the time for adding messages.
 
 use tertulia_context::recall::{RecallIndex, RecallQuery};
 use tertulia_context::tokens::Tokenizer;
@@ -14,23 +14,23 @@ use crate::report::{Figure, Theme, Unit, grouped};
 const FEW_MESSAGES: usize = 10_000;
 const MANY_MESSAGES: usize = 100_000;
 
-/// What a search may take in each of them, in milliseconds.
+/// The maximum time of a search in each conversation, in milliseconds.
 const FEW_LIMIT: f64 = 3.0;
 const MANY_LIMIT: f64 = 15.0;
 
-/// What the index may need for each occurrence of a term, in bytes.
+/// The maximum size of the index for each occurrence of a term, in bytes.
 const TERM_LIMIT: f64 = 60.0;
 
-/// What comes back for a new request of a conversation.
+/// The maximum number of tokens recalled for a new request of a conversation.
 const RECALL_TOKENS: u64 = 6_144;
 
 const MESSAGE_WORDS: usize = 50;
 const REQUEST_WORDS: usize = 14;
 
-/// How many requests are asked in turn: some have rarer words than others.
+/// The number of different requests, because some have rarer words than others.
 const REQUESTS: usize = 8;
 
-/// How many words the messages have in all.
+/// The number of different words in all messages.
 const VOCABULARY: u64 = 20_000;
 
 pub(crate) fn measure(scale: &Scale) -> Theme {
@@ -60,7 +60,7 @@ pub(crate) fn measure(scale: &Scale) -> Theme {
     Theme { title: "Recall in a long conversation", figures }
 }
 
-/// The mean time of a search.
+/// Returns the mean time of a search.
 fn search_ns(index: &RecallIndex, messages: &[Message], scale: &Scale) -> f64 {
     let requests: Vec<Message> =
         (0..REQUESTS).map(|number| message(MANY_MESSAGES + number, REQUEST_WORDS)).collect();
@@ -95,14 +95,14 @@ fn grouped_bytes(bytes: i64) -> String {
     grouped(usize::try_from(bytes).unwrap_or_default())
 }
 
-/// A message of a user, with words as unevenly common as those of a language.
+/// Returns a message of a user whose words have frequencies like those of a natural language.
 fn message(number: usize, words: usize) -> Message {
     let mut state = number as u64 ^ 0x9e37_79b9_7f4a_7c15;
     let mut text = String::new();
     for _ in 0..words {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // The square of an even share: the first words come often, the last ones seldom.
+        // Squares a uniform number, so that the first words are frequent and the last ones rare.
         let share = state >> 43;
         let rank = (VOCABULARY * ((share * share) >> 21)) >> 21;
         push_word(&mut text, rank);
@@ -110,7 +110,7 @@ fn message(number: usize, words: usize) -> Message {
     Message::with_role(Role::User, std::iter::once(Part::text(text)).collect())
 }
 
-/// The word of this rank: syllables, so that no two ranks have one stem.
+/// Adds the word of this rank. It consists of syllables, so that no two ranks have the same stem.
 fn push_word(text: &mut String, mut rank: u64) {
     const CONSONANTS: [char; 16] =
         ['b', 'd', 'f', 'g', 'h', 'j', 'k', 'l', 'm', 'n', 'p', 'r', 't', 'v', 'w', 'z'];

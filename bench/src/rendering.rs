@@ -1,5 +1,5 @@
-//! A build in a vendor's shape borrows its messages until they are written: what it allocates is bounded by what it
-//! prints.
+//! Checks that a build in a vendor's format borrows its messages until they are written, so that the allocated
+//! memory is limited by the size of the output.
 
 use std::error::Error;
 
@@ -14,11 +14,11 @@ use crate::report::{Figure, Theme, Unit, grouped};
 /// A log of about 32,000 tokens.
 const LOG_BYTES: usize = 91_000;
 
-/// Bytes that are allocated for each that is printed.
+/// The maximum number of allocated bytes per printed byte.
 const ALLOCATED_LIMIT: f64 = 1.5;
 
-/// Returns what building, rendering and writing allocate, for each vendor. The log is in memory and its tokens are
-/// counted.
+/// Measures the memory allocated by building, rendering and writing, for each vendor. The log is in memory and its
+/// tokens are counted.
 pub(crate) fn measure() -> Result<Theme, Box<dyn Error>> {
     let log = agent_log(LOG_BYTES);
     let counter = MessageCounter::new(Tokenizer::O200k);

@@ -1,5 +1,4 @@
-//! Figures, their limits and verdicts, as a table for people or as JSON lines. Pure: gives text, prints
-//! nothing.
+//! Figures, their limits and verdicts, as a table for people or as JSON lines. Pure: returns text and prints nothing.
 
 use std::fmt::Write;
 
@@ -14,23 +13,23 @@ pub(crate) struct Figure {
     pub(crate) name: String,
     pub(crate) value: f64,
     pub(crate) unit: Unit,
-    /// What it has to keep; `None` for a figure that only informs.
+    /// Its limit; `None` for a figure that is only printed.
     pub(crate) limit: Option<Limit>,
-    /// What it was made of, such as "512 ns against 508 ns".
+    /// The measurements behind it, such as "512 ns against 508 ns".
     pub(crate) detail: String,
 }
 
-/// What a figure has to keep.
+/// The limit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Limit {
     AtMost(f64),
     AtLeast(f64),
 }
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// One time, or one price, against another.
+    /// The ratio of two times or two prices.
     Times,
     Bytes,
     BytesPerMessage,
@@ -49,7 +48,7 @@ pub(crate) struct Theme {
     pub(crate) figures: Vec<Figure>,
 }
 
-/// Whether a figure keeps its limit.
+/// Whether a figure is within its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Ok,
@@ -65,7 +64,7 @@ impl Figure {
         Self { name: name.into(), value, unit, limit: None, detail: String::new() }
     }
 
-    /// Returns what two times make, and what that may be at most.
+    /// Creates a ratio of two times with a maximum.
     pub(crate) fn ratio(name: impl Into<String>, pair: &Pair, limit: f64) -> Self {
         let (other, base) = (duration(pair.other_ns), duration(pair.base_ns));
         Self::new(name, pair.ratio(), Unit::Times)
@@ -73,13 +72,13 @@ impl Figure {
             .of(format!("{other} against {base}"))
     }
 
-    /// The same figure with what it may be at most.
+    /// Returns the figure with a maximum.
     pub(crate) fn at_most(mut self, limit: f64) -> Self {
         self.limit = Some(Limit::AtMost(limit));
         self
     }
 
-    /// The same figure with what it must be at least.
+    /// Returns the figure with a minimum.
     pub(crate) fn at_least(mut self, limit: f64) -> Self {
         self.limit = Some(Limit::AtLeast(limit));
         self
@@ -92,7 +91,7 @@ impl Figure {
     }
 
     pub(crate) fn verdict(&self) -> Verdict {
-        // A figure that is no number keeps no limit.
+        // A figure that is not a number is never within its limit.
         match self.limit {
             None => Verdict::Informs,
             Some(Limit::AtMost(limit)) if self.value <= limit => Verdict::Ok,
@@ -117,7 +116,7 @@ impl Limit {
         }
     }
 
-    /// A limit that was itself measured has more digits than anybody reads.
+    /// Shortens a measured limit, which has too many digits.
     fn show(self) -> String {
         let short = (self.value() * 100.0).round() / 100.0;
         match self {
@@ -173,7 +172,7 @@ impl Verdict {
     }
 }
 
-/// Returns the figures as a table, and a last line that says whether all limits hold.
+/// Returns the figures as a table, and a last line about the limits.
 pub(crate) fn table(themes: &[Theme]) -> String {
     let rows = |theme: &Theme| theme.figures.iter().map(Figure::cells).collect::<Vec<_>>();
     let themes_rows: Vec<_> = themes.iter().map(|theme| (theme.title, rows(theme))).collect();
@@ -222,7 +221,7 @@ pub(crate) fn json_lines(themes: &[Theme]) -> String {
     text
 }
 
-/// Returns whether every figure keeps its limit.
+/// Returns whether every figure is within its limit.
 pub(crate) fn all_hold(themes: &[Theme]) -> bool {
     count(themes, Verdict::breaks) == 0
 }
@@ -241,7 +240,7 @@ fn count(themes: &[Theme], which: impl Fn(Verdict) -> bool) -> usize {
     figures.filter(|figure| which(figure.verdict())).count()
 }
 
-/// Returns a count with its thousands apart: `1,000,000`.
+/// Formats a count with commas between thousands: `1,000,000`.
 pub(crate) fn grouped(count: usize) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -254,7 +253,7 @@ pub(crate) fn grouped(count: usize) -> String {
     text
 }
 
-/// Returns a time in the unit that reads best.
+/// Formats a time in a suitable unit.
 pub(crate) fn duration(ns: f64) -> String {
     match ns {
         ..1e3 => format!("{ns:.0} ns"),

@@ -1,5 +1,5 @@
-//! Conversations, contexts and texts to measure with: made up, the same in every run, all ASCII, and
-//! without markers unless the name says otherwise.
+//! Conversations, contexts and texts for the measurements. They are generated, the same in every run, and ASCII
+//! only. They have no markers unless the name says otherwise.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use tertulia_session::{Message, Speaker, SpeakerType, Timestamp};
 /// The size of every message.
 pub(crate) const MESSAGE_BYTES: usize = 200;
 
-/// What the team is at.
+/// The task of the team.
 const TEAM_TASK: &str = "Design the login page, and say what it costs to keep it.";
 
 const PROSE: &str = "We keep the form as it is, move the two links below the button and ask for the \
                      second factor only when the device is new. Sarah has numbers for that; they \
                      are two weeks old, so somebody should look again before we decide. ";
 
-/// To whom messages go.
+/// The addressees of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Addressed {
     ToNobody,
@@ -28,8 +28,8 @@ pub(crate) enum Addressed {
 
 /// Returns a conversation of four speakers, a time at each message.
 ///
-/// Speakers and words are counted from the end: however long two conversations are, they end in the
-/// same messages.
+/// Speakers and words are numbered from the end, so that conversations of different lengths end with the same
+/// messages.
 pub(crate) fn conversation(
     messages: usize,
     addressed: Addressed,
@@ -55,7 +55,7 @@ pub(crate) fn conversation(
     Ok(manager)
 }
 
-/// Returns what an assembler takes: a context of this many messages, budget enough for all of them.
+/// Returns the input of an assembler: a context of this many messages, and a budget for all of them.
 pub(crate) fn assembler_input(messages: usize) -> AssemblerInput<'static> {
     let line = |back| ContextMessage {
         from: Cow::Borrowed("Max"),
@@ -73,7 +73,7 @@ pub(crate) fn assembler_input(messages: usize) -> AssemblerInput<'static> {
     }
 }
 
-/// Returns the words of one message, in a `String` without spare room.
+/// Returns the text of one message, in a `String` without spare capacity.
 pub(crate) fn message_text(number: usize) -> String {
     let mut text = String::with_capacity(MESSAGE_BYTES);
     text.push_str(&number.to_string());
@@ -83,7 +83,7 @@ pub(crate) fn message_text(number: usize) -> String {
     text
 }
 
-/// Lines of prose, with nothing that stripping would change.
+/// Returns lines of prose that stripping does not change.
 pub(crate) fn plain_text(bytes: usize) -> String {
     let line = format!("{}\n", &PROSE[..PROSE.find(" Sarah").unwrap_or(PROSE.len())]);
     let mut text = String::with_capacity(bytes);
@@ -92,7 +92,7 @@ pub(crate) fn plain_text(bytes: usize) -> String {
     text
 }
 
-/// Messages as agents write them: prose, code, and markers of all kinds.
+/// Returns messages like those of agents: prose, code, and markers of all kinds.
 pub(crate) fn marked_text(bytes: usize) -> String {
     const ROUND: &str = "[FROM: max]\nThe form needs `[NEXT: field]` for the second factor. \
                          [NEXT: sarah!P1, tom]\n\n```rust\nlet form = Form::new();\n    \

@@ -1,5 +1,5 @@
-//! How fast the store is, against yardsticks of the same run on the same disk: plain SQLite with the
-//! same durability, and raw appends to a file. Run by `cargo xtask bench store`.
+//! Measures the speed of the store, compared in the same run and on the same disk with plain SQLite of the same
+//! durability, and with raw appends to a file. Run by `cargo xtask bench store`.
 
 mod appends;
 mod imports;
@@ -22,7 +22,7 @@ use tertulia_store::{Import, NewSession, SessionId, SessionStore, StoreUrl};
 use crate::arguments::Scale;
 use crate::report::{all_hold, table};
 
-/// Measures all of it in this folder, which must lie on the disk in question.
+/// Measures all figures in this folder, which must be on the measured disk.
 pub(crate) fn run(
     folder: &Path,
     scale: &Scale,
@@ -44,7 +44,7 @@ pub(crate) fn run(
     Ok(if all_hold(&themes) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Appends and tail reads for a comparison with other programs, as JSON.
+/// Writes the times of appends and tail reads as JSON, for a comparison with other programs.
 pub(crate) fn times(folder: &Path, writer: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
     let ground = Ground::new(folder)?;
     let (appends, microseconds) = lone::alone(&ground)?;
@@ -58,7 +58,7 @@ pub(crate) fn times(folder: &Path, writer: &mut impl Write) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// A folder on the disk, taken away at the end.
+/// A folder on the disk, removed when it is dropped.
 pub(crate) struct Ground {
     folder: PathBuf,
 }
@@ -70,7 +70,7 @@ impl Ground {
         Ok(Self { folder })
     }
 
-    /// Returns a name that nobody used in this run.
+    /// Returns a file name that is not used in this run.
     pub(crate) fn file(&self, name: &str) -> Result<PathBuf, Box<dyn Error>> {
         let number = fs::read_dir(&self.folder)?.count();
         Ok(self.folder.join(format!("{name}-{number}")))
@@ -105,7 +105,7 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        // Nothing to be done if the folder cannot be taken away.
+        // An error is ignored, because nothing can be done about it.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -119,13 +119,13 @@ pub(crate) fn said(number: usize, text: &str) -> Entry {
     Entry { parent_id: number.checked_sub(1).map(id), ..entry }
 }
 
-/// As random as the ids that follow from content, and as long.
+/// Returns an id that is as random and as long as ids made from content.
 pub(crate) fn id(number: usize) -> EntryId {
     let mixed = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     EntryId::from(format!("e-{mixed:016x}{number:016x}"))
 }
 
-/// Words of a language that has some that are said often and many that are not.
+/// Returns words with frequencies like those of a natural language.
 pub(crate) fn prose(number: usize, bytes: usize) -> String {
     let mut state = number as u64 + 1;
     let mut text = String::with_capacity(bytes + 16);
@@ -133,7 +133,7 @@ pub(crate) fn prose(number: usize, bytes: usize) -> String {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        // The lower the rank the more often; about as in texts of people.
+        // Words of a lower rank are more frequent, about as in texts of people.
         let rank = (20_000_f64.powf((state >> 11) as f64 / (1_u64 << 53) as f64)) as u64;
         text.push_str(&format!("w{rank} "));
     }

@@ -1,5 +1,5 @@
-//! Stripping and parsing of markers: the price of a byte, and linear growth on texts that are made to
-//! be looked through again and again.
+//! Measures stripping and parsing of markers: the time per byte, and linear growth on texts that could cause
+//! repeated searches.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use crate::measure::{GROWTH, GROWTH_LIMIT, alone, in_turns};
 use crate::report::{Figure, Theme, Unit, duration, grouped};
 use crate::sample::{marked_text, plain_text};
 
-/// What is done with a text.
+/// The operation on a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
     Compact,
@@ -18,22 +18,22 @@ pub(crate) enum Reading {
     Parse,
 }
 
-/// What a hostile text is made of.
+/// The content of a hostile text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// Markers that open and never close.
+    /// Markers without an end.
     OpenMarkers,
-    /// Blocks that end where the next begins.
+    /// Blocks that end where the next one begins.
     TaskBlocks,
-    /// Runs of backticks, no two of one length, so that none closes another.
+    /// Runs of backticks of different lengths, so that none closes another.
     RisingBackticks,
-    /// Markers and words in turns on one line.
+    /// Alternating markers and words on one line.
     MarkersOnOneLine,
-    /// Tags that nobody closes, each with a marker behind it.
+    /// Tags that are never closed, each followed by a marker.
     OpenTags,
 }
 
-/// Returns the price of a byte.
+/// Measures the time per byte.
 pub(crate) fn measure_price(scale: &Scale) -> Theme {
     let plain = plain_text(scale.text_bytes);
     let marked = marked_text(scale.text_bytes);
@@ -50,7 +50,7 @@ pub(crate) fn measure_price(scale: &Scale) -> Theme {
     Theme { title: "Stripping and parsing markers, by the byte", figures }
 }
 
-/// Growth on hostile texts.
+/// Measures the growth on hostile texts.
 pub(crate) fn measure_growth(scale: &Scale) -> Theme {
     let mut figures = Vec::new();
     for shape in Shape::ALL {
@@ -81,7 +81,7 @@ impl Reading {
         }
     }
 
-    /// Does it, and says how many bytes are left of the text.
+    /// Runs the operation and returns the number of remaining bytes.
     pub(crate) fn read(self, text: &str) -> usize {
         let stripped = |strip| black_box(strip_markers(text, strip)).text.len();
         match self {
@@ -124,7 +124,8 @@ impl Shape {
     }
 }
 
-/// Begins with a marker: a text without one is never searched for code. The last run may be cut.
+/// Returns a text that begins with a marker, because a text without markers is not searched for code. The last run
+/// may be cut.
 fn rising_backticks(bytes: usize) -> String {
     let mut text = String::from("[NEXT:b]");
     for length in 1.. {

@@ -1,4 +1,4 @@
-//! All themes in their order. The one place that knows which there are.
+//! The list of all themes, in order.
 
 use std::error::Error;
 use std::io::Write;
@@ -8,7 +8,7 @@ use crate::arguments::{Form, Scale};
 use crate::report::{Theme, all_hold, json_lines, table};
 use crate::{assemble, build, memory, recall, rendering, strip, tokens, window};
 
-/// Measures everything, writes the report and says whether all limits hold.
+/// Measures everything, writes the report and returns whether all limits hold.
 pub(crate) fn run(
     scale: &Scale,
     form: Form,
@@ -24,9 +24,9 @@ pub(crate) fn run(
 }
 
 fn measure(scale: &Scale) -> Result<Vec<Theme>, Box<dyn Error>> {
-    // The first text is counted before any other.
+    // Must count a text before any other code does.
     let first_text = tokens::measure_first();
-    // Memory comes first of the rest, while the heap is still small and whole.
+    // Memory is measured before the rest, as long as the heap is small and not fragmented.
     eprintln!("measuring memory …");
     let memory = memory::measure(scale)?;
     eprintln!("measuring windows …");

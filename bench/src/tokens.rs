@@ -1,5 +1,5 @@
-//! Counting tokens: the first text, the price of a byte, linear growth on texts that are made to be slow, how much
-//! slower than prose the worst of them is, and how far bpe-openai alone is away.
+//! Measures counting tokens: the first text, the time per byte, linear growth on hostile texts, the slowdown of the
+//! worst of them compared with prose, and the time compared with bpe-openai alone.
 
 mod texts;
 
@@ -10,7 +10,7 @@ use crate::arguments::Scale;
 use crate::measure::{GROWTH, GROWTH_LIMIT, alone, in_turns, once};
 use crate::report::{Figure, Theme, Unit, duration, grouped};
 
-/// Texts that are made to be slow.
+/// Texts that are slow to count.
 const HOSTILE: [(&str, Kind); 7] = [
     ("one letter", Kind::Repeated("a")),
     ("letters", Kind::Letters),
@@ -25,35 +25,35 @@ const HOSTILE: [(&str, Kind); 7] = [
 const ORDINARY: [(&str, Kind); 3] =
     [("prose", Kind::Prose), ("code", Kind::Code), ("Japanese", Kind::Japanese)];
 
-/// How much slower than prose a hostile text of the same size may be.
+/// The maximum slowdown of a hostile text compared with prose of the same size.
 const HOSTILE_LIMIT: f64 = 8.0;
 
-/// What counting may take of the time of bpe-openai alone.
+/// The maximum time compared with bpe-openai alone.
 const BPE_OPENAI_LIMIT: f64 = 0.6;
 
-/// What the first text of a program may take, in milliseconds: its vocabulary is read with it.
+/// The maximum time for the first text of a program, in milliseconds; this includes reading the vocabulary.
 const FIRST_TEXT_LIMIT: f64 = 10.0;
 
-/// A long message.
+/// The size of a long message.
 const FIRST_TEXT_BYTES: usize = 10_000;
 
-/// A megabyte, however small the rest of the run is.
+/// One megabyte, even in a quick run.
 const TEXT_BYTES: usize = 1_000_000;
 
-/// How much prose there is to take a megabyte from.
+/// The size of the prose from which a megabyte is taken.
 const PROSE_BYTES: usize = 8 * TEXT_BYTES;
 
-/// How much longer than what is counted a hostile text is, so that it can begin elsewhere each time.
+/// The extra length of a hostile text, so that each counted slice can begin at another position.
 const SPARE_BYTES: usize = 2_000;
 
-/// The first text that is counted with a vocabulary. Nothing may have been counted before.
+/// Measures the first text that is counted with a vocabulary. No text may have been counted before.
 pub(crate) fn measure_first() -> Theme {
     let prose = Kind::Prose.text(FIRST_TEXT_BYTES);
     let mut figures = Vec::new();
     for tokenizer in [Tokenizer::O200k, Tokenizer::Cl100k] {
         let was_loaded = tokenizer.is_loaded();
         let first = || once(|| tokenizer.count(&prose));
-        // What the thread remembers ends with it, so nothing stays behind for what is measured next.
+        // The caches of the thread end with it, so they do not affect the next measurement.
         let counted = std::thread::scope(|scope| scope.spawn(first).join());
         let ms = counted.ok().filter(|_| !was_loaded).map_or(f64::NAN, |ns| ns / 1e6);
         let name = format!("prose, {}", tokenizer.id());
@@ -63,7 +63,7 @@ pub(crate) fn measure_first() -> Theme {
     Theme { title: "Counting the first text of a program", figures }
 }
 
-/// Returns the price of a byte of prose, and how much more the worst texts cost.
+/// Measures the time per byte of prose, and the slowdown of the worst texts.
 pub(crate) fn measure_price(scale: &Scale) -> Theme {
     let prose = Kind::Prose.text(PROSE_BYTES);
     let mut figures = Vec::new();
@@ -86,7 +86,7 @@ pub(crate) fn measure_price(scale: &Scale) -> Theme {
     Theme { title: "Counting tokens of 1,000,000 bytes", figures }
 }
 
-/// Growth on texts that are made to be slow.
+/// Measures the growth on hostile texts.
 pub(crate) fn measure_growth(scale: &Scale) -> Theme {
     let mut figures = Vec::new();
     for tokenizer in Tokenizer::BUILT_IN {
@@ -101,7 +101,7 @@ pub(crate) fn measure_growth(scale: &Scale) -> Theme {
     Theme { title: "Counting tokens of texts of 16 times the length", figures }
 }
 
-/// Against another crate that reads OpenAI's vocabularies.
+/// Compares with another crate that reads OpenAI's vocabularies.
 pub(crate) fn measure_against_bpe_openai(scale: &Scale) -> Theme {
     let vocabularies = [
         (Tokenizer::O200k, bpe_openai::o200k_base()),
@@ -116,7 +116,7 @@ pub(crate) fn measure_against_bpe_openai(scale: &Scale) -> Theme {
             let pair = in_turns(scale.time, BPE_OPENAI_LIMIT, base, other);
             let name = format!("{what}, {}", tokenizer.id());
             figures.push(Figure::ratio(&name, &pair, BPE_OPENAI_LIMIT));
-            // Alone: the other's tables would drive ours out of the caches.
+            // Measured alone, because the tables of the other crate would displace ours in the caches.
             let ns = alone(scale.time, counting(tokenizer, &text, TEXT_BYTES));
             let speed = TEXT_BYTES as f64 * 1e3 / ns;
             let name = format!("{name}, speed");
@@ -134,14 +134,14 @@ fn counting<'a>(
     on_slices(text, bytes, |slice| tokenizer.count(slice))
 }
 
-/// Works on a slice of the text that begins elsewhere with each call: Gemma's encoder remembers what it
-/// has seen, and would otherwise be timed at looking up.
+/// Works on a slice of the text that begins at another position with each call. Otherwise, Gemma's encoder would
+/// only look up words in its cache.
 fn on_slices<'a, T>(
     text: &'a str,
     bytes: usize,
     work: impl Fn(&'a str) -> T + 'a,
 ) -> impl FnMut() -> T + 'a {
-    /// A prime: all beginnings come before one comes again.
+    /// A prime number, so that all positions are used before one is repeated.
     const STEP: usize = 1_000_003;
     let (mut start, beginnings) = (0, text.len().saturating_sub(bytes) + 1);
     move || {

@@ -1,10 +1,11 @@
-//! How far the Claude estimate is off, held against what Claude Code sessions were charged. Reads a
-//! folder of native `.jsonl` transcripts that the caller names; nothing of them is in this repository.
+//! Measures the error of the token estimate for Claude, compared with the tokens that Claude Code sessions were
+//! charged. Reads a folder of native `.jsonl` transcripts that the caller names; none of them is in this
+//! repository.
 //!
-//! The prompt of call n+1 is that of call n, the answer to it, and what the user's side added. So the
-//! difference of their prompt tokens (input, cache writes and cache reads together) is the true price
-//! of known messages. Left out are pairs across compactions, API errors, synthetic answers, another
-//! model, images, and those whose difference is not positive.
+//! The prompt of call n+1 consists of the prompt of call n, the answer to it, and the new messages of the user. So
+//! the difference of their prompt tokens (the sum of input, cache writes and cache reads) is the exact number of
+//! tokens of known messages. Leaves out pairs across compactions, API errors, synthetic answers, changes of the
+//! model, images, and pairs whose difference is not positive.
 
 mod pairs;
 
@@ -16,7 +17,7 @@ use tertulia_context::tokens::{Calibration, MessageCounter, TokenCount, Tokenize
 
 use pairs::{Pair, Skipped};
 
-/// Reads the folder and writes the errors, for each half of the sessions and in all.
+/// Reads the folder and writes the errors, for each half of the sessions and for all.
 pub(crate) fn run(folder: &Path, writer: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let mut files: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
     files.retain(|file| file.path().extension().is_some_and(|end| end == "jsonl"));
@@ -26,7 +27,7 @@ pub(crate) fn run(folder: &Path, writer: &mut impl Write) -> Result<(), Box<dyn 
     for (place, file) in files.iter().enumerate() {
         let text = std::fs::read_to_string(file.path())?;
         let pairs = pairs::read(&text, &mut skipped);
-        // The prices were fitted on every second session, beginning with the first.
+        // The estimate was fitted on every second session, beginning with the first.
         let half = if place % 2 == 0 { &mut fitted } else { &mut held_out };
         half.push(pairs);
     }
@@ -72,8 +73,8 @@ fn report(
     Ok(())
 }
 
-/// One line: how many, the median of the absolute relative error and its quantiles, the median error
-/// with its sign, and the ratio of the sums.
+/// Writes one line: the number of pairs, the median and other quantiles of the absolute relative error, the median
+/// of the signed error, and the ratio of the sums.
 fn line(
     writer: &mut impl Write,
     name: &str,

@@ -1,4 +1,5 @@
-//! The context and the prompt of a window must cost what the window is, not what was ever said.
+//! Checks that the cost of the context and the prompt of a window depends on the size of the window, not on the
+//! length of the conversation.
 
 use std::error::Error;
 
@@ -9,16 +10,15 @@ use crate::measure::in_turns;
 use crate::report::{Figure, Theme, grouped};
 use crate::sample::{Addressed, conversation};
 
-/// The small conversation: just more than the window and its current message.
+/// The number of messages in the small conversation: just more than the window and its current message.
 pub(crate) const FEW_MESSAGES: usize = 10;
 
 const LIMIT: f64 = 1.3;
 
-/// Returns a window of 5 in a long conversation against one in a short one that ends in the same words.
+/// Compares a window of 5 in a long conversation with one in a short conversation that ends with the same messages.
 ///
-/// Both are warm: the same messages are asked for again and again, as they are when several members
-/// are told of the same news. How long the first look at memory takes that nobody touched for a while
-/// is a matter of the machine, and not what this case is about.
+/// Both are warm: the same messages are read repeatedly, as they are when several members get the same messages.
+/// The time of the first access to memory depends on the machine and is not measured here.
 pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
     let few = conversation(FEW_MESSAGES, Addressed::ToOne)?;
     let many = conversation(scale.stored_messages, Addressed::ToOne)?;

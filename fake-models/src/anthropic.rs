@@ -1,4 +1,4 @@
-//! Anthropic Messages: what Claude Code asks, and how it is answered.
+//! Anthropic Messages: reads the requests of Claude Code and writes the answers.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub(crate) fn read(body: &Value) -> Reading {
     system.extend(said.map(|message| text_of(&message["content"], |_| true)));
     let tools: Vec<String> = items(&body["tools"]).map(|tool| word(&tool["name"])).collect();
     let is_streamed = body["stream"] == true;
-    // An agent whose tools were all taken away still asks in a stream and wants no schema.
+    // An agent without tools still requests a stream and no schema.
     let has_schema = !body["output_config"]["format"].is_null();
     Reading {
         model: word(&body["model"]),
@@ -34,7 +34,7 @@ pub(crate) fn read(body: &Value) -> Reading {
     }
 }
 
-/// Returns the body that goes with an HTTP status.
+/// Returns the body for an HTTP status.
 pub(crate) fn error(status: u16) -> Value {
     let (kind, message) = match status {
         401 => ("authentication_error", "invalid x-api-key"),
@@ -54,7 +54,7 @@ pub(crate) fn error(status: u16) -> Value {
     error_body(kind, message)
 }
 
-/// A prompt that is too large.
+/// Returns the error for a prompt that is too large.
 pub(crate) fn overflow() -> Value {
     error_body("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")
 }
@@ -74,7 +74,7 @@ fn error_body(kind: &str, message: &str) -> Value {
     })
 }
 
-/// Says one answer.
+/// Writes the events of one answer.
 pub(crate) struct Voice {
     answer: Answer,
     /// The number of the next block of content.

@@ -1,4 +1,5 @@
-//! OpenAI Chat Completions: what our own endpoint member, opencode, Copilot CLI and pi ask, and how it is answered.
+//! OpenAI Chat Completions: reads the requests of our own endpoint member, opencode, Copilot CLI and pi, and writes
+//! the answers.
 
 use serde_json::{Value, json};
 
@@ -34,7 +35,7 @@ fn without_date(text: &str) -> &str {
     rest.map_or(text, |(_, user)| user)
 }
 
-/// Says one answer.
+/// Writes the events of one answer.
 pub(crate) struct Voice {
     answer: Answer,
     output_tokens: usize,
@@ -83,7 +84,7 @@ impl Voice {
     fn call(&self, command: &str) -> Value {
         let fields = json!({ "command": command, "description": "Runs a command" });
         let arguments = fields.to_string();
-        // The agents call their shell so, also where it is not offered.
+        // The usual names of the agents' shell tools, even if the request does not offer them.
         let name = if self.answer.tools.is_empty() { "shell" } else { "bash" };
         json!({
             "index": 0,

@@ -1,4 +1,4 @@
-//! Gemini: what Gemini CLI asks, and how it is answered.
+//! Gemini: reads the requests of Gemini CLI and writes the answers.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub(crate) fn read(path: &str, body: &Value) -> Reading {
     }
 }
 
-/// Returns the body that goes with an HTTP status.
+/// Returns the body for an HTTP status.
 pub(crate) fn error(status: u16) -> Value {
     let (word, message) = match status {
         400 => ("INVALID_ARGUMENT", "The request is not valid."),
@@ -47,7 +47,7 @@ pub(crate) fn error(status: u16) -> Value {
     error_body(status, word, message)
 }
 
-/// A prompt that is too large.
+/// Returns the error for a prompt that is too large.
 pub(crate) fn overflow() -> Value {
     let message = "The input token count (1200000) exceeds the maximum number of tokens allowed \
                    (1048576).";
@@ -65,7 +65,7 @@ fn error_body(code: u16, status: &str, message: &str) -> Value {
     json!({ "error": { "code": code, "message": message, "status": status } })
 }
 
-/// Says one answer.
+/// Writes the events of one answer.
 pub(crate) struct Voice {
     answer: Answer,
     output_tokens: usize,

@@ -1,5 +1,5 @@
-//! Just enough HTTP/1.1: a request is read whole, a reply is one JSON value or a stream of events.
-//! Called by the server; it knows no vendor.
+//! The required subset of HTTP/1.1: requests are read completely, a reply is one JSON value or a stream of events.
+//! Called by the server; independent of vendors.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,20 +9,20 @@ use serde_json::Value;
 /// Longer requests are refused. Prompts of some megabytes are part of the tests.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Longer heads are no HTTP of ours.
+/// The maximum size of the head of a request.
 const HEAD_BYTES_MAX: u64 = 256 * 1024;
 
-/// A request, read whole.
+/// A complete request.
 pub(crate) struct HttpRequest {
     pub(crate) method: String,
-    /// With its query.
+    /// The path, with its query.
     pub(crate) path: String,
     headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
 impl HttpRequest {
-    /// Reads the next request of a connection; `None` where there is no more.
+    /// Reads the next request of a connection; `None` if there are no more.
     pub(crate) fn read(stream: &mut BufReader<TcpStream>) -> io::Result<Option<Self>> {
         let mut head = stream.by_ref().take(HEAD_BYTES_MAX);
         let mut line = String::new();
@@ -31,7 +31,7 @@ impl HttpRequest {
         }
         let mut words = line.split_whitespace();
         let (Some(method), Some(path)) = (words.next(), words.next()) else {
-            return Err(bad("the request line names no method and path"));
+            return Err(bad("the request line has no method and path"));
         };
         let (method, path) = (method.to_owned(), path.to_owned());
         let mut headers = Vec::new();
@@ -61,7 +61,7 @@ impl HttpRequest {
             return read_chunks(stream);
         }
         let length = self.header("content-length").unwrap_or("0");
-        let length = length.parse().map_err(|_| bad("the content length is no number"))?;
+        let length = length.parse().map_err(|_| bad("the content length is not a number"))?;
         let mut body = Vec::new();
         read_exactly(stream, length, &mut body)?;
         Ok(body)
@@ -107,7 +107,7 @@ fn bad(what: &str) -> io::Error {
 /// One event of a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Frame {
-    /// Its name, where the vendor names events.
+    /// Its name, if the vendor names events.
     pub(crate) event: Option<&'static str>,
     /// The content.
     pub(crate) data: String,

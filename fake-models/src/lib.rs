@@ -1,8 +1,8 @@
 //! A model server that answers from a script, on loopback, for tests with the real agent programs.
 //!
-//! It speaks what three agent programs and our own endpoint member ask for: Anthropic Messages, OpenAI
-//! Responses, Gemini and OpenAI Chat Completions. Used by the tests of `agent` and of the `tertulia`
-//! binary, and by hand as a program of its own. It knows no room: it sees requests, not sessions.
+//! It supports the APIs of the agent programs and of our own endpoint member: Anthropic Messages, OpenAI Responses,
+//! Gemini and OpenAI Chat Completions. The tests of `agent` and of the `tertulia` binary use it, and it can be
+//! started manually as a program. It sees only requests, not sessions.
 //!
 //! ```
 //! use tertulia_fake_models::{FakeModels, Script, Step};

@@ -1,5 +1,5 @@
-//! `tertulia-fake-models [--port N] [STEP…]`: the model server by hand. Prints its address and what it
-//! is asked, and stops when its standard input is closed.
+//! `tertulia-fake-models [--port N] [STEP…]`: starts the model server manually. Prints its address and the
+//! requests, and stops when its standard input is closed.
 
 #![expect(
     clippy::disallowed_methods,
@@ -40,7 +40,7 @@ fn run(arguments: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", models.url());
     let (closed, is_closed) = mpsc::channel::<()>();
     thread::spawn(move || {
-        // The end of the input is the word to stop; an error ends it as well.
+        // The server stops at the end of the input or on an error.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         drop(closed);
     });

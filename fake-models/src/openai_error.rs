@@ -1,8 +1,8 @@
-//! The error bodies of OpenAI. Responses and Chat Completions share it.
+//! The error bodies of OpenAI. Responses and Chat Completions share them.
 
 use serde_json::{Value, json};
 
-/// Returns the body that goes with an HTTP status.
+/// Returns the body for an HTTP status.
 pub(crate) fn of_status(status: u16) -> Value {
     let (message, kind, code) = match status {
         401 => ("Incorrect API key provided.", "invalid_request_error", Some("invalid_api_key")),
@@ -16,7 +16,7 @@ pub(crate) fn of_status(status: u16) -> Value {
     body(message, kind, code)
 }
 
-/// A prompt that is too large.
+/// Returns the error for a prompt that is too large.
 pub(crate) fn overflow() -> Value {
     let message = "Your input exceeds the context window of this model. Please adjust your input \
                    and try again.";

@@ -1,4 +1,4 @@
-//! Performs one step on a connection: the same for every vendor, whose voice it is given.
+//! Performs one step on a connection, in the same way for every vendor; the caller passes the vendor's voice.
 
 use std::io;
 use std::net::{Shutdown, TcpStream};
@@ -20,9 +20,9 @@ const BEFORE_CUT: Duration = Duration::from_millis(100);
 /// The state of a connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
-    /// It takes the next request.
+    /// It accepts the next request.
     Open,
-    /// It is gone.
+    /// It is closed.
     Closed,
 }
 
@@ -48,7 +48,7 @@ enum Last<'a> {
 }
 
 impl Stage<'_> {
-    /// Does what a step says.
+    /// Performs a step.
     pub(crate) fn perform(
         &mut self,
         step: &Step,
@@ -146,7 +146,7 @@ fn plan<'a>(step: &'a Step, reading: &Reading) -> Plan<'a> {
             let request = format!("{}\n{user}", reading.system);
             (pieces_of(&hand_over(&request, to, *sign)), whole)
         }
-        // All but the last never come here: they have no stream.
+        // All except the last are answered earlier, because they have no stream.
         Step::Status(_) | Step::Overflow | Step::UsageLimit | Step::Empty => (Vec::new(), whole),
         Step::Refusal => (Vec::new(), Last::End(End::Refused)),
     };

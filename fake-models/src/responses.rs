@@ -1,4 +1,4 @@
-//! OpenAI Responses: what Codex asks, and how it is answered.
+//! OpenAI Responses: reads the requests of Codex and writes the answers.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn names(tool: &Value) -> impl Iterator<Item = String> {
     [tool].into_iter().chain(items(&tool["tools"])).map(|tool| word(&tool["name"]))
 }
 
-/// Says one answer.
+/// Writes the events of one answer.
 pub(crate) struct Voice {
     answer: Answer,
     sequence: usize,

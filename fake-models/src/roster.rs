@@ -1,5 +1,5 @@
-//! Reads the team from a request: the list of members in the preamble of a prompt. A model that hands
-//! over knows names only from here. Read by [`crate::Step::HandOver`]; must not know any team.
+//! Reads the team from a request: the list of members in the preamble of a prompt. A model that hands over gets the
+//! names only from here. Used by [`crate::Step::HandOver`]; must not contain the names of any team.
 
 /// The way in which a model addresses the next member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Sign {
     Marker,
 }
 
-/// Whom a model hands over to.
+/// The member to whom a model hands over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Colleague {
     /// The other member whose role has this word.
@@ -29,12 +29,12 @@ struct Member<'a> {
 
 /// The line above the list.
 const HEAD: &str = "Members:\n";
-/// The text after the name of the member that is asked.
+/// The text after the name of the member that gets the prompt.
 const YOU: &str = " (you)";
 /// The end of a person's line.
 const PERSON: &str = "a person";
 
-/// Returns what the model says: a sentence that hands over to the colleague, by the name that the request gives.
+/// Returns the answer of the model: a sentence that hands over to the member, with the name from the request.
 pub(crate) fn hand_over(request: &str, to: &Colleague, sign: Sign) -> String {
     let members = members(request);
     if members.is_empty() {

@@ -3,7 +3,7 @@
 
 use crate::step::Step;
 
-/// Steps, and how far they are. The last step of a list answers again and again.
+/// Lists of steps, and the current position in each. The last step of a list is repeated.
 #[derive(Clone, Debug)]
 pub struct Script {
     in_order: List,
@@ -17,8 +17,8 @@ struct List {
 }
 
 impl Script {
-    /// These steps, one for every main request. Without any, the model does as it is told
-    /// ([`Step::Say`]).
+    /// Creates a script with these steps, one for every main request. Without steps, the model follows the user's
+    /// text ([`Step::Say`]).
     pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
         Self { in_order: List::new(steps), by_word: Vec::new() }
     }

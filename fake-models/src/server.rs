@@ -1,5 +1,5 @@
-//! The server: a thread that listens on loopback, a thread for each connection, and what they share.
-//! It stops when it is dropped, and leaves no thread behind.
+//! The server: a thread that listens on loopback, a thread for each connection, and their shared state. It stops
+//! all threads when it is dropped.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader};
@@ -39,18 +39,18 @@ struct State {
     /// Scripts of models that have their own.
     of_models: BTreeMap<String, Script>,
     asked: Vec<Asked>,
-    /// Connections that are open, to be shut when the server stops.
+    /// Open connections, which are closed when the server stops.
     open: BTreeMap<u64, TcpStream>,
     connections: Vec<JoinHandle<()>>,
 }
 
 impl FakeModels {
-    /// Starts a server on a port of its own.
+    /// Starts a server on a free port.
     pub fn start(script: Script) -> io::Result<Self> {
         Self::start_on(0, script)
     }
 
-    /// Starts a server on this port; 0 is any.
+    /// Starts a server on this port; 0 selects a free one.
     pub fn start_on(port: u16, script: Script) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
@@ -71,12 +71,12 @@ impl FakeModels {
         Ok(Self { address, shared, listener: Some(listener) })
     }
 
-    /// Returns where it listens, without a path and a final slash.
+    /// Returns its address, without a path and a final slash.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Gives a model a script of its own. A whole team can then be served at one address.
+    /// Sets a separate script for a model, so that one address can serve a whole team.
     pub fn script_for(&self, model: &str, script: Script) {
         self.shared.state().of_models.insert(model.to_owned(), script);
     }
@@ -90,10 +90,10 @@ impl FakeModels {
 impl Drop for FakeModels {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
-        // The listener waits for a connection; this one wakes it.
+        // This connection wakes the listener.
         drop(TcpStream::connect(self.address));
         if let Some(listener) = self.listener.take() {
-            // A thread that panicked has said so already.
+            // A thread that panicked has already printed a message.
             let _ = listener.join();
         }
         let (open, connections) = {
@@ -101,7 +101,7 @@ impl Drop for FakeModels {
             (std::mem::take(&mut state.open), std::mem::take(&mut state.connections))
         };
         for stream in open.values() {
-            // Its other end may have hung up before.
+            // The client may have closed it before.
             let _ = stream.shutdown(Shutdown::Both);
         }
         for connection in connections {
@@ -132,7 +132,7 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
         state.open.insert(number, copy);
         state.connections.retain(|connection| !connection.is_finished());
         state.connections.push(thread::spawn(move || {
-            // A client that hangs up in the middle is part of the tests.
+            // An error is expected: in some tests, a client closes the connection early.
             let _ = serve(stream, &serving);
             if let Some(stream) = serving.state().open.remove(&number) {
                 let _ = stream.shutdown(Shutdown::Both);
@@ -199,7 +199,7 @@ fn answer_model(
     stage.perform(&step, vendor, &reading, answer)
 }
 
-/// Writes a main request down and takes its step.
+/// Records a main request and returns its step.
 fn take_step(request: &HttpRequest, vendor: Vendor, reading: &Reading, shared: &Shared) -> Step {
     let asked = Asked {
         vendor,
@@ -218,7 +218,7 @@ fn take_step(request: &HttpRequest, vendor: Vendor, reading: &Reading, shared: &
     of_models.get_mut(&reading.model).unwrap_or(script).take(&reading.user)
 }
 
-/// A guess; nobody here counts tokens.
+/// Returns a rough estimate of the tokens.
 fn tokens(body: &[u8]) -> usize {
     (body.len() / 4).max(1)
 }

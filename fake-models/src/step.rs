@@ -1,4 +1,4 @@
-//! One step of a script: what the model does when it is asked. Also read from the command line.
+//! One step of a script: the reaction of the model to a request. Also parsed from the command line.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use crate::roster::{Colleague, Sign};
 /// A model's reaction to one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Says this, in these pieces.
+    /// Answers with these pieces of text.
     Text(Vec<String>),
-    /// Says this word by word, with a pause before each.
+    /// Answers word by word, with a pause before each word.
     Slow {
         /// The text of the answer.
         text: String,
@@ -18,44 +18,44 @@ pub enum Step {
     },
     /// Calls the agent's shell tool with this command.
     Shell(String),
-    /// Refuses with this HTTP status and the vendor's words for it.
+    /// Answers with this HTTP status and the vendor's error text.
     Status(u16),
-    /// Refuses as the vendor does when a prompt is larger than the model's window.
+    /// Answers with the vendor's error for a prompt that is larger than the model's window.
     Overflow,
-    /// Refuses as the vendor does when the plan or quota is used up.
+    /// Answers with the vendor's error for a plan or quota that is used up.
     UsageLimit,
-    /// Says this, then hangs up in the middle of the stream. Says nothing at all where it is empty.
+    /// Sends this text, then closes the connection in the middle of the stream. Sends nothing if it is empty.
     DropMidStream(String),
-    /// Says this, then ends the stream without the events that close an answer.
+    /// Sends this text, then ends the stream without the final events of an answer.
     EndEarly(String),
-    /// Says this, then nothing more, and keeps the connection.
+    /// Sends this text, then nothing more, and keeps the connection open.
     Stall(String),
-    /// Says the first line of the newest user text.
+    /// Answers with the first line of the newest user text.
     Echo,
-    /// Answers with the text after the last `say:` of the newest user text: a JSON string, or else the rest
-    /// of the line. Where there is none, it is an [`Echo`](Self::Echo).
+    /// Answers with the text after the last `say:` of the newest user text: a JSON string, or the rest of the line.
+    /// Without `say:`, does the same as [`Echo`](Self::Echo).
     Say,
-    /// Hands over to a member, by the name that the list of members in the request gives. Says so where
-    /// the request has no such list or member.
+    /// Hands over to a member, with the name from the list of members in the request. If the request has no such
+    /// list or member, the answer says so.
     HandOver {
         /// The member.
         to: Colleague,
         /// The form of the address.
         sign: Sign,
     },
-    /// Ends well without a word.
+    /// Succeeds with an empty answer.
     Empty,
-    /// Ends as the vendor does when the model or its guard declines.
+    /// Ends like the vendor when the model or its filter refuses.
     Refusal,
 }
 
-/// A word that is no step.
+/// A word that is not a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepError(String);
 
 impl std::fmt::Display for StepError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "`{}` is no step; a step is one of {KINDS}", self.0)
+        write!(formatter, "`{}` is not a step; use one of {KINDS}", self.0)
     }
 }
 
@@ -64,19 +64,19 @@ impl std::error::Error for StepError {}
 const KINDS: &str = "text:…, slow:…, shell:…, status:<code>, overflow, drop:…, end:…, stall:…, echo, \
                      say, mention:<role>, marker:<role>, empty, refusal, usage-limit";
 
-/// The pause of a slow step that is named on the command line.
+/// The pause of a slow step from the command line.
 const USUAL_PAUSE: Duration = Duration::from_millis(150);
 
-/// Pieces are this long where nobody chose them: short enough that an answer has several.
+/// The default length of a piece: short enough that an answer has several.
 const PIECE_CHARS: usize = 12;
 
 impl Step {
-    /// Says a text in short pieces.
+    /// Returns a step that answers with a text in short pieces.
     pub fn text(text: &str) -> Self {
         Self::Text(pieces_of(text))
     }
 
-    /// Hands over to the member whose role has this word; `person` is any person.
+    /// Returns a step that hands over to the member whose role contains this word; `person` is any person.
     pub fn hand_over(role: &str, sign: Sign) -> Self {
         let to = match role {
             "person" => Colleague::Person,
@@ -85,7 +85,7 @@ impl Step {
         Self::HandOver { to, sign }
     }
 
-    /// Reads a step as the program takes it: `text:Hello`, `status:429`, `echo`.
+    /// Parses a step of the command line: `text:Hello`, `status:429`, `echo`.
     pub fn parse(word: &str) -> Result<Self, StepError> {
         let (kind, rest) = word.split_once(':').unwrap_or((word, ""));
         let step = match kind {
@@ -120,12 +120,12 @@ pub(crate) fn pieces_of(text: &str) -> Vec<String> {
     pieces
 }
 
-/// Returns a text in its words, each with the space after it.
+/// Splits a text into words, each with the space after it.
 pub(crate) fn words_of(text: &str) -> Vec<String> {
     text.split_inclusive(' ').map(str::to_owned).collect()
 }
 
-/// Returns the answer that a user text asks for.
+/// Returns the answer that a user text requests.
 pub(crate) fn said_in(user: &str) -> String {
     let Some((_, order)) = user.rsplit_once("say:") else {
         return first_line(user);
@@ -137,7 +137,7 @@ pub(crate) fn said_in(user: &str) -> String {
     }
 }
 
-/// The first line that has something on it.
+/// Returns the first line that is not blank.
 pub(crate) fn first_line(text: &str) -> String {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn a_word_that_is_no_step_is_named_with_those_that_are() {
         let message = Step::parse("statsu:429").unwrap_err().to_string();
-        assert!(message.starts_with("`statsu:429` is no step"), "{message}");
+        assert!(message.starts_with("`statsu:429` is not a step"), "{message}");
         assert!(message.contains("status:<code>"), "{message}");
         assert!(Step::parse("status:many").is_err());
     }

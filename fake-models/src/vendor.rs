@@ -1,5 +1,5 @@
-//! The four ways in which models are asked, and which file knows each. The server and the performer
-//! come here; a vendor's JSON stays in its own file.
+//! The four APIs of models, and the dispatch to their files. The server and `perform` use this file; the JSON of a
+//! vendor is only in its own file.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ pub struct Asked {
     pub model: String,
     /// All of the system text.
     pub system: String,
-    /// The newest text of the user, without what the agent program puts beside it.
+    /// The newest text of the user, without additions of the agent program.
     pub user: String,
     /// The names of the tools that were offered.
     pub tools: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Asked {
     pub key: Option<String>,
     /// The length of the request.
     pub bytes: usize,
-    /// All of it.
+    /// The whole request.
     pub body: String,
 }
 
@@ -59,11 +59,11 @@ pub(crate) struct Reading {
 pub(crate) enum Route {
     /// To a model.
     Model(Vendor),
-    /// To a counter of tokens; the field holds the number.
+    /// To a token counter; the name of the field with the number.
     Count(&'static str),
     /// To the list of models.
     Models,
-    /// Nowhere.
+    /// To an unknown path.
     Unknown,
 }
 
@@ -90,11 +90,11 @@ impl Route {
 /// The end of an answer, after its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End<'a> {
-    /// Well.
+    /// The answer is complete.
     Whole,
     /// With a call of the shell tool.
     Shell(&'a str),
-    /// Declined.
+    /// The model refused.
     Refused,
 }
 
@@ -105,11 +105,11 @@ pub(crate) struct Answer {
     /// The tools that may be called.
     pub(crate) tools: Vec<String>,
     pub(crate) input_tokens: usize,
-    /// Unlike that of any other answer of this server.
+    /// A number that is unique among the answers of this server.
     pub(crate) number: u64,
 }
 
-/// Says an answer in a vendor's words.
+/// Writes an answer in a vendor's format.
 pub(crate) enum Voice {
     Anthropic(anthropic::Voice),
     Responses(responses::Voice),
@@ -138,7 +138,7 @@ impl Vendor {
             .or_else(|| request.header("authorization").and_then(bearer))
     }
 
-    /// Returns what the vendor writes beside an HTTP status.
+    /// Returns the vendor's error body for an HTTP status.
     pub(crate) fn error(self, status: u16) -> Value {
         match self {
             Self::Anthropic => anthropic::error(status),
@@ -147,7 +147,7 @@ impl Vendor {
         }
     }
 
-    /// Returns what the vendor writes, with status 400, about a prompt that is too large.
+    /// Returns the vendor's error body, with status 400, for a prompt that is too large.
     pub(crate) fn overflow(self) -> Value {
         match self {
             Self::Anthropic => anthropic::overflow(),
@@ -177,7 +177,7 @@ impl Vendor {
 }
 
 impl Voice {
-    /// Returns the events before the first piece of text. Without text, there may be none for it.
+    /// Returns the events before the first piece of text. Without text, there may be no event for it.
     pub(crate) fn begin(&mut self, has_text: bool) -> Vec<Frame> {
         match self {
             Self::Anthropic(voice) => voice.begin(has_text),
@@ -207,7 +207,7 @@ impl Voice {
         }
     }
 
-    /// Returns the whole answer as one value, for a request that wants no stream.
+    /// Returns the whole answer as one value, for a request without a stream.
     pub(crate) fn whole(&self, text: &str, end: End<'_>) -> Value {
         match self {
             Self::Anthropic(voice) => voice.whole(text, end),
@@ -218,8 +218,8 @@ impl Voice {
     }
 }
 
-/// Returns what every request beside the main one is answered with: an object with whatever the titles,
-/// classifiers and checks of the agent programs look for.
+/// Returns the answer to all requests other than the main one: an object with all fields that the titles,
+/// classifiers and checks of the agent programs need.
 pub(crate) fn side_answer() -> String {
     let answer = json!({
         "title": "A title", "isNewTopic": false, "reasoning": "It is done.",
@@ -228,8 +228,8 @@ pub(crate) fn side_answer() -> String {
     answer.to_string()
 }
 
-/// Returns the text of a message: a string, or the `text` fields of its blocks, those left out that the agent
-/// program put there.
+/// Returns the text of a message: a string, or the `text` fields of its blocks, without those that the agent
+/// program added.
 pub(crate) fn text_of(content: &Value, is_ours: impl Fn(&str) -> bool) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -241,12 +241,12 @@ pub(crate) fn text_of(content: &Value, is_ours: impl Fn(&str) -> bool) -> String
     }
 }
 
-/// Returns the items of a list; none where there is no list.
+/// Returns the items of a list; none if the value is not a list.
 pub(crate) fn items(value: &Value) -> impl DoubleEndedIterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Returns the text of a field; empty where there is none.
+/// Returns the text of a field; empty if it is missing.
 pub(crate) fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }

@@ -1,5 +1,5 @@
-//! The output of writers: one line for every append that returned. The lines are all that a judge
-//! knows about a killed writer.
+//! The output of writers: one line for every append that returned. A judge has no other information
+//! about a killed writer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -107,7 +107,7 @@ impl Line {
     }
 }
 
-/// Everything that was acknowledged, by all writers together.
+/// All acknowledged sessions and entries, of all writers together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AckLog {
     /// The batches of every session that was created or written to.

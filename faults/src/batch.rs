@@ -68,7 +68,7 @@ impl Batch {
         (0..self.size()).map(|index| self.entry(index)).collect()
     }
 
-    /// Returns the entry at this index. Its time moves backwards as often as forwards.
+    /// Returns the entry at this index. Its time is as often earlier as later than that of the entry before.
     pub(crate) fn entry(&self, index: u64) -> Entry {
         let id = self.id(index);
         let mut rng = Rng::from_text(id.as_str());
@@ -85,7 +85,7 @@ impl Batch {
     }
 }
 
-/// Most texts are short, some fill pages, a few fill many.
+/// Returns a text: most are short, some fill a page, a few fill many.
 fn text(rng: &mut Rng) -> String {
     let words = match rng.below(20) {
         0 => rng.between(400, 2000),
@@ -94,7 +94,7 @@ fn text(rng: &mut Rng) -> String {
     };
     let mut text = String::new();
     for _ in 0..words {
-        // Hex digits: compressible, but not to nothing.
+        // Hex digits can be compressed, but only to about half.
         text.push_str(&format!("{:x} ", rng.next()));
     }
     text

@@ -17,7 +17,7 @@ pub(crate) enum FaultsError {
     #[error("{what}: {source}")]
     Io { what: String, source: std::io::Error },
     #[error(
-        "`{0}` is not here; `cargo xtask faults` installs it (on Debian: apt-get install -y {0})"
+        "`{0}` is missing; `cargo xtask faults` installs it (on Debian: apt-get install -y {0})"
     )]
     Missing(&'static str),
     #[error("{0}")]

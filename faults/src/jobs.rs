@@ -1,6 +1,6 @@
 //! The commands that write atomically, each as a job: its command line, its input, and a separate
-//! process that can be killed. `judge` checks what is left of it, and `naive` does the same
-//! carelessly, as a control. Used by the roles `copies` and `cuts`.
+//! process that can be killed. `judge` checks the files that it left, and `naive` does the same
+//! without protection, as a control. Used by the roles `copies` and `cuts`.
 
 mod judge;
 mod naive;
@@ -125,16 +125,16 @@ impl Job {
         line
     }
 
-    /// Returns what the command prints once all guarantees hold; `None` if it prints nothing.
+    /// Returns the text that the command prints once all guarantees hold; `None` if it prints nothing.
     pub(crate) fn success_text(self) -> Option<&'static str> {
         match self {
             Self::Backup => Some(" copied to "),
             Self::Restore => Some(" copied from "),
             Self::Import => Some("session new"),
-            Self::Branch => Some("holds a copy"),
+            Self::Branch => Some("is a copy up to"),
             Self::Delete => Some("is deleted"),
             // It prints "is redacted" while it still removes the text from other files.
-            Self::Redact => Some("out of reach"),
+            Self::Redact => Some("cannot remove may remain"),
             Self::Trust => Some("is trusted as it is now"),
             Self::Init => Some("created "),
             Self::Export | Self::Migration => None,
@@ -164,7 +164,7 @@ pub(crate) fn copier(arguments: &[String]) -> Result<bool, FaultsError> {
     let options = Options::parse("copier", arguments, &["job", "folder", "naive"])?;
     let job = Job::named(options.needed("job")?)?;
     let run = RunFolder::new(Path::new(options.needed("folder")?));
-    // Started by hand, it would work on the sessions of the user.
+    // If a person started it, it would change the user's sessions.
     if !run.is_in_environment() {
         return Err(FaultsError::unexpected("`copier` is started by other roles only"));
     }

@@ -46,7 +46,7 @@ pub(crate) fn judge(store: &SessionStore, acks: &AckLog) -> Result<Verdict, Stor
         listed.into_iter().map(|info| (info.id.to_string(), info.id)).collect();
     for made in &acks.made {
         if !there.contains_key(made) {
-            verdict.wrong.push(format!("session {made} is lost"));
+            verdict.wrong.push(format!("session {made} is missing"));
         }
     }
     for (name, batches) in &acks.sessions {

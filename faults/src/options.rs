@@ -11,13 +11,13 @@ Usage: tertulia-faults <role> [--seed N] [--option value]...
 
 Roles, and their options with default values:
   kills --kills 500                    kill 4 processes that append to one file
-  images --images 20000                power cuts: possible states of a disk; --trace FILE replays
-                                       a bad trace that an earlier run kept
+  images --images 20000                power cuts: possible states of a disk; --trace FILE repeats
+                                       a bad trace that an earlier run stored
   errors --stride 1                    disk errors at every call, once and persistent
   copies --stride 1                    kills and errors at every call of backup, restore, import, export,
-                                       migration, branch, delete, redact, trust and init; --job NAME for
-                                       one of them
-  cuts --images 1000                   power cuts under each of these commands; --job NAME for one of them
+                                       migration, branch, delete, redact, trust and init; --job NAME
+                                       selects one of them
+  cuts --images 1000                   power cuts during each of these commands; --job NAME selects one
   disk-full --rounds 20                no space left, and space again
   read-only                            a file, and a file system, that cannot be written to
   locked                               a writer that hangs and holds the lock
@@ -49,7 +49,7 @@ impl Options {
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             let name = argument.strip_prefix("--").filter(|name| names.contains(name));
-            let unknown = || FaultsError::Usage(format!("`{role}` takes no `{argument}`"));
+            let unknown = || FaultsError::Usage(format!("`{role}` does not accept `{argument}`"));
             let name = name.ok_or_else(unknown)?;
             let missing = || FaultsError::Usage(format!("`{argument}` needs a value"));
             values.insert(name.to_owned(), arguments.next().ok_or_else(missing)?.clone());
@@ -69,7 +69,7 @@ impl Options {
 
     pub(crate) fn number(&self, name: &str, otherwise: u64) -> Result<u64, FaultsError> {
         let Some(text) = self.text(name) else { return Ok(otherwise) };
-        let wrong = || FaultsError::Usage(format!("`--{name}` takes a number, not {text:?}"));
+        let wrong = || FaultsError::Usage(format!("`--{name}` must be a number; got {text:?}"));
         text.parse().map_err(|_| wrong())
     }
 

@@ -94,7 +94,7 @@ impl Report {
     /// Prints the figures. Returns whether all guarantees held.
     pub(crate) fn finish(mut self) -> bool {
         if self.faults == 0 {
-            self.broken("no fault came about, so nothing was proved");
+            self.broken("no fault occurred, so nothing was tested");
         }
         let times = |(what, location, times): &(String, String, u64)| match times {
             1 => format!("{what}: at {location}"),

@@ -82,7 +82,7 @@ fn all(arguments: &[String]) -> Result<bool, FaultsError> {
     if postgres::is_possible() {
         roles.push("postgres-kills");
     } else {
-        println!("postgres-kills: left out, there is no PostgreSQL server here");
+        println!("postgres-kills: skipped, because there is no PostgreSQL server here");
     }
     let mut kept = true;
     for role in roles {
@@ -102,7 +102,7 @@ fn all(arguments: &[String]) -> Result<bool, FaultsError> {
         match run(role, &given) {
             Ok(role_kept) => kept &= role_kept,
             Err(error) => {
-                println!("{role}: could not be carried out: {error}");
+                println!("{role}: could not run: {error}");
                 kept = false;
             }
         }

@@ -1,4 +1,5 @@
-//! Any JSON and any budget to the assemblers: within the budget, or said to be over it.
+//! Passes any JSON and any budget to the assemblers: the prompt must fit the budget, or its status must say that it
+//! does not.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any JSON as the input of a build, with its own budget and a small one: refused with a reason, or built
+//! Passes any JSON to a build, with its own budget and a small one: it must be refused with a reason, or built
 //! within the budget.
 #![no_main]
 
@@ -23,7 +23,7 @@ fuzz_target!(|case: (u16, &str)| {
     }
 });
 
-/// Returns what the command prints for an input; `None` where it refuses it.
+/// Returns the output of the command for an input; `None` if the input is refused.
 fn build(flags: &[&str], text: &str) -> Option<String> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let mut streams = Streams {
@@ -37,7 +37,7 @@ fn build(flags: &[&str], text: &str) -> Option<String> {
         is_quiet: false,
         zone: Zone::Utc,
     };
-    // No vocabulary is loaded: it would be most of the time of a run.
+    // The model needs no vocabulary, because loading one would take most of the time of a run.
     let arguments = ["tertulia", "build", "--model", "claude"].iter().chain(flags);
     main_with(arguments.map(OsString::from), &mut streams);
     assert!(!stdout.is_empty() || !stderr.is_empty(), "an answer or a reason");

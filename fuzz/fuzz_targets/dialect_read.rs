@@ -1,4 +1,5 @@
-//! Any JSON as a request of every vendor: refused with a reason, or read, and said again to every vendor.
+//! Reads any JSON as a request of every vendor: it must be refused with a reason, or read and written again for
+//! every vendor.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -23,7 +24,7 @@ fuzz_target!(|text: &str| {
         for to in Dialect::ALL {
             let rendered = to.render(&context).fragment.to_json();
             let raw = json::parse(&rendered).expect("a request is JSON");
-            to.read(raw).expect("what was written can be read");
+            to.read(raw).expect("a written request can be read");
         }
     }
 });

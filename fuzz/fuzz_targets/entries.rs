@@ -1,4 +1,5 @@
-//! Any lines as a session's log: refused with a reason, or seen along its branch without a secret.
+//! Reads any lines as the log of a session: they must be refused with a reason, or give a branch without redacted
+//! text.
 #![no_main]
 
 use std::collections::HashSet;
@@ -25,7 +26,7 @@ fuzz_target!(|text: &str| {
     let mut index = EntryIndex::default();
     for end in 0..=log.len() {
         if index.catch_up(&log[..end]).is_err() {
-            assert!(whole.is_err(), "what is wrong early is wrong in the end");
+            assert!(whole.is_err(), "an early error is also an error at the end");
             return;
         }
     }

@@ -1,4 +1,4 @@
-//! Any text: markers are stripped and parsed without a panic, and stripping only takes away.
+//! Strips and parses the markers of any text: there must be no panic, and stripping may only remove text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,9 +6,9 @@ use tertulia_context::{Strip, TaskBlock, parse_markers, strip_markers};
 
 fuzz_target!(|text: &str| {
     let preserved = strip_markers(text, Strip::Preserve).text;
-    assert!(is_subsequence(&preserved, text), "preserve wrote something of its own");
+    assert!(is_subsequence(&preserved, text), "preserve added text");
     if !text.contains('[') {
-        assert_eq!(preserved, text, "there was no marker to take out");
+        assert_eq!(preserved, text, "there was no marker to remove");
     }
     let compact = strip_markers(text, Strip::COMPACT);
     assert!(compact.text.len() <= text.len());

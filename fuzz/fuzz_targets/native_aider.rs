@@ -1,4 +1,5 @@
-//! Any bytes as a session of aider: nothing panics, nothing is lost, and a record stays the same when the history grows.
+//! Reads any bytes as a session of aider: there must be no panic, nothing may be lost, and records must not change when the
+//! history grows.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any bytes as a session of Claude Code: nothing panics, every byte of a complete line is kept, ids are
-//! unique, and every parent comes before its children.
+//! Reads any bytes as a session of Claude Code: there must be no panic, every byte of a complete line must be kept,
+//! ids must be unique, and every parent must come before its children.
 #![no_main]
 
 use std::collections::HashSet;

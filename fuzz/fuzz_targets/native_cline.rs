@@ -1,4 +1,4 @@
-//! Any bytes as a session of Cline: nothing panics, nothing is lost.
+//! Reads any bytes as a session of Cline: there must be no panic, and nothing may be lost.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any bytes as the lines of a session of Codex: nothing panics, every byte is kept, ids are unique,
-//! parents come first, and more lines do not change what was read before.
+//! Reads any bytes as the lines of a session of Codex: there must be no panic, every byte must be kept, ids must be
+//! unique, parents must come first, and more lines must not change earlier entries.
 #![no_main]
 
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Any bytes as a session of Copilot CLI.
+//! Reads any bytes as a session of Copilot CLI.
 #![no_main]
 
 mod common;

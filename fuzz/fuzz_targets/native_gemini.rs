@@ -1,4 +1,4 @@
-//! Any bytes as a session of Gemini CLI.
+//! Reads any bytes as a session of Gemini CLI.
 #![no_main]
 
 mod common;

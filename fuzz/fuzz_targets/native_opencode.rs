@@ -1,4 +1,4 @@
-//! Any bytes as a session of opencode.
+//! Reads any bytes as a session of opencode.
 #![no_main]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Any bytes as a session of pi.
+//! Reads any bytes as a session of pi.
 #![no_main]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Any lines as input of `tertulia rpc`: every line that comes out is JSON, and nothing panics.
+//! Passes any lines to `tertulia rpc`: every output line must be JSON, and there must be no panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

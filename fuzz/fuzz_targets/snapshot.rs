@@ -1,4 +1,4 @@
-//! Any text as a snapshot: refused whole, or taken in and given back the same.
+//! Reads any text as a snapshot: it must be refused completely, or imported and exported unchanged.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,7 +9,11 @@ fuzz_target!(|text: &str| {
     let mut manager = ContextManager::default();
     manager.set_team_task("before");
     let Ok(snapshot) = ContextSnapshot::parse(text) else { return };
-    assert_eq!(manager.import_snapshot(snapshot), Ok(()), "what could be read can be taken in");
+    assert_eq!(
+        manager.import_snapshot(snapshot),
+        Ok(()),
+        "a snapshot that was read can be imported"
+    );
 
     let exported = manager.export_snapshot(0);
     let json = serde_json::to_string(&SnapshotRecord(&exported)).expect("a snapshot is JSON");

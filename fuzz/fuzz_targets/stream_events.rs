@@ -1,11 +1,11 @@
-//! Any bytes as the output of every agent: nothing panics, chunks do not matter, every line is accounted
-//! for, and there is an answer or an error.
+//! Reads any bytes as the output of every agent: there must be no panic, chunks must not matter, every line must be
+//! counted, and there must be an answer or an error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tertulia_dialect::stream::{AgentStream, Exit, Limits, StreamEvent, StreamParser, TurnOutput};
 
-/// Small, so that short inputs reach them.
+/// Small limits, so that short inputs exceed them.
 const LIMITS: Limits = Limits { line_bytes_max: 1024, text_bytes_max: 512 };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -36,7 +36,7 @@ fn read<'a>(
     (joined(events), output)
 }
 
-/// Plain text comes in the pieces that the chunks make; joined they are the same.
+/// Joins the pieces of plain text, which depend on the chunks.
 fn joined(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
     let mut joined: Vec<StreamEvent> = Vec::new();
     for event in events {

@@ -1,4 +1,4 @@
-//! Any text as a team file, in both forms: nothing panics, and an error says something.
+//! Reads any text as a team file, in both formats: there must be no panic, and an error must have a message.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

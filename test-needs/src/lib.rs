@@ -1,6 +1,6 @@
-//! Requirements of tests that not every machine meets. A test that misses something calls [`skip`] and returns:
-//! its name and the reason are printed, past the output that the test harness keeps to itself. In CI, and
-//! for whatever `cargo xtask test` provided, a skip is a failure.
+//! Requirements of tests that not every machine meets. A test whose requirement is missing calls [`skip`] and
+//! returns. Its name and the reason are printed directly, because the test harness hides the output of tests. In
+//! CI, and for requirements that `cargo xtask test` has provided, a skip is a failure.
 
 #![expect(
     clippy::disallowed_methods,
@@ -16,15 +16,14 @@ use std::sync::{Mutex, PoisonError};
 
 pub use postgres::{PostgresServer, is_root};
 
-/// The variable in which `cargo xtask test` lists what must not be missing, by [`Need::key`] and with commas
-/// between.
+/// The variable in which `cargo xtask test` lists the provided requirements, by [`Need::key`] and separated by
+/// commas.
 pub const REQUIRED: &str = "TERTULIA_TEST_REQUIRE";
 
-/// The variable with the folder of the socket of a running PostgreSQL server, whose user `tertulia` may do
-/// anything.
+/// The variable with the socket folder of a running PostgreSQL server, whose user `tertulia` has all rights.
 pub const POSTGRES: &str = "TERTULIA_TEST_POSTGRES";
 
-/// Something that a test needs.
+/// A requirement of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// The programs of a PostgreSQL server.
@@ -33,14 +32,14 @@ pub enum Need {
     Strace,
     /// `faketime`, which gives a process another time.
     Faketime,
-    /// The rights of root, to mount and to become another user.
+    /// The rights of root, to mount file systems and to change the user.
     Root,
-    /// Control groups of version 2 in which groups may be made.
+    /// Control groups of version 2 that the user may write.
     ControlGroups,
 }
 
 impl Need {
-    /// Returns its name in [`REQUIRED`]; for what can be installed, the name of Debian's package.
+    /// Returns its name in [`REQUIRED`]. For programs that can be installed, this is the name of Debian's package.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -53,7 +52,7 @@ impl Need {
     }
 }
 
-/// Writes what is missing, and how to get it.
+/// Describes the requirement, and how to meet it.
 impl fmt::Display for Need {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -61,27 +60,26 @@ impl fmt::Display for Need {
             Self::Strace => "strace (`cargo xtask test` installs it)",
             Self::Faketime => "faketime (`cargo xtask test` installs it)",
             Self::Root => "root (run the tests as root)",
-            Self::ControlGroups => "control groups of version 2 that may be written",
+            Self::ControlGroups => "control groups of version 2 that the user may write",
         })
     }
 }
 
-/// Says that the test that calls it is skipped, and why.
+/// Prints that the calling test is skipped, and the reason.
 ///
 /// # Panics
-///
-/// Where this must not be missing: in CI, and where [`REQUIRED`] lists it.
+/// In CI, and if [`REQUIRED`] lists the requirement.
 #[track_caller]
 pub fn skip(need: Need) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let variable = |name| std::env::var(name).unwrap_or_default();
     assert!(
         !is_required(need, &variable(REQUIRED), &variable("CI")),
-        "{test} needs {need}, and here no test may be skipped"
+        "{test} needs {need}, and no test may be skipped here"
     );
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(test.clone()) {
-        // Not by `eprintln`: the harness shows what that prints only of tests that fail.
+        // Not with `eprintln`, because the harness shows its output only for tests that fail.
         let _ = writeln!(std::io::stderr(), "skipped: {test} needs {need}");
     }
 }

@@ -1,5 +1,5 @@
-//! A PostgreSQL server in a folder of its own, reached by a socket there and stopped with the process that
-//! started it, however that ends. For `cargo xtask`, and for tests that want a server of their own.
+//! A PostgreSQL server in its own folder with a socket. It stops when the process that started it ends for any
+//! reason. For `cargo xtask`, and for tests that need their own server.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use std::process::{Child, Command, Stdio};
 
 const WATCHDOG: &str = include_str!("postgres.sh");
 
-/// A running server. Its user `tertulia` may do anything.
+/// A running server. Its user `tertulia` has all rights.
 #[derive(Debug)]
 pub struct PostgresServer {
     folder: String,
     programs: PathBuf,
-    /// Its input is open as long as the process lives.
+    /// A process that stops the server when its input is closed, which happens when this process ends.
     watchdog: Child,
 }
 
 impl PostgresServer {
-    /// Returns the folder with `initdb` and `pg_ctl`: in `PATH`, or where Debian puts them.
+    /// Returns the folder with `initdb` and `pg_ctl`, in `PATH` or in Debian's place for them.
     #[must_use]
     pub fn find_programs() -> Option<PathBuf> {
         let in_path = std::env::var_os("PATH").unwrap_or_default();
@@ -31,11 +31,10 @@ impl PostgresServer {
         folders.into_iter().find(|folder| has(folder, "initdb") && has(folder, "pg_ctl"))
     }
 
-    /// Makes a server and starts it.
+    /// Creates a server and starts it.
     ///
     /// # Errors
-    ///
-    /// Where a program is missing or the server does not start; what it says is on standard error.
+    /// If a program is missing or the server does not start; its messages are on standard error.
     pub fn start(programs: PathBuf) -> io::Result<Self> {
         let mut command = as_server_user("sh".as_ref())?;
         command.args(["-c", WATCHDOG, "watchdog"]).arg(&programs);
@@ -57,11 +56,10 @@ impl PostgresServer {
         &self.folder
     }
 
-    /// Ends all its processes without giving them time for anything, and starts it again.
+    /// Ends all its processes at once, and starts it again.
     ///
     /// # Errors
-    ///
-    /// Where the server does not start again.
+    /// If the server does not start again.
     pub fn crash(&self) -> io::Result<()> {
         let mut command = as_server_user(&self.programs.join("pg_ctl"))?;
         command.args(["-m", "immediate", "-w", "-t", "120", "-l", "/dev/null", "restart", "-D"]);
@@ -81,7 +79,7 @@ impl Drop for PostgresServer {
     }
 }
 
-/// The server refuses to run as root, so root starts it as the user `postgres`, whom the package makes.
+/// The server refuses to run as root, so root starts it as the user `postgres`, which the package creates.
 fn as_server_user(program: &Path) -> io::Result<Command> {
     let mut command = if is_root()? {
         let mut command = Command::new("setpriv");
@@ -97,8 +95,7 @@ fn as_server_user(program: &Path) -> io::Result<Command> {
 /// Returns whether this process runs as root.
 ///
 /// # Errors
-///
-/// Where `id` is missing.
+/// If `id` is missing.
 pub fn is_root() -> io::Result<bool> {
     let id = Command::new("id").arg("-u").output()?;
     Ok(id.stdout.trim_ascii() == b"0")

@@ -63,7 +63,7 @@ pub(crate) enum AgentsError {
 }
 
 impl Order {
-    /// Reads what follows `agents`.
+    /// Reads the arguments after `agents`.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
         let mut words = arguments.iter();
         let order = match words.next().map(String::as_str) {
@@ -80,7 +80,7 @@ fn unexpected(argument: &str) -> UsageError {
     UsageError::UnexpectedArgument { command: "agents", argument: argument.to_owned() }
 }
 
-/// Does what is ordered, or says what the machine lacks for it.
+/// Installs or tests, or reports what the machine lacks.
 pub(crate) fn run(workspace: &Workspace, order: Order) -> Result<(), AgentsError> {
     let machine = match Machine::look() {
         Ok(machine) => machine,

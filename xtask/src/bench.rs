@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: the benches, and after them the instructions that each counted case
-//! executes. Times differ from machine to machine and run to run; instructions hardly do.
+//! `cargo xtask bench`: runs the benches, then counts the instructions that each counted case
+//! executes. Times differ between machines and runs, but counts of instructions hardly do.
 
 mod counter;
 pub(crate) mod native;
@@ -27,17 +27,19 @@ pub(crate) enum BenchError {
     Process(#[from] ProcessError),
     #[error(transparent)]
     Binary(#[from] BinaryError),
-    #[error("the smallest program cannot be written to the target folder; check the disk space")]
+    #[error(
+        "the program for comparison cannot be written to the target folder; check the disk space"
+    )]
     Hello(#[source] std::io::Error),
-    #[error("`{PACKAGE} --list-instruction-cases` names no case; let it print one per line")]
+    #[error("`{PACKAGE} --list-instruction-cases` prints no cases; make it print one per line")]
     NoCases,
-    #[error("there are no data in {0:?}; name their folder with --data or in TERTULIA_DATA")]
+    #[error("there is no data in {0:?}; name its folder with --data or in TERTULIA_DATA")]
     NoData(PathBuf),
-    #[error("{counter} gives no count for `{case}`; its output was:\n{output}")]
+    #[error("{counter} printed no count for `{case}`; its output was:\n{output}")]
     NoCount { counter: &'static str, case: String, output: String },
 }
 
-/// Reads the words behind the bench of this name; says whether it is to be quick.
+/// Reads the arguments after the bench of this name, and returns whether it is to be quick.
 pub(crate) fn is_quick(command: &'static str, arguments: &[String]) -> Result<bool, UsageError> {
     match arguments {
         [] => Ok(false),
@@ -56,7 +58,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Ben
     let mut build = workspace.cargo(["build", "--profile", PROFILE, "--locked", "-p", PACKAGE]);
     let binary = binary::build(&mut build, PACKAGE)?;
     let Some(counter) = Counter::find(workspace, &binary) else {
-        println!("instructions are not counted: neither valgrind nor perf counters are here");
+        println!(
+            "instructions are not counted, because neither valgrind nor perf counters are available"
+        );
         return Ok(());
     };
     let mut counts = Vec::new();

@@ -11,7 +11,9 @@ use std::process::Command;
 pub(crate) enum BinaryError {
     #[error(transparent)]
     Process(#[from] ProcessError),
-    #[error("cargo's messages about the build of `{name}` cannot be read; build it by hand")]
+    #[error(
+        "cargo's messages about the build of `{name}` cannot be read; build it manually to see why"
+    )]
     Messages {
         name: &'static str,
         #[source]

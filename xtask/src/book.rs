@@ -1,5 +1,6 @@
-//! `cargo xtask book`, `picture` and `reference`: the documentation as a book, and what is generated in it. The tests of the
-//! command compare the picture and the reference pages with the program; here they write them instead.
+//! `cargo xtask book`, `picture` and `reference`: build the documentation as a book, and write its generated parts.
+//! The tests of the command compare the picture and the reference pages with the program; these commands make them
+//! write the files instead.
 
 use crate::process::{self, ProcessError};
 use crate::tool::{Tool, ToolError};

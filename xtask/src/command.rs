@@ -1,5 +1,5 @@
-//! The command line: what was asked for, which file does it, and what its failure says.
-//! `main` calls it; the commands know nothing of it.
+//! The command line: parses it, runs the command, and formats its error. `main` calls it; the commands do not
+//! depend on it.
 
 use crate::bench::{is_quick, native, overhead, quality, store};
 use crate::process::ProcessError;
@@ -14,40 +14,40 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
-  test                           all that must pass, as in CI; it installs what the tests need
+  test                           run all checks, as in CI; installs what the tests need
   soak [--runs N] [--load N] [--minutes N] [--package P]
-                                 the tests again and again (30 times) while the machine is busy, to
-                                 find tests that fail now and then
-  deny [--advisories]            every dependency has an allowed licence and source, and none is known to
-                                 be unsound; --advisories fails where their database cannot be fetched
-  package [--verify]             every crate that is published can be packaged, with all it needs;
+                                 run the tests many times (30 by default) while the machine is busy, to
+                                 find tests that fail sometimes
+  deny [--advisories]            check that every dependency has an allowed licence and source and no known
+                                 vulnerability; --advisories fails if the database cannot be fetched
+  package [--verify]             check that every published crate can be packaged with all its files;
                                  --verify compiles each package from its own files
   dist [--target T] [--profile P]
-                                 all packages of a release (archive, wheel, npm, Debian), each installed,
-                                 run and removed; in target/dist. For this machine unless T is named,
-                                 and with the profile `release` unless P is
-  sbom [--target T]              the bill of materials of the program, as CycloneDX JSON
-  book                           the documentation as a book, in target/book; installs mdbook
-  picture                        write the pictures of the README anew, from what the program prints
-  reference                      write the reference pages anew, from the code
-  tidy                           headers, lengths, leftovers, machine paths, Markdown links
-  agents [install | --newest]    the tests with the real agent programs, which are installed in the
-                                 user's cache first; `install` does no more than that; `--newest`
-                                 runs them with the newest releases and says which tests fail then
-  fuzz [--runs N] [--target T]   a counted run of the fuzz targets
+                                 create all packages of a release (archive, wheel, npm, Debian) in
+                                 target/dist, and install, run and remove each of them; the default target
+                                 is this machine, the default profile is `release`
+  sbom [--target T]              print the bill of materials of the program, as CycloneDX JSON
+  book                           build the documentation as a book in target/book; installs mdbook
+  picture                        write the pictures of the README from the output of the program
+  reference                      write the generated parts of the documentation
+  tidy                           check headers, lengths, leftovers, machine paths and Markdown links
+  agents [install | --newest]    install the real agent programs in the user's cache and test with them;
+                                 `install` only installs them, `--newest` tests with their newest releases
+                                 and lists the tests that fail
+  fuzz [--runs N] [--target T]   run the fuzz targets with a fixed number of inputs
   faults [--kills N] [--images N] [--count N] [--only NAME]
-                                 kills, power cuts, broken disks and damaged files against the store
-  bench [arguments]              the benches, then instruction counts where they can be had
+                                 test the store with kills, power cuts, disk errors and damaged files
+  bench [arguments]              run the benches, then count instructions if possible
   bench quality [--data DIR] [--half report|tune|all] [--only PART]… [--ours] [--all]
-                                 what context managers make of real sessions; the data are in DIR,
-                                 else in $TERTULIA_DATA, else in ../shared/data. PART is cost,
-                                 edits-claude, edits-pi, qmsum, longmemeval, personamem or irc; --ours
-                                 leaves out the baselines but the sliding window, --all adds settings
-                                 besides the default
-  bench store [--quick]          how fast the session store is, on the disk of the target folder
-  bench overhead [--quick]       what Tertulia adds to a turn, and how fast the program starts
+                                 compare context managers on real sessions; reads the data in DIR,
+                                 $TERTULIA_DATA or ../shared/data. PART is cost, edits-claude, edits-pi,
+                                 qmsum, longmemeval, personamem or irc; --ours runs no baseline except the
+                                 sliding window, --all also runs settings other than the default
+  bench store [--quick]          measure the session store on the disk of the target folder
+  bench overhead [--quick]       measure what Tertulia adds to a turn, and how fast the program starts
   bench native [--quick] [--import-mb N]
-                                 how fast sessions of agents are read, listed, handed over and imported
+                                 measure how fast sessions of agents are read, listed, handed over and
+                                 imported
 ";
 
 /// A parsed command line.
@@ -89,11 +89,11 @@ pub(crate) enum UsageError {
     NoCommand,
     #[error("there is no command `{0}`\n\n{USAGE}")]
     UnknownCommand(String),
-    #[error("`{command}` takes no argument `{argument}`\n\n{USAGE}")]
+    #[error("`{command}` does not accept the argument `{argument}`\n\n{USAGE}")]
     UnexpectedArgument { command: &'static str, argument: String },
     #[error("`{option}` is missing its value; write `{option} <value>`")]
     MissingValue { option: &'static str },
-    #[error("`{value}` is no value for `{option}`; give {wanted}")]
+    #[error("`{value}` is not a valid value for `{option}`; give {wanted}")]
     BadValue { option: &'static str, value: String, wanted: &'static str },
     #[error("the argument {0:?} is not UTF-8; write it in UTF-8")]
     NotText(OsString),
@@ -198,7 +198,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
     }
 }
 
-/// Does what was asked for.
+/// Runs the command.
 pub(crate) fn run(command: Command) -> Result<(), Error> {
     let workspace = Workspace::find()?;
     match command {

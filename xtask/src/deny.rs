@@ -13,7 +13,7 @@ const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Advisories {
     Required,
-    /// A machine that cannot fetch them says so, and checks the rest.
+    /// If they cannot be fetched, prints a note and checks the rest.
     IfReachable,
 }
 
@@ -38,8 +38,8 @@ pub(crate) enum DenyError {
     #[error("replace the dependencies named above, or allow them in deny.toml with a reason")]
     Refused(#[source] ProcessError),
     #[error(
-        "the advisories cannot be fetched; run this where https://github.com can be reached, or \
-         without --advisories"
+        "the advisories cannot be fetched; run this with access to https://github.com, or without \
+         --advisories"
     )]
     NoAdvisories(#[source] ProcessError),
 }

@@ -78,7 +78,7 @@ pub(crate) enum DistError {
     Metadata(#[from] cargo_metadata::Error),
     #[error("there are no packages for the target `{0}`; add it to xtask/src/dist/platform.rs")]
     UnknownTarget(String),
-    #[error("`rustc -vV` names no host; check the toolchain")]
+    #[error("`rustc -vV` prints no host; check the toolchain")]
     NoHost,
     #[error(
         "`{name}` is missing or incomplete; on Debian or Ubuntu: sudo apt-get install {package}"

@@ -1,5 +1,5 @@
 //! `cargo xtask faults`: the fault harness in full, as a release build. The tests of `faults/` run the
-//! same in small.
+//! same with small counts.
 
 use crate::command::UsageError;
 use crate::process::{self, ProcessError};
@@ -31,7 +31,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Reads what follows `faults`.
+    /// Reads the arguments after `faults`.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
         let mut options = Self::default();
         let mut arguments = arguments.iter();
@@ -80,7 +80,7 @@ fn number(option: &'static str, value: Option<&String>) -> Result<u64, UsageErro
     value.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)
 }
 
-/// Runs the harness; it prints its figures and fails where a promise is broken.
+/// Runs the harness; it prints its figures and fails if a promise is broken.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), FaultsError> {
     provide::install()?;
     let mut harness = workspace.cargo(["run", "--release", "--locked", "-p", PACKAGE, "--"]);

@@ -14,7 +14,7 @@ const CARGO_FUZZ: Tool = Tool { name: "cargo-fuzz", version: "0.13.2" };
 const RUNS_DEFAULT: u32 = 20_000;
 /// libFuzzer keeps the count in an `int`, and takes a negative one for "without end".
 const RUNS_MAX: u32 = i32::MAX as u32;
-/// Long enough for a line of an agent's transcript, short enough to stay fast.
+/// The maximum input: long enough for a line of an agent's transcript, and short enough to stay fast.
 const INPUT_BYTES_MAX: u32 = 16 * 1024;
 /// An input of 16 KiB that takes a gigabyte is a finding.
 const MEMORY_MB_MAX: u32 = 1024;
@@ -64,7 +64,9 @@ pub(crate) enum FuzzError {
         #[source]
         source: std::io::Error,
     },
-    #[error("`{target}` fails on the input shown above; make a test of it, then fix the code")]
+    #[error(
+        "`{target}` fails on the input shown above; write a test with this input, then fix the code"
+    )]
     Finding {
         target: String,
         #[source]
@@ -83,11 +85,11 @@ pub(crate) fn manifest(workspace: &Workspace) -> PathBuf {
     workspace.root().join("fuzz/Cargo.toml")
 }
 
-/// Builds the targets that were asked for, then runs one after the other.
+/// Builds the selected targets, then runs them one after the other.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), FuzzError> {
     let targets = select(find_targets(workspace)?, options.target.as_deref())?;
     let tool = CARGO_FUZZ.find_or_install(workspace)?;
-    // Built apart, so that a target that does not compile is not taken for one that fails.
+    // Built separately, so that a target that does not compile does not count as one that fails.
     process::run(cargo_fuzz(workspace, &tool, "build").args(&options.target))?;
     let scratch = ScratchFolder::create()?;
     for target in targets {
@@ -133,7 +135,7 @@ fn select(known: Vec<String>, wanted: Option<&str>) -> Result<Vec<String>, FuzzE
 
 fn cargo_fuzz(workspace: &Workspace, tool: &Path, verb: &str) -> Command {
     let mut command = workspace.program(tool);
-    // Sanitizers need nightly and look for what safe Rust rules out; coverage alone runs on stable.
+    // Sanitizers need nightly Rust and find errors that safe Rust excludes. Coverage alone works on stable Rust.
     command.args(["fuzz", verb, "--fuzz-dir", "fuzz", "--sanitizer", "none"]);
     if let Some(target) = workspace.target() {
         command.arg("--target-dir").arg(target.join("fuzz"));
@@ -150,7 +152,7 @@ fn libfuzzer_options(runs: u32) -> [String; 4] {
     ]
 }
 
-/// Runs one target, passes on what is worth reading, and returns how many inputs it executed.
+/// Runs one target, prints its important output, and returns the number of executed inputs.
 fn run_target(target: &str, command: &mut Command) -> Result<u64, FuzzError> {
     let spawned = command.stderr(Stdio::piped()).spawn();
     let mut child = spawned.map_err(|source| process::not_started(command, source))?;
@@ -199,7 +201,7 @@ fn parse_runs(text: &str) -> Result<u32, UsageError> {
     })
 }
 
-/// A folder for discovered inputs that goes when the run ends, so that each starts from the seeds.
+/// A folder for discovered inputs. It is removed when the run ends, so that each run starts from the seeds.
 struct ScratchFolder(PathBuf);
 
 impl ScratchFolder {
@@ -221,7 +223,7 @@ impl ScratchFolder {
 
 impl Drop for ScratchFolder {
     fn drop(&mut self) {
-        // What remains lies in the system's own folder for such things.
+        // The rest is in the system's folder for temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

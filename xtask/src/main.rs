@@ -1,5 +1,5 @@
 //! `cargo xtask <command>`: the workspace's own commands, one file each. The README and `.ci/run`
-//! call `test`; what it runs can also be run alone.
+//! call `test`; each of its steps can also be run alone.
 
 #![expect(
     clippy::disallowed_methods,

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// Whether the packages are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// They are made and read.
+    /// They are created and read.
     Made,
     /// They are compiled from their own files, too.
     Compiled,
@@ -41,7 +41,7 @@ pub(crate) enum PackageError {
     Metadata(#[from] cargo_metadata::Error),
     #[error(transparent)]
     Process(#[from] ProcessError),
-    #[error("the package {path} cannot be read; run `cargo package` by hand to see it")]
+    #[error("the package {path} cannot be read; run `cargo package` manually to see why")]
     Read {
         path: PathBuf,
         #[source]
@@ -81,9 +81,9 @@ fn published(metadata: &Metadata) -> Vec<&Package> {
     members
 }
 
-/// Lets cargo make the packages, in the order of their dependencies.
+/// Creates the packages with cargo, in the order of their dependencies.
 fn make(workspace: &Workspace, depth: Depth, packages: &[&Package]) -> Result<(), PackageError> {
-    // Packages are made of work in progress as well: the check belongs before the commit.
+    // Uncommitted changes are allowed, because the check runs before the commit.
     let mut cargo = workspace.cargo(["package", "--quiet", "--locked", "--allow-dirty"]);
     if depth == Depth::Made {
         cargo.args(["--no-verify", "--offline"]);

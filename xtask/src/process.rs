@@ -1,9 +1,9 @@
-//! Starting other programs and judging how they ended. All commands use it.
+//! Starts other programs and checks how they ended. All commands use it.
 
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// A program that could not be started, or did not end well.
+/// A program that could not be started, or failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProcessError {
     #[error("`{program}` could not be started; install it and put it on PATH")]
@@ -14,7 +14,7 @@ pub(crate) enum ProcessError {
     },
     #[error("`{command}` ended with {status}; fix what it reports above")]
     Failed { command: String, status: ExitStatus },
-    #[error("the output of `{command}` could not be read; run it by hand to see it")]
+    #[error("the output of `{command}` could not be read; run it manually to see why")]
     Output {
         command: String,
         #[source]
@@ -22,7 +22,7 @@ pub(crate) enum ProcessError {
     },
 }
 
-/// Runs a program to its end; its output goes where ours goes.
+/// Runs a program to its end; its output goes to our own streams.
 pub(crate) fn run(command: &mut Command) -> Result<(), ProcessError> {
     let status = command.status().map_err(|source| not_started(command, source))?;
     judge(command, status)
@@ -32,7 +32,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), ProcessError> {
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The same for a program that prints nothing for a long time: now and then a line says that it still runs.
+/// The same for a program that prints nothing for a long time: prints a line now and then that it still runs.
 pub(crate) fn run_silent(command: &mut Command, what: &str) -> Result<(), ProcessError> {
     let mut child = command.spawn().map_err(|source| not_started(command, source))?;
     let began = Instant::now();
@@ -50,7 +50,7 @@ pub(crate) fn run_silent(command: &mut Command, what: &str) -> Result<(), Proces
     }
 }
 
-/// Runs a program to its end and returns what it wrote to standard output.
+/// Runs a program to its end and returns its standard output.
 pub(crate) fn capture(command: &mut Command) -> Result<Vec<u8>, ProcessError> {
     let output = command.stderr(Stdio::inherit()).output();
     let output = output.map_err(|source| not_started(command, source))?;
@@ -58,7 +58,7 @@ pub(crate) fn capture(command: &mut Command) -> Result<Vec<u8>, ProcessError> {
     Ok(output.stdout)
 }
 
-/// Fails unless the program ended well.
+/// Returns an error unless the program succeeded.
 pub(crate) fn judge(command: &Command, status: ExitStatus) -> Result<(), ProcessError> {
     if status.success() {
         return Ok(());
@@ -76,7 +76,7 @@ pub(crate) fn unreadable(command: &Command, source: std::io::Error) -> ProcessEr
     ProcessError::Output { command: render(command), source }
 }
 
-/// Returns the command as one would type it, with the program's folder left out.
+/// Returns the command as a person would type it, without the program's folder.
 fn render(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let mut words = vec![program.file_name().unwrap_or(program.as_os_str())];

@@ -1,6 +1,6 @@
-//! Provides the requirements of the tests besides a compiler: installs them if possible, starts them, names them on
-//! the screen and passes them to the tests in variables. `test`, `soak` and `faults` call it. Plain `cargo test`
-//! installs nothing: there, a test that misses something is skipped by name.
+//! Provides the requirements of the tests besides a compiler: installs them if possible, starts them, prints their
+//! names and passes them to the tests in variables. `test`, `soak` and `faults` call it. Plain `cargo test`
+//! installs nothing: there, a test whose requirements are missing is skipped, and its name is printed.
 
 use crate::process::{self, ProcessError};
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ impl Provided {
             Some(programs) => {
                 println!("starting a PostgreSQL server for the tests ({})", programs.display());
                 let server = PostgresServer::start(programs).map_err(ProvideError::Server)?;
-                println!("its socket is in {}; it stops when the tests are over", server.folder());
+                println!("its socket is in {}; it stops after the tests", server.folder());
                 Some(server)
             }
             None => None,
@@ -44,7 +44,7 @@ impl Provided {
         Ok(Self { server, required: keys(&here) })
     }
 
-    /// Tells a command and its tests about it.
+    /// Sets the variables for a command and its tests.
     pub(crate) fn tell(&self, command: &mut Command) {
         command.env(REQUIRED, &self.required);
         if let Some(server) = &self.server {
@@ -53,7 +53,7 @@ impl Provided {
     }
 }
 
-/// Installs what is missing, where that is possible. Gives what is here afterwards.
+/// Installs missing requirements if possible. Returns those that are available afterwards.
 pub(crate) fn install() -> Result<Vec<Need>, ProvideError> {
     let missing = || INSTALLABLE.into_iter().filter(|need| !is_here(*need)).collect::<Vec<_>>();
     let wanted = missing();
@@ -66,8 +66,8 @@ pub(crate) fn install() -> Result<Vec<Need>, ProvideError> {
         if is_ci() {
             return Err(ProvideError::Missing { packages });
         }
-        println!("MISSING: {packages}; the tests that need them are skipped by name");
-        println!("to run them too, on Debian or Ubuntu: sudo apt-get install {packages}");
+        println!("MISSING: {packages}; the tests that need them are skipped");
+        println!("to run these tests too, on Debian or Ubuntu: sudo apt-get install {packages}");
     }
     Ok(INSTALLABLE.into_iter().filter(|need| !lacking.contains(need)).collect())
 }
@@ -94,7 +94,7 @@ pub(crate) fn can_install() -> bool {
 pub(crate) fn install_packages(packages: &[&str]) -> Result<(), ProcessError> {
     println!("installing {} with apt-get", packages.join(", "));
     let words = install_words(packages);
-    // The lists of packages may be too old, or not there at all.
+    // The package lists may be too old or missing.
     if apt_get(&words).is_err() {
         apt_get(&["update"])?;
         apt_get(&words)?;

@@ -29,7 +29,7 @@ pub(crate) enum SbomError {
     Lock(#[source] std::io::Error),
     #[error("Cargo.lock is not TOML; run `cargo check` to write it anew")]
     BadLock(#[from] toml::de::Error),
-    #[error("cargo lists `{line}`, which is no crate of Cargo.lock; run `cargo check`")]
+    #[error("cargo lists `{line}`, which is not a crate of Cargo.lock; run `cargo check`")]
     Unknown { line: String },
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn run(workspace: &Workspace, target: &str) -> Result<(), SbomError> 
     Ok(())
 }
 
-/// The crates that the program is made of.
+/// The crates of which the program consists.
 pub(crate) struct Crates {
     packages: Vec<(Package, Scope)>,
     checksums: Checksums,

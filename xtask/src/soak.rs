@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: the whole test suite again and again on a machine that is busy, to find tests that fail
-//! now and then. The runs, the load and the time have limits; what a failed run printed is kept.
+//! `cargo xtask soak`: runs the whole test suite many times on a busy machine, to find tests that fail sometimes.
+//! The runs, the load and the time have limits; the output of a failed run is kept.
 
 mod load;
 mod outcome;
@@ -21,11 +21,11 @@ const MINUTES_DEFAULT: u32 = 240;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     runs: u32,
-    /// Busy loops; twice the number of cores unless it is said.
+    /// Number of busy loops; the default is twice the number of cores.
     load: Option<u32>,
-    /// No run is begun after so long.
+    /// No run starts after this time.
     minutes: u32,
-    /// The packages whose tests are run; all unless one is named.
+    /// The packages whose tests are run; all if empty.
     packages: Vec<String>,
 }
 
@@ -81,13 +81,13 @@ pub(crate) enum SoakError {
         #[source]
         source: std::io::Error,
     },
-    #[error("{failures} of {runs} runs failed; what they printed is in {folder}")]
+    #[error("{failures} of {runs} runs failed; their output is in {folder}")]
     Failures { failures: u32, runs: u32, folder: PathBuf },
-    #[error("the time is up after {runs} of {wanted} runs; give more with --minutes")]
+    #[error("the time is up after {runs} of {wanted} runs; allow more with --minutes")]
     TimeUp { runs: u32, wanted: u32 },
 }
 
-/// Builds once, then runs the tests as often as wanted.
+/// Builds once, then runs the tests the given number of times.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), SoakError> {
     let provided = Provided::start()?;
     println!("building the tests");
@@ -98,7 +98,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), SoakEr
     std::fs::create_dir_all(&folder).map_err(files(&folder))?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let load = Load::start(options.load.unwrap_or(u32::try_from(cores * 2).unwrap_or(2)));
-    println!("{} runs on {cores} cores with {} busy loops beside them", options.runs, load.count());
+    println!("{} runs on {cores} cores, with {} busy loops", options.runs, load.count());
     let began = Instant::now();
     let limit = Duration::from_secs(60 * u64::from(options.minutes));
     let (mut done, mut failures) = (0, 0);
@@ -123,7 +123,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), SoakEr
     }
 }
 
-/// Runs all tests; what they print goes into a file.
+/// Runs all tests, and writes their output to a file.
 fn run_once(
     workspace: &Workspace,
     options: &Options,

@@ -74,7 +74,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TestError> {
 
 fn format(workspace: &Workspace) -> Result<(), Error> {
     process::run(&mut workspace.cargo(["fmt", "--all", "--check"]))?;
-    // fuzz/ is a workspace of its own. When it is missing, the fuzz step says so.
+    // fuzz/ is a workspace of its own. If it is missing, the fuzz step reports it.
     let fuzz = fuzz::manifest(workspace);
     if fuzz.exists() {
         let mut command = workspace.cargo(["fmt", "--check", "--manifest-path"]);
@@ -89,7 +89,7 @@ fn clippy(workspace: &Workspace) -> Result<(), Error> {
     Ok(())
 }
 
-/// Packages with features, each with the sets of them that must compile beside the default.
+/// Packages with features, each with the sets of features that must compile besides the default.
 const FEATURES: [(&str, &[&str]); 2] = [
     ("tertulia-store", &["", "sqlite", "postgres"]),
     ("tertulia-context", &["", "openai-tokens", "gemma-tokens"]),
@@ -111,7 +111,7 @@ fn tests(workspace: &Workspace) -> Result<(), Error> {
     let mut command = workspace.cargo(["test", "--workspace", "--locked"]);
     provided.tell(&mut command);
     process::run(&mut command)?;
-    println!("stopping what was started for the tests");
+    println!("stopping the programs that were started for the tests");
     Ok(())
 }
 

@@ -106,7 +106,7 @@ fn list_paths(workspace: &Workspace) -> Result<BTreeSet<String>, TidyError> {
     for name in names {
         let path = String::from_utf8(name.to_vec())
             .map_err(|_| TidyError::Name(String::from_utf8_lossy(name).into_owned()))?;
-        // A file that was deleted stays on git's list until the deletion is committed.
+        // Git lists a deleted file until the deletion is committed.
         if workspace.root().join(&path).exists() {
             paths.insert(path);
         }

@@ -1,5 +1,5 @@
-//! Tools of cargo that not every machine has: found in the version that was tried with the pinned compiler, or
-//! installed in the user's cache. Used by `fuzz`, `deny` and `book`.
+//! Cargo tools that not every machine has: finds the version that was tested with the pinned compiler, or
+//! installs it in the user's cache. Used by `fuzz`, `deny` and `book`.
 
 use crate::process::{self, ProcessError};
 use crate::workspace::{Workspace, WorkspaceError};
@@ -22,7 +22,7 @@ pub(crate) enum ToolError {
 }
 
 impl Tool {
-    /// The program to call, which is installed first if need be.
+    /// Returns the program, and installs it first if necessary.
     pub(crate) fn find_or_install(&self, workspace: &Workspace) -> Result<PathBuf, ToolError> {
         let on_path = PathBuf::from(self.name);
         if self.is_at(&on_path) {
@@ -32,7 +32,7 @@ impl Tool {
         let installed = tools.join("bin").join(self.name);
         if !self.is_at(&installed) {
             let Self { name, version } = self;
-            println!("{name} {version} is not here yet; installing it in {}", tools.display());
+            println!("{name} {version} is missing; installing it in {}", tools.display());
             let mut install = workspace.cargo(["install", "--locked", name]);
             install.args(["--version", version, "--root"]).arg(&tools);
             process::run(&mut install)?;

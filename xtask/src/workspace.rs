@@ -32,7 +32,7 @@ impl Workspace {
 
     fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, WorkspaceError> {
         let variable = |name| variable(name).filter(|value| !value.is_empty());
-        // Asked of cargo at run time: a compiled-in path would name another clone when several
+        // Read at run time, because a compiled-in path would name another clone if several clones
         // share one folder for builds.
         let own = variable("CARGO_MANIFEST_DIR").map(PathBuf::from);
         let root = own.as_deref().and_then(Path::parent).ok_or(WorkspaceError::NotUnderCargo)?;
@@ -42,7 +42,7 @@ impl Workspace {
             .map(|cache| cache.join("tertulia"));
         let target = match (variable("CARGO_TARGET_DIR"), variable("CI")) {
             (Some(chosen), _) => Some(PathBuf::from(chosen)),
-            // CI starts from a fresh clone each time; only its first run should be cold.
+            // CI starts with a new clone each time, so the builds are kept in the cache.
             (None, Some(_)) => cache.as_ref().map(|cache| cache.join("target")),
             (None, None) => None,
         };
@@ -50,17 +50,17 @@ impl Workspace {
         Ok(Self { root: root.to_owned(), cargo, cache, target })
     }
 
-    /// Returns the folder that holds the workspace's `Cargo.toml`.
+    /// Returns the folder with the workspace's `Cargo.toml`.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns where builds go, unless they go where cargo puts them by itself.
+    /// Returns the folder for builds, or `None` for cargo's default.
     pub(crate) fn target(&self) -> Option<&Path> {
         self.target.as_deref()
     }
 
-    /// Returns where tools are installed that are not on every machine.
+    /// Returns the folder for tools that not every machine has.
     pub(crate) fn tools(&self) -> Result<PathBuf, WorkspaceError> {
         let cache = self.cache.as_ref().ok_or(WorkspaceError::NoCache)?;
         Ok(cache.join("tools"))

@@ -1,4 +1,4 @@
-//! What is specific to an agent stands in its own file: no other source file names one of the coding agents.
+//! Checks that code for a specific agent is in its own file: no other source file names one of the coding agents.
 
 #![expect(
     clippy::disallowed_methods,

@@ -135,7 +135,7 @@ fn dependencies_follow_the_diagram() {
     assert_none(&violations(|member| forbidden_dependencies(member, &member.shipped)));
 }
 
-/// What tests of any crate may also use: a fake external service, and the requirements of a machine.
+/// Crates that the tests of any crate may use: a fake external service, and the requirements of a machine.
 const STAND_INS: [&str; 2] = ["tertulia-fake-models", "tertulia-test-needs"];
 
 #[test]

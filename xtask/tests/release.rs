@@ -1,4 +1,5 @@
-//! What a release promises: the profile that people install, and one oldest compiler everywhere it is named.
+//! Checks the promises of a release: the profile of the program, and the same oldest compiler in every place that
+//! names it.
 
 #![expect(
     clippy::disallowed_methods,

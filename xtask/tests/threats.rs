@@ -1,4 +1,4 @@
-//! docs/threats.md compared with the tree: every threat, fault and finding has one row, and every test that a
+//! Compares docs/threats.md with the tree: every threat, fault and finding has one row, and every test that a
 //! row names exists.
 
 #![expect(
@@ -32,7 +32,7 @@ fn rows() -> Vec<Row> {
     found
         .map(|cells| {
             let text = cells.get(4).cloned().unwrap_or_default();
-            // What stands between two backticks is every second piece.
+            // Every second piece is between two backticks.
             let tests = text.split('`').skip(1).step_by(2).filter(|name| is_test_name(name));
             let tests = tests.map(str::to_owned).collect();
             Row { number: cells[1].clone(), state: cells[3].clone(), text, tests }
@@ -58,7 +58,7 @@ fn tests_of(folder: &Path, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The functions that follow a test attribute, and the promises of stores, which a macro makes tests of.
+/// The functions with a test attribute, and the promises of stores, for which a macro creates tests.
 fn tests_in(text: &str, names: &mut BTreeSet<String>) {
     let (mut is_test, mut is_promise) = (false, false);
     for line in text.lines().map(str::trim) {
@@ -112,7 +112,7 @@ fn every_test_that_the_document_names_exists() {
 
 #[test]
 fn no_source_asks_for_a_parent_death_signal() {
-    // It comes when the thread that started a process ends, and kills agents that are still wanted.
+    // The signal is sent when the thread that started a process ends, and would kill agents that still run.
     fn look(folder: &Path) {
         for entry in folder.read_dir().expect("a folder of sources") {
             let path = entry.expect("an entry of a folder").path();

@@ -1,5 +1,6 @@
-//! How soon the program is there, against one that prints a line. Both are copied first, as installing does:
-//! a file as the linker left it is scattered in memory, and costs a large program more page faults.
+//! Compares the start time of the program with that of one that only prints a line. Both are copied first, as an
+//! installation does, because a file that the linker has just written is scattered in memory and causes more page
+//! faults.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -15,10 +16,10 @@ use crate::report::{Figure, Theme, Unit, duration};
 use crate::store::{Ground, prose, said};
 
 const ROUNDS: usize = 60;
-/// What a start may take against the other program's.
+/// The limit of the start time, compared with the other program.
 const LIMIT: f64 = 3.0;
-/// How many messages the session has that is shown: as many as the window of a member. Of a longer one the summary
-/// and recall read what lies before the window; how long that takes is measured as the first open of a session.
+/// The number of messages in the shown session: as many as the window of a member. In a longer session, the summary
+/// and recall also read the messages before the window; the first open of a session measures this time.
 const MESSAGES: usize = 20;
 
 pub(crate) fn measure(
@@ -50,7 +51,7 @@ pub(crate) fn measure(
     Ok(Theme { title: "Starts", figures })
 }
 
-/// Adds the session that is shown to a store with others.
+/// Adds the shown session to a store with other sessions.
 fn add_short(file: &Path) -> Result<(), Box<dyn Error>> {
     let store = SessionStore::open(&StoreUrl::Sqlite(file.to_owned()))?;
     let mut import = Import::begin(&store)?;
@@ -62,7 +63,7 @@ fn add_short(file: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns how long a program takes from its start to its end, in nanoseconds.
+/// Returns the time from the start of a program to its end, in nanoseconds.
 fn start(program: &Path, arguments: &[&str]) -> Result<f64, Box<dyn Error>> {
     let mut command = Command::new(program);
     command.args(arguments.iter().map(OsStr::new)).stdin(Stdio::null()).stdout(Stdio::null());

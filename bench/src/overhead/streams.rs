@@ -1,5 +1,5 @@
-//! The speed of reading the output of agents: recorded streams with their middle repeated, once as they are and once with
-//! texts of two kilobytes.
+//! Measures the speed of reading the output of agents. Uses recorded streams whose middle is repeated, once
+//! unchanged and once with texts of two kilobytes.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use tertulia_dialect::stream::{AgentStream, Exit, Limits, StreamParser};
 use crate::measure::alone;
 use crate::report::{Figure, Theme, Unit};
 
-/// The least speed of a reader, in megabytes per second.
+/// The minimum speed of a reader, in megabytes per second.
 const LIMIT: f64 = 200.0;
-/// The bytes that are read at once, as from a pipe.
+/// The number of bytes that are read at once, as from a pipe.
 const CHUNK: usize = 64 * 1024;
 /// The length of a stream.
 const BYTES: usize = 32 * 1024 * 1024;
@@ -57,7 +57,7 @@ const RECORDED: [Recorded; 7] = [
     },
 ];
 
-/// Measures all of them.
+/// Measures all streams.
 pub(crate) fn measure() -> Result<Theme, String> {
     let mut figures = Vec::new();
     let long = "The quick brown fox — jumps over.\\n    let x = \\\"a\\\";\\n".repeat(40);
@@ -99,7 +99,7 @@ fn figure(name: &str, stream: AgentStream, text: &str) -> Result<Figure, String>
         }
         (parser.finish(Exit::Code(0), "", &mut events), count)
     };
-    // A stream that is not understood would be read fast.
+    // Checks the result, because a stream of unknown events would be read fast.
     let (output, events) = read();
     let lines = output.lines;
     if output.error.is_some() || lines.unparsed + lines.violations > 0 {

@@ -1,5 +1,5 @@
-//! A turn of an agent that does nothing, so that all the time is Tertulia's. The agent's last word is the time at
-//! which it was said: the time from its last byte to the stored entry can be measured too.
+//! Measures a turn of an agent that does nothing, so that Tertulia causes all of the time. The agent prints the
+//! current time at its end, so that the time from its last byte to the stored entry can be measured, too.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -15,20 +15,20 @@ use crate::arguments::Scale;
 use crate::report::{Figure, Theme, Unit, duration, grouped};
 use crate::store::Ground;
 
-/// Turns that are measured; the middle one counts.
+/// The number of measured turns; the median is the result.
 const TURNS: usize = 40;
-/// What Tertulia may add, in milliseconds.
+/// The maximum time that Tertulia may add, in milliseconds.
 const LIMIT_MS: f64 = 20.0;
-/// How long a session may take from being opened until the first prompt is ready, in milliseconds.
+/// The maximum time from opening a session until the first prompt is ready, in milliseconds.
 const OPENING_LIMIT_MS: f64 = 300.0;
 
-/// What a run of turns took.
+/// The times of a run of turns.
 struct Run {
-    /// Until the session is open, and until its first prompt is ready.
+    /// The time until the session is open, and until its first prompt is ready.
     opening_ms: f64,
     first_prompt_ms: f64,
-    /// From the person's message to the first byte of the agent's input, and from the agent's last byte to
-    /// the stored answer; medians.
+    /// The medians of the time from the person's message to the first byte of the agent's input, and from the
+    /// agent's last byte to the stored answer.
     before_ms: f64,
     after_ms: f64,
 }
@@ -103,7 +103,7 @@ fn team() -> Result<Team, Box<dyn Error>> {
 #[derive(Default)]
 struct TimingSink {
     fed: Option<Instant>,
-    /// When the answer was stored, and when it was said, in nanoseconds since 1970.
+    /// The times at which the answer was stored and at which the agent printed it, in nanoseconds since 1970.
     answer: Option<(u128, u128)>,
 }
 

@@ -1,5 +1,5 @@
-//! What others do: send everything, or the newest messages that fit, with the oldest dropped at every
-//! step. The list of messages with its sums also serves [`super::trim`] and [`super::lexical`].
+//! The baselines: sending everything, or the newest messages that fit, with the oldest dropped at every step.
+//! [`super::trim`] and [`super::lexical`] also use the list of messages with its sums.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -9,13 +9,13 @@ use tertulia_session::{Entry, Message, PartKind, Role};
 
 use super::manager::{Manager, Piece, Sent, messages};
 
-/// Messages as pieces, with what all up to each of them cost, and the system prompt apart.
+/// Messages as pieces with cumulative token counts, and the system prompt separately.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
     system: Option<Piece>,
     pieces: Vec<Piece>,
     roles: Vec<Role>,
-    /// The tokens of all pieces before each place.
+    /// For every index, the tokens of all pieces before it.
     sums: Vec<u64>,
 }
 
@@ -25,21 +25,21 @@ pub(crate) struct Everything {
     backlog: Backlog,
 }
 
-/// Sends the newest messages that fit, and the system prompt. No tool pair is split.
+/// Sends the newest messages that fit, and the system prompt. Does not split tool pairs.
 #[derive(Debug)]
 pub(crate) struct SlidingWindow {
     budget: u64,
     backlog: Backlog,
-    /// Whether the window may begin at each place.
+    /// For every index, whether the window may begin there.
     may_begin: Vec<bool>,
-    /// The places of the calls by their ids.
+    /// The indexes of the calls by their ids.
     calls: HashMap<Box<str>, usize>,
     start: usize,
 }
 
 impl Backlog {
-    /// Takes a message; says whether it went into the list. A first message of the system is its
-    /// prompt and stands apart.
+    /// Adds a message; returns whether it is now in the list. The first system message is the system prompt and is
+    /// stored separately.
     pub(crate) fn push(&mut self, message: &Message) -> bool {
         let (piece, role) = (Piece::of(message), message.effective_role());
         if role == Role::System && self.pieces.is_empty() && self.system.is_none() {
@@ -60,21 +60,21 @@ impl Backlog {
         self.roles.get(place).copied()
     }
 
-    /// The first place from which everything fits beside the system prompt.
+    /// Returns the first index from which all messages and the system prompt fit.
     pub(crate) fn fitting(&self, budget: u64) -> usize {
         let system = self.system.as_ref().map_or(0, |piece| piece.tokens);
         let (room, total) = (budget.saturating_sub(system), self.total());
         self.sums.partition_point(|before| total - before > room)
     }
 
-    /// The system prompt and everything from this place on.
+    /// Returns the system prompt and all messages from this index on.
     pub(crate) fn sent_from(&self, start: usize, cut: bool) -> Sent {
         let newest = self.pieces.get(start..).unwrap_or_default();
         let pieces = self.system.iter().chain(newest).cloned().collect();
         Sent { pieces, cut, overflow: newest.is_empty() && !self.pieces.is_empty() }
     }
 
-    /// The system prompt, what is at these places and everything from a later place on.
+    /// Returns the system prompt, the messages at these indexes, and all messages from a later index on.
     pub(crate) fn sent_with(&self, found: &[usize], newest: usize) -> Sent {
         let found = found.iter().filter_map(|place| self.pieces.get(*place));
         let newest = self.pieces.get(newest..).unwrap_or_default();
@@ -82,7 +82,7 @@ impl Backlog {
         Sent { pieces, cut: true, overflow: newest.is_empty() && !self.pieces.is_empty() }
     }
 
-    /// What is said at this place, without the role.
+    /// Returns the text at this index, without the role.
     pub(crate) fn words(&self, place: usize) -> Option<&str> {
         let text = &self.pieces.get(place)?.text;
         Some(text.split_once('\n').map_or("", |(_, words)| words))
@@ -92,7 +92,7 @@ impl Backlog {
         self.pieces.get(place).map_or(0, |piece| piece.tokens)
     }
 
-    /// The tokens of the system prompt and everything from this place on.
+    /// Returns the tokens of the system prompt and of all messages from this index on.
     pub(crate) fn tokens_from(&self, place: usize) -> u64 {
         let system = self.system.as_ref().map_or(0, |piece| piece.tokens);
         let before = self.sums.get(place).copied().unwrap_or_else(|| self.total());
@@ -145,7 +145,7 @@ impl SlidingWindow {
         }
     }
 
-    /// A window that began here would split a pair.
+    /// Marks indexes at which a window would split a pair.
     fn join(&mut self, places: Range<usize>) {
         self.may_begin.get_mut(places).into_iter().flatten().for_each(|begin| *begin = false);
     }
@@ -184,7 +184,7 @@ mod tests {
         ])
     }
 
-    /// The last words of what is sent, and whether nothing fits.
+    /// Returns the end of the text of each sent message, and whether nothing fits.
     fn sent(manager: &mut dyn Manager, session: &Session) -> (Vec<String>, bool) {
         let sent = manager.step(&Log::of_agent(session).entries).unwrap();
         let last = |piece: &Piece| piece.text.lines().last().unwrap_or_default().to_owned();
@@ -227,7 +227,7 @@ mod tests {
             .iter()
             .map(|entry| window.step(std::slice::from_ref(entry)).unwrap().cut)
             .collect();
-        // First the user's message goes, then the whole pair; the last message has room.
+        // The user's message is dropped first, then the whole pair; the last message fits.
         assert_eq!(cuts, [false, false, false, true, true, false]);
     }
 }

@@ -1,5 +1,5 @@
-//! Who is compared: the baselines and the builder, each made anew for every session. Sums up what their
-//! requests cost and what survives in them.
+//! The compared managers: the baselines and the builder, each created again for every session. Sums up the cost of
+//! their requests and the information that these keep.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use super::recall::{Finder, NamedAgain, Recall};
 use super::trim::{StartOn, TrimMessages};
 use super::walk::walk;
 
-/// One way to decide what is sent.
+/// A compared manager.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Contestant {
     Everything,
@@ -26,18 +26,18 @@ pub(crate) enum Contestant {
     Ours(ours::Config),
 }
 
-/// What became of a contestant's requests.
+/// The results of a contestant.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     pub(crate) contestant: Contestant,
     pub(crate) bill: Bill,
-    /// Of all identifiers that are named again.
+    /// The share of all identifiers that are named again.
     pub(crate) recall: Recall,
-    /// Of those that the newest messages do not hold.
+    /// The share of those identifiers that the newest messages do not contain.
     pub(crate) old_recall: Recall,
-    /// Of what was done and seen, from the first cut of each session on.
+    /// The share of known facts, from the first cut of each session on.
     pub(crate) known: Known,
-    /// How long it took, with the judging.
+    /// The time, including the evaluation.
     pub(crate) time: Duration,
 }
 
@@ -53,7 +53,7 @@ impl Contestant {
         }
     }
 
-    /// A manager that has seen nothing yet. The builder has its budget in its setting.
+    /// Creates a manager without messages. The builder's settings contain its budget.
     pub(crate) fn manager(&self, budget: u64) -> Result<Box<dyn Manager>, Box<dyn Error>> {
         Ok(match self {
             Self::Everything => Box::new(Everything::default()),
@@ -64,7 +64,7 @@ impl Contestant {
         })
     }
 
-    /// The builder as it is set if nobody sets it otherwise: the limits are for that.
+    /// Returns the builder with its default settings, to which the limits apply.
     pub(crate) fn default_at(budget: u64) -> Self {
         Self::Ours(ours::Config::default_at(budget))
     }
@@ -74,7 +74,7 @@ impl Contestant {
     }
 }
 
-/// Leads every contestant through every session.
+/// Runs every contestant through every session.
 pub(crate) fn compare(
     logs: &[Log],
     contestants: &[Contestant],
@@ -106,7 +106,7 @@ impl Tally {
         }
     }
 
-    /// Leads the contestant through a session.
+    /// Runs the contestant through a session.
     fn add(
         &mut self,
         log: &Log,

@@ -1,5 +1,6 @@
-//! What a manager's requests would cost with a prompt cache: what is at the start as it was in the last
-//! request is read at a tenth, the rest is written at a quarter more, what is volatile costs its price.
+//! Computes the cost of a manager's requests with a prompt cache: the unchanged beginning of the last request is
+//! read at a tenth of the price, the rest is written at 1.25 times the price, and volatile pieces cost the full
+//! price.
 
 use std::ops::AddAssign;
 use std::rc::Rc;
@@ -15,22 +16,22 @@ const VOLATILE: u64 = 100;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bill {
     pub(crate) steps: u64,
-    /// Steps at which the manager gave up the prefix.
+    /// The number of steps at which the manager changed the prefix.
     pub(crate) cuts: u64,
-    /// Steps at which not even the newest messages fitted.
+    /// The number of steps at which not even the newest messages fit.
     pub(crate) overflows: u64,
-    /// Tokens that were read from the cache, written to it, and never in it.
+    /// The number of tokens that were read from the cache, written to it, and never in it.
     pub(crate) read: u64,
     pub(crate) written: u64,
     pub(crate) volatile: u64,
-    /// Over all steps.
+    /// The unchanged prefix over all steps.
     pub(crate) prefix: Prefix,
-    /// Over the steps without a cut.
+    /// The unchanged prefix over the steps without a cut.
     pub(crate) prefix_outside_cuts: Prefix,
     last: Vec<Piece>,
 }
 
-/// How much of the request before is a prefix of the next one, in bytes.
+/// How much of a request is a prefix of the next one, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prefix {
     pub(crate) kept: u64,
@@ -40,7 +41,7 @@ pub(crate) struct Prefix {
 impl Bill {
     /// Adds one request.
     pub(crate) fn add(&mut self, sent: &Sent) {
-        // Behind a volatile piece nothing can be cached, whatever it says of itself.
+        // No piece after a volatile one can be cached, even if it is not volatile itself.
         let stable = sent.pieces.iter().take_while(|piece| !piece.volatile).count();
         let (stable, volatile) = sent.pieces.split_at(stable);
         let pairs = self.last.iter().zip(stable);
@@ -60,29 +61,29 @@ impl Bill {
         self.last = stable.to_vec();
     }
 
-    /// The session is over: the next request finds nothing in the cache.
+    /// Ends a session, so that the cache is empty for the next request.
     pub(crate) fn end_session(&mut self) {
         self.last.clear();
     }
 
-    /// In hundredths of the price of a token.
+    /// Returns the cost in hundredths of the price of a token.
     pub(crate) fn hundredths(&self) -> u64 {
         READ * self.read + WRITE * self.written + VOLATILE * self.volatile
     }
 
-    /// What a request costs on the average, in tokens at full price.
+    /// Returns the average cost of a request, in tokens at full price.
     pub(crate) fn per_step(&self) -> f64 {
         self.hundredths() as f64 / 100.0 / self.steps as f64
     }
 
-    /// What this costs against another one.
+    /// Returns the ratio of this cost to another one.
     pub(crate) fn against(&self, other: &Self) -> f64 {
         self.hundredths() as f64 / other.hundredths() as f64
     }
 }
 
 impl Prefix {
-    /// In hundredths. Where there was nothing, nothing was lost.
+    /// Returns the share in percent; 100 if there was nothing to keep.
     pub(crate) fn percent(self) -> f64 {
         if self.before == 0 { 100.0 } else { 100.0 * self.kept as f64 / self.before as f64 }
     }
@@ -132,7 +133,7 @@ mod tests {
     #[test]
     fn what_was_sent_before_is_read_and_the_rest_is_written() {
         let bill = bill(&[(false, "aaaa bb"), (false, "aaaa bb cccc")]);
-        // Six written; then six read and four written.
+        // Six are written; then six are read and four written.
         assert_eq!(bill.hundredths(), 6 * 125 + 6 * 10 + 4 * 125);
         assert_eq!((bill.steps, bill.read, bill.written), (2, 6, 10));
         assert_eq!(bill.prefix_outside_cuts, Prefix { kept: 6, before: 6 });

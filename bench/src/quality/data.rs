@@ -1,5 +1,5 @@
-//! The data sets as they lie in a folder that the caller names: sessions, questions and pointers, read
-//! through the program `zstd`. Nothing of them is in this repository. Knows nothing of entries.
+//! Reads the data sets in a folder that the caller names: sessions, questions and pointers, with the program
+//! `zstd`. None of the data is in this repository.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -24,34 +24,34 @@ pub(crate) struct Line {
     /// The speaker.
     pub(crate) who: Option<String>,
     pub(crate) tool: Option<String>,
-    /// What pairs a call and its result.
+    /// The id that a call and its result share.
     pub(crate) call: Option<String>,
     pub(crate) is_error: bool,
     pub(crate) time: Option<String>,
 }
 
-/// Something asked about a session.
+/// A question about a session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Question {
     pub(crate) session: String,
     pub(crate) question: String,
     pub(crate) evidence: Evidence,
-    /// It is asked after this many lines; `None` for all of them.
+    /// The number of lines before the question; `None` for all lines.
     pub(crate) end: Option<usize>,
 }
 
-/// Where the answer is.
+/// The location of the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Evidence {
     /// In these lines.
     Lines(Vec<usize>),
     /// In these ranges of lines, both ends included.
     Ranges(Vec<(usize, usize)>),
-    /// In what the user says in this line or a few lines from it.
+    /// In the text of the user in this line or a few lines from it.
     Near(usize),
 }
 
-/// An edit that quoted something said before.
+/// An edit that quotes an earlier text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pointer {
     pub(crate) session: String,
@@ -59,11 +59,11 @@ pub(crate) struct Pointer {
     pub(crate) line: usize,
     /// The line in which the quoted text was last seen.
     pub(crate) evidence: usize,
-    /// Whether all of it was seen there, or only its longest line.
+    /// Whether this line contained the whole text, or only its longest line.
     pub(crate) whole: bool,
 }
 
-/// What is said in a turn, with the speaker's name where there is one.
+/// Returns the text of a turn, with the speaker's name if there is one.
 pub(crate) fn turn(line: &Line) -> String {
     match &line.who {
         Some(who) => format!("{who}: {}", line.text),
@@ -73,7 +73,7 @@ pub(crate) fn turn(line: &Line) -> String {
 
 #[cfg(test)]
 impl Line {
-    /// A line of nobody in particular; all calls and results are one pair.
+    /// Returns a line without a speaker; all calls and results are one pair.
     pub(crate) fn of(role: &str, kind: &str, text: &str) -> Self {
         let (role, kind, text) = (role.to_owned(), kind.to_owned(), text.to_owned());
         Self { role, kind, text, call: Some("c1".to_owned()), ..Self::default() }
@@ -82,7 +82,7 @@ impl Line {
 
 #[cfg(test)]
 impl Session {
-    /// A session of these roles, kinds and texts.
+    /// Returns a session with these roles, kinds and texts.
     pub(crate) fn of(lines: &[(&str, &str, &str)]) -> Self {
         let lines = lines.iter().map(|(role, kind, text)| Line::of(role, kind, text)).collect();
         Self { key: "s".to_owned(), lines }
@@ -90,7 +90,7 @@ impl Session {
 }
 
 impl Evidence {
-    /// The first line from which everything up to the question would have to be kept.
+    /// Returns the first line of the evidence.
     pub(crate) fn first(&self) -> Option<usize> {
         match self {
             Self::Lines(lines) => lines.iter().copied().min(),
@@ -100,7 +100,7 @@ impl Evidence {
     }
 }
 
-/// The sessions of a set, in the order of the file.
+/// Reads the sessions of a set, in the order of the file.
 pub(crate) fn read_sessions(set: &Path) -> Result<Vec<Session>, Box<dyn Error>> {
     let mut sessions: Vec<Session> = Vec::new();
     for record in read(&set.join("messages.jsonl.zst"))? {
@@ -119,15 +119,15 @@ pub(crate) fn read_sessions(set: &Path) -> Result<Vec<Session>, Box<dyn Error>> 
     Ok(sessions)
 }
 
-/// The questions of a set that name their evidence.
+/// Reads the questions of a set that name their evidence.
 pub(crate) fn read_questions(set: &Path) -> Result<Vec<Question>, Box<dyn Error>> {
     let records = read(&set.join("questions.jsonl.zst"))?;
     Ok(records.iter().filter_map(question).collect())
 }
 
-/// The sessions of a set with links from answers to what they answer, and as questions the answers to
-/// what was said at least this many characters before, and once. Notes of the system, such as that
-/// somebody came, are left out.
+/// Reads the sessions of a set with links from answers to messages. An answer is a question if its message was
+/// written at least this many characters before, and only once. Leaves out notes of the system, such as that a
+/// person joined.
 pub(crate) fn read_replies(
     set: &Path,
     chars_min: usize,
@@ -137,7 +137,7 @@ pub(crate) fn read_replies(
 
 fn replies(records: &[Value], chars_min: usize) -> (Vec<Session>, Vec<Question>) {
     let (mut sessions, mut questions) = (Vec::<Session>::new(), Vec::new());
-    // The new numbers of the lines of the last session.
+    // The new line numbers of the last session.
     let mut numbers = HashMap::new();
     for record in records.iter().filter(|record| text(record, "kind") != "note") {
         let key = text(record, "s");
@@ -159,8 +159,8 @@ fn replies(records: &[Value], chars_min: usize) -> (Vec<Session>, Vec<Question>)
     (sessions, questions)
 }
 
-/// The next line as a question for what it answers, if that is long ago and neither this line nor one
-/// before says it again.
+/// Returns the next line as a question about the message that it answers, if this message is far enough back and
+/// neither this line nor an earlier one repeats it.
 fn reply(
     session: &Session,
     next: &Line,
@@ -184,7 +184,7 @@ fn reply(
     Some(Question { session: session.key.clone(), question, evidence, end })
 }
 
-/// The edits of a set that quote something said before.
+/// Reads the edits of a set that quote earlier text.
 pub(crate) fn read_pointers(set: &Path) -> Result<Vec<Pointer>, Box<dyn Error>> {
     let records = read(&set.join("reuse.jsonl.zst"))?;
     let pointer = |record: &Value| {
@@ -293,7 +293,7 @@ mod tests {
             record(2, "text", "Hello", &[0]),
             record(3, "text", "The port is 80", &[0, 2]),
         ];
-        // With the name 16 and 10 characters.
+        // With the name, the texts have 16 and 10 characters.
         let (sessions, questions) = replies(&records, 26);
         assert_eq!(sessions[0].lines.len(), 3);
         let expected = Question {

@@ -1,15 +1,15 @@
-//! What is still known after a compaction. A fact of a session is one of these, each counted once however
-//! often it came:
+//! Measures the facts that are still known after a compaction. The facts of a session are the following. Each
+//! counts once, even if it is repeated:
 //!
 //! - a command that was run: the first 60 characters of the first line of the argument `command`;
 //! - a file that was edited: the path of a call that edits or writes, as the call has it;
 //! - an error that was seen: the first 80 characters of the first line of a result that is an error. A
 //!   line that is blank or only names an exit code says nothing, and the next one is taken.
 //!
-//! From the step of a manager's first cut on, every step is judged by the share of the facts so far that
-//! are in what is sent, letter for letter and wherever they stand; the result is the mean over the steps.
-//! A fact of less than 6 characters would be found anywhere and is left out. The sliding window's first
-//! cut is the step at which it leaves something out for the first time.
+//! From the step of a manager's first cut on, every step gets the share of the facts so far that the request
+//! contains, letter for letter and at any position; the result is the mean over the steps. Facts of less than 6
+//! characters are left out, because they would be found by chance. The sliding window's first cut is the first step
+//! at which it leaves out a message.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -29,13 +29,13 @@ const CHARS_MIN: usize = 6;
 /// The calls whose path is a file that was edited, in lower case.
 const EDITS: [&str; 4] = ["edit", "multiedit", "notebookedit", "write"];
 
-/// Where such calls have their path.
+/// The fields with the path of such calls.
 const PATHS: [&str; 3] = ["file_path", "path", "notebook_path"];
 
-/// How lines begin that only name an exit code.
+/// The beginnings of lines that only name an exit code.
 const EXIT_CODES: [&str; 2] = ["Exit code ", "Command exited with code "];
 
-/// What kind of fact.
+/// The kind of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Command,
@@ -43,7 +43,7 @@ pub(crate) enum Kind {
     Error,
 }
 
-/// The facts of one session, in the order in which they came.
+/// The facts of one session, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     facts: Vec<Fact>,
@@ -53,11 +53,11 @@ pub(crate) struct Facts {
 struct Fact {
     kind: Kind,
     text: String,
-    /// The entry that had it first.
+    /// The first entry that contains it.
     place: usize,
 }
 
-/// Looks for facts in pieces; each text that stays is looked through once.
+/// Searches pieces for facts; each text that is sent repeatedly is searched once.
 #[derive(Debug)]
 pub(crate) struct Memory<'a> {
     facts: &'a Facts,
@@ -72,7 +72,7 @@ pub(crate) struct Known {
     pub(crate) commands: Recall,
     pub(crate) files: Recall,
     pub(crate) errors: Recall,
-    /// Of all facts, whatever their kind.
+    /// The share of all facts of any kind.
     pub(crate) all: Recall,
 }
 
@@ -127,7 +127,7 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// The facts that a part tells.
+/// Returns the facts in a part.
 fn told(part: &PartKind) -> Vec<(Kind, String)> {
     match part {
         PartKind::ToolCall(call) => told_by_call(call),
@@ -208,7 +208,7 @@ mod tests {
         texts.iter().map(piece).collect()
     }
 
-    /// The shares of commands, files, errors and all facts before this entry.
+    /// Returns the shares of commands, files, errors and all facts before this entry.
     fn known(place: usize, texts: &[&str]) -> [f64; 4] {
         let facts = Facts::of(&log());
         let mut known = Known::default();

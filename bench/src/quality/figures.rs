@@ -1,5 +1,4 @@
-//! The figures of the report: which there are, and what they have to keep. The limits are for the
-//! builder's default. Measures nothing.
+//! The figures of the report and their limits. The limits apply to the builder's default settings. Measures nothing.
 
 use crate::report::{Figure, Theme, Unit, grouped};
 
@@ -11,19 +10,19 @@ use super::recall::Recall;
 use super::trim::StartOn;
 use super::{BUDGET, SMALL_BUDGET, TINY_BUDGET};
 
-/// What has to be kept at which budget.
+/// The limit at each budget.
 type Limits = [(u64, f64)];
 
-/// What the builder's requests may cost against those of the sliding window.
+/// The maximum cost of the builder's requests, compared with the sliding window.
 const COST: &Limits = &[(SMALL_BUDGET, 0.56), (BUDGET, 0.30)];
 
-/// What of the identifiers has to be sent, in hundredths.
+/// The minimum percentage of identifiers that are sent.
 const IDENTIFIERS: &Limits = &[(SMALL_BUDGET, 86.0), (BUDGET, 96.0)];
 
-/// How many times as much as by the sliding window has to be known after a compaction.
+/// The minimum ratio of the facts known after a compaction to those of the sliding window.
 const KNOWN_TIMES: f64 = 2.0;
 
-/// The baselines whose costs the builder's are held against. The limit is against the first.
+/// The baselines with which the builder's cost is compared. The limit applies to the first one.
 const AGAINST: [Contestant; 3] = [
     Contestant::SlidingWindow,
     Contestant::TrimMessages(StartOn::Any),
@@ -38,7 +37,7 @@ pub(super) const QUESTION_SETS: [(Part, Set); 4] = [
     (Part::Irc, Set::Irc),
 ];
 
-/// A set in which something is to be found again.
+/// A set with texts that a manager should find again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Set {
     Claude,
@@ -49,18 +48,18 @@ pub(super) enum Set {
     Irc,
 }
 
-/// What was found; of nobody in particular by recency alone.
+/// The number of texts that were found; without a contestant, those that are among the newest characters.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) who: Option<Contestant>,
     pub(super) budget: u64,
     pub(super) hits: Hits,
-    /// Whether the answer had come as far as what is looked for.
+    /// Whether the answer had already reached the searched text.
     pub(super) is_begun: bool,
 }
 
 impl Set {
-    /// Its folder in the data.
+    /// Returns its folder in the data.
     pub(super) fn folder(self) -> &'static str {
         match self {
             Self::Claude => "claude-code",
@@ -83,7 +82,7 @@ impl Set {
         }
     }
 
-    /// What has to be found, in hundredths.
+    /// Returns the minimum percentage to find.
     fn limits(self) -> &'static Limits {
         match self {
             Self::Claude => &[(SMALL_BUDGET, 80.0), (BUDGET, 96.5)],
@@ -94,7 +93,7 @@ impl Set {
     }
 }
 
-/// What a step costs with each of them.
+/// Returns the cost of a step for each contestant.
 pub(super) fn cost(title: &'static str, tallies: &[Tally]) -> Theme {
     let figures = tallies.iter().map(|tally| {
         let bill = &tally.bill;
@@ -114,8 +113,8 @@ pub(super) fn cost(title: &'static str, tallies: &[Tally]) -> Theme {
     Theme { title, figures: figures.collect() }
 }
 
-/// What the builder costs against the baselines. Trimming from a human is cheap since it sends less, at
-/// many steps nothing: that price is not to be won.
+/// Returns the builder's cost compared with the baselines. `trim_messages` from a human message is cheap because it
+/// sends less, at many steps nothing; the builder cannot be as cheap.
 pub(super) fn ratios(title: &'static str, tallies: &[Tally], budget: u64) -> Theme {
     let mut figures = Vec::new();
     for baseline in AGAINST {
@@ -136,7 +135,7 @@ pub(super) fn ratios(title: &'static str, tallies: &[Tally], budget: u64) -> The
     Theme { title, figures }
 }
 
-/// What stays cached from step to step.
+/// Returns the share that stays cached from step to step.
 pub(super) fn prefix(title: &'static str, tallies: &[Tally]) -> Theme {
     let figures = tallies.iter().map(|tally| {
         let (outside, all) = (tally.bill.prefix_outside_cuts, tally.bill.prefix);
@@ -148,7 +147,7 @@ pub(super) fn prefix(title: &'static str, tallies: &[Tally]) -> Theme {
     Theme { title, figures: figures.collect() }
 }
 
-/// Which identifiers survive.
+/// Returns the share of identifiers that are kept.
 pub(super) fn survives(title: &'static str, tallies: &[Tally], budget: u64) -> Theme {
     let figures = tallies.iter().map(|tally| {
         let figure = Figure::new(tally.contestant.name(), tally.recall.percent(), Unit::Percent)
@@ -159,7 +158,7 @@ pub(super) fn survives(title: &'static str, tallies: &[Tally], budget: u64) -> T
     Theme { title, figures: figures.collect() }
 }
 
-/// What is known after a compaction, and what has to be against the sliding window.
+/// Returns the facts known after a compaction, and their limit compared with the sliding window.
 pub(super) fn known(title: &'static str, tallies: &[Tally]) -> Theme {
     let window = tallies.iter().find(|tally| tally.contestant == Contestant::SlidingWindow);
     let limit = window.map(|tally| KNOWN_TIMES * tally.known.all.percent());
@@ -173,8 +172,8 @@ pub(super) fn known(title: &'static str, tallies: &[Tally]) -> Theme {
     Theme { title, figures: figures.collect() }
 }
 
-/// What is found again in a set. An edit is judged by what is known when the model is called; what the
-/// answer says before the edit is not known yet.
+/// Returns the share that is found again in a set. An edit is evaluated when the model is called, before the answer
+/// is known.
 pub(super) fn found(set: Set, rows: &[Row]) -> Theme {
     let figures = rows.iter().map(|row| {
         let Hits { hits, of } = row.hits;

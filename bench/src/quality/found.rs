@@ -1,5 +1,5 @@
-//! Whether a text is in what is sent, and how often that was so. The text may stand there with line
-//! numbers before each line, as tools show files. Called by [`super::reuse`] and [`super::questions`].
+//! Checks whether a request contains a text, and counts the results. The request may contain the text with line
+//! numbers, as tools show files. Called by [`super::reuse`] and [`super::questions`].
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 
 use super::manager::Piece;
 
-/// How many were found.
+/// The number of texts that were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hits {
     pub(crate) hits: u64,
@@ -26,7 +26,7 @@ impl Hits {
     }
 }
 
-/// Whether one of the pieces holds this text.
+/// Returns whether one of the pieces contains this text.
 pub(crate) fn holds(pieces: &[Piece], text: &str) -> bool {
     let finder = Finder::new(text);
     pieces.iter().any(|piece| {
@@ -38,7 +38,7 @@ pub(crate) fn holds(pieces: &[Piece], text: &str) -> bool {
     })
 }
 
-/// The text without spaces, a number and an arrow at the start of its lines.
+/// Returns the text without the spaces, number and arrow at the start of its lines.
 fn without_line_numbers(text: &str) -> Cow<'_, str> {
     if !text.contains('→') {
         return Cow::Borrowed(text);

@@ -1,16 +1,16 @@
-//! Two halves of each set: one to choose settings on, the other to report. The sessions are put in the
-//! order of a hash of their keys and dealt in turn, so that a set of two sessions has one in each half
-//! and a longer set no pattern. A session with all its questions is in one half.
+//! Splits each set into two halves: one for choosing settings, the other for the report. The sessions are sorted by
+//! a hash of their keys and assigned alternately, so that a set of two sessions has one in each half. All questions
+//! about a session are in its half.
 
 use super::data::Session;
 
-/// Which sessions of a set are used.
+/// The sessions of a set that are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Half {
-    /// Those that results are reported on; the limits are for them.
+    /// The sessions for the report; the limits apply to them.
     #[default]
     Report,
-    /// Those that settings are chosen on.
+    /// The sessions for choosing settings.
     Tune,
     /// All of them.
     All,
@@ -26,7 +26,7 @@ impl Half {
         }
     }
 
-    /// The first line of the report.
+    /// Returns the first line of the report.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Report => "The report half of each set",
@@ -35,7 +35,7 @@ impl Half {
         }
     }
 
-    /// The sessions of the set that are in it, in their order.
+    /// Returns the sessions of this half, in their order.
     pub(crate) fn of(self, sessions: Vec<Session>) -> Vec<Session> {
         let wanted = match self {
             Self::Report => 0,
@@ -49,7 +49,7 @@ impl Half {
         sessions.into_iter().filter(|session| mine.contains(&session.key)).collect()
     }
 
-    /// How many of a number of sessions are for this half.
+    /// Returns the number of sessions in this half, given the number of all.
     pub(crate) fn share(self, count: usize) -> usize {
         if self == Self::All { count } else { count / 2 }
     }

@@ -1,14 +1,14 @@
-//! What counts as an exact identifier: paths, file names, names in code, error codes, long numbers.
-//! The benchmark's own rule, on purpose another one than the product's.
+//! Finds exact identifiers: paths, file names, names in code, error codes, long numbers. The rule intentionally
+//! differs from that of the product.
 
-/// Shorter than this nothing is an identifier.
+/// The minimum length of an identifier.
 const BYTES_MIN: usize = 3;
 
-/// Longer than this it is data, not a name.
+/// The maximum length of an identifier; longer words are data.
 const BYTES_MAX: usize = 200;
 
-/// Calls with each identifier of the text, in order and as often as it is there. Of a path also the
-/// last name in it, of a dotted name also its parts.
+/// Calls the function with each identifier of the text, in order and with repetitions. For a path, also with its
+/// last name; for a dotted name, also with its parts.
 pub(crate) fn each_identifier<'a>(text: &'a str, mut found: impl FnMut(&'a str)) {
     let runs = text.split(|letter: char| !is_inner(letter));
     for run in runs.filter(|run| run.len() >= BYTES_MIN) {
@@ -32,8 +32,8 @@ fn take<'a>(word: &'a str, found: &mut impl FnMut(&'a str)) {
     }
 }
 
-/// Words of a language have none of the marks of a name: no digit, no capital inside, nothing between
-/// the letters but a hyphen.
+/// Returns whether a word looks like a name: it has a digit, a capital letter inside, or a character other than a
+/// hyphen between the letters.
 fn is_identifier(word: &str) -> bool {
     let bytes = word.as_bytes();
     let count = |is: fn(&u8) -> bool| bytes.iter().filter(|byte| is(byte)).count();

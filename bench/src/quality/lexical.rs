@@ -1,7 +1,6 @@
-//! Managers that find again by words: a share of the budget for the newest messages, the rest for whole
-//! messages in the order in which a search for the newest message ranks them. A message that does not
-//! fit is passed over and the next one tried. What is found stands in the order of the log, before the
-//! newest messages. Where everything fits, everything is sent.
+//! Managers that search by words. They use a share of the budget for the newest messages, and the rest for whole
+//! messages, ranked by a search for the newest message. A message that does not fit is skipped. The found messages
+//! come before the newest ones, in the order of the log. If everything fits, everything is sent.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -12,21 +11,21 @@ use super::baselines::Backlog;
 use super::manager::{Manager, Sent, messages};
 use super::search::Search;
 
-/// Saturation and weight of the length, as is usual.
+/// The usual values for saturation and the weight of the length.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// Who ranks messages.
+/// Ranks messages.
 pub(crate) trait Ranker {
-    /// Takes the next message.
+    /// Adds the next message.
     fn push(&mut self, text: &str) -> Result<(), Box<dyn Error>>;
 
-    /// The places of the messages that have a word of the query, the best first; of two that are as
-    /// good the newer one.
+    /// Returns the indexes of the messages that contain a word of the query, the best first, and the newer of two
+    /// equal ones first.
     fn rank(&mut self, query: &str) -> Result<Vec<usize>, Box<dyn Error>>;
 }
 
-/// A way to find again by words.
+/// A method of searching by words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) method: Method,
@@ -34,7 +33,7 @@ pub(crate) struct Finding {
     pub(crate) newest_percent: u64,
 }
 
-/// Who ranks.
+/// The ranking method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     /// BM25 on lower-cased words.
@@ -43,7 +42,7 @@ pub(crate) enum Method {
     Fts5,
 }
 
-/// Sends the newest messages and what is found.
+/// Sends the newest messages and the found ones.
 pub(crate) struct Lexical {
     budget: u64,
     finding: Finding,
@@ -54,9 +53,9 @@ pub(crate) struct Lexical {
 /// BM25 on lower-cased words, without stems and stop words.
 #[derive(Debug, Default)]
 pub(crate) struct PlainBm25 {
-    /// For each word the places that have it, and how often.
+    /// For each word, the indexes of the messages with it, and its frequency.
     postings: HashMap<Box<str>, Vec<(usize, u32)>>,
-    /// The number of words at each place.
+    /// The number of words of each message.
     lengths: Vec<usize>,
     words: usize,
 }
@@ -70,7 +69,7 @@ impl Finding {
         format!("{method}, newest {} %", self.newest_percent)
     }
 
-    /// A manager that has seen nothing yet.
+    /// Creates a manager without messages.
     pub(crate) fn manager(self, budget: u64) -> Result<Lexical, Box<dyn Error>> {
         let ranker: Box<dyn Ranker> = match self.method {
             Method::Plain => Box::new(PlainBm25::default()),
@@ -81,7 +80,7 @@ impl Finding {
 }
 
 impl Lexical {
-    /// The places before the newest messages that are sent too, in order.
+    /// Returns the indexes of the found messages before the newest ones, in order.
     fn found(&mut self, newest: usize) -> Result<Vec<usize>, Box<dyn Error>> {
         let query = self.backlog.len().checked_sub(1).and_then(|last| self.backlog.words(last));
         let ranked = self.ranker.rank(query.unwrap_or_default())?;
@@ -146,7 +145,7 @@ impl Ranker for PlainBm25 {
 }
 
 impl PlainBm25 {
-    /// The score of each place.
+    /// Returns the score of each message.
     fn scores(&self, query: &str) -> Vec<f64> {
         let mut asked: Vec<Box<str>> = words(query).collect();
         asked.sort_unstable();
@@ -167,13 +166,13 @@ impl PlainBm25 {
     }
 }
 
-/// The places by their scores.
+/// Returns the indexes sorted by score.
 pub(crate) fn best_first(mut scored: Vec<(usize, f64)>) -> Vec<usize> {
     scored.sort_unstable_by(|one, other| other.1.total_cmp(&one.1).then(other.0.cmp(&one.0)));
     scored.into_iter().map(|(place, _)| place).collect()
 }
 
-/// The lower-cased words of a text.
+/// Returns the lower-cased words of a text.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = Box<str>> {
     let words = text.split(|letter: char| !letter.is_alphanumeric());
     words.filter(|word| !word.is_empty()).map(|word| word.to_lowercase().into())
@@ -206,7 +205,7 @@ mod tests {
     fn the_score_is_the_usual_one() {
         let mut plain = PlainBm25::default();
         check_rank(&mut plain, &["a b", "a a c d e", "f g"], "a", &[1, 0]);
-        // Two of three have it. The lengths are 2 and 5, on the average 3.
+        // Two of three messages have the word. The lengths are 2 and 5, the average is 3.
         let score = |count: f64, length: f64| {
             1.6_f64.ln() * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / 3.0))
         };
@@ -241,7 +240,7 @@ mod tests {
     #[test]
     fn what_is_found_stands_before_the_newest_messages() {
         for method in [Method::Plain, Method::Fts5] {
-            // Half of 20 are the prompt and the newest message; what is left has room for two more.
+            // The prompt and the newest message use half of the 20 tokens; two more messages fit.
             assert_eq!(sent(method, 20), ["Be nice.", "the dogs", "dogs 1st"]);
             assert_eq!(sent(method, 30).len(), 6, "everything fits");
         }

@@ -1,6 +1,6 @@
-//! A session of the data as the log that a manager is given: entries chained by their content, and the
-//! steps at which a model was called. What the native tool added for itself (notes, titles, its own
-//! summaries) is left out.
+//! Converts a session of the data to the log that a manager gets: entries chained by their content, and the steps
+//! at which a model was called. Leaves out what the original tool added for itself (notes, titles, its own
+//! summaries).
 
 use tertulia_session::json::Json;
 use tertulia_session::{
@@ -16,15 +16,15 @@ pub(crate) struct Log {
     pub(crate) key: String,
     /// The header and the messages.
     pub(crate) entries: Vec<Entry>,
-    /// The places of the answers before which a model was called.
+    /// The indexes of the answers before which a model was called.
     pub(crate) steps: Vec<usize>,
-    /// For each line the place of the entry that holds it.
+    /// For each line, the index of the entry that contains it.
     places: Vec<Option<usize>>,
 }
 
 impl Log {
-    /// A coding agent's session: successive lines of the assistant are one answer, each result and
-    /// each text of the user a message.
+    /// Converts a session of a coding agent: successive lines of the assistant become one answer; each result and
+    /// each text of the user becomes a message.
     pub(crate) fn of_agent(session: &Session) -> Self {
         let mut log = Self::new(&session.key);
         let mut answer = Parts::new();
@@ -36,7 +36,7 @@ impl Log {
             if line.role != "assistant" {
                 log.close_answer(&mut answer);
             }
-            // The answer that is being read will stand behind all entries there are.
+            // The answer that is being read will be the next entry.
             log.places.push(Some(log.entries.len()));
             if line.role == "assistant" {
                 answer.push(part(line));
@@ -49,8 +49,8 @@ impl Log {
         log
     }
 
-    /// A conversation: each line a message, with the speaker's name before the text where there is
-    /// one. No step; whoever asks appends the question.
+    /// Converts a conversation: each line becomes a message, with the speaker's name before the text if there is
+    /// one. There are no steps; the caller appends the question.
     pub(crate) fn of_turns(session: &Session) -> Self {
         let mut log = Self::new(&session.key);
         for line in &session.lines {
@@ -62,12 +62,12 @@ impl Log {
         log
     }
 
-    /// The entry that holds this line.
+    /// Returns the index of the entry that contains this line.
     pub(crate) fn place(&self, line: usize) -> Option<usize> {
         self.places.get(line).copied().flatten()
     }
 
-    /// What the answer that holds this line says before it, if anything.
+    /// Returns the part before this line of the answer that contains it, if there is one.
     pub(crate) fn begun(&self, session: &Session, line: usize) -> Option<Message> {
         let answer = self.place(line)?;
         let before = session.lines.get(..line)?.iter().zip(&self.places);
@@ -86,7 +86,7 @@ impl Log {
         if answer.is_empty() {
             return;
         }
-        // Without a message there is nothing that a model could have answered.
+        // Without a message, no model could have been called.
         if self.entries.len() > 1 {
             self.steps.push(self.entries.len());
         }
@@ -103,7 +103,7 @@ impl Log {
     }
 }
 
-/// A message as the entry behind this one.
+/// Returns a message as the entry after this one.
 pub(crate) fn follow(tail: Option<&Entry>, message: Message, time: Option<Timestamp>) -> Entry {
     let mut entry = NewEntry::new(EntryKind::Message(message));
     entry.timestamp = time;

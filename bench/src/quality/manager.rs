@@ -1,5 +1,5 @@
-//! The seam of the benchmark: who decides what is sent at each step, and what a piece of it is. The
-//! baselines and the builder stand behind it; the judges see pieces only.
+//! The interface between managers and the evaluation. A manager, such as a baseline or the builder, decides which
+//! pieces are sent at each step; the evaluation sees only pieces.
 
 use std::error::Error;
 use std::rc::Rc;
@@ -9,27 +9,27 @@ use tertulia_context::tokens::{MessageCounter, Tokenizer};
 use tertulia_session::json::{Json, Kind};
 use tertulia_session::{Entry, EntryKind, Message, PartKind, ToolCall};
 
-/// Who decides what is sent at each step.
+/// Decides which messages are sent at each step.
 pub(crate) trait Manager {
-    /// How it is called in the report.
+    /// Returns its name in the report.
     fn name(&self) -> String;
 
-    /// The log grew by these entries; what is sent for the next model call?
+    /// Adds these entries to the log, and returns the request for the next model call.
     fn step(&mut self, new: &[Entry]) -> Result<Sent, Box<dyn Error>>;
 
-    /// What would be sent if the answer had begun like this; the log stays as it is. `None` for who
-    /// is not asked.
+    /// Returns the request if the answer had begun like this, without changing the log. `None` if the manager does
+    /// not support this.
     fn peek(&mut self, _begun: &Message) -> Result<Option<Sent>, Box<dyn Error>> {
         Ok(None)
     }
 }
 
-/// What is sent at one step.
+/// The request of one step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     /// The pieces in order; volatile ones last.
     pub(crate) pieces: Vec<Piece>,
-    /// Whether the manager cut or compacted in this step, and so gave up the cached prefix.
+    /// Whether the manager cut or compacted in this step, and so changed the cached prefix.
     pub(crate) cut: bool,
     /// Whether not even the newest messages fit.
     pub(crate) overflow: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Sent {
 /// One message as it is sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    /// What the judges search: see [`Piece::of`].
+    /// The text that the evaluation searches: see [`Piece::of`].
     pub(crate) text: Rc<str>,
     pub(crate) tokens: u64,
     /// Whether it is never cached.
@@ -46,19 +46,19 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// A message that may be cached.
+    /// Creates a piece from a message that may be cached.
     pub(crate) fn of(message: &Message) -> Self {
         let tokens = counter().count_message(message).count.tokens;
         Self { text: render(message).into(), tokens, volatile: false }
     }
 }
 
-/// Who counts, for every manager alike: a quarter of the bytes.
+/// Returns the counter for all managers: a token is four bytes.
 pub(crate) fn counter() -> MessageCounter {
     MessageCounter::new(Tokenizer::Bytes)
 }
 
-/// The messages among these entries.
+/// Returns the messages among these entries.
 pub(crate) fn messages(entries: &[Entry]) -> impl Iterator<Item = &Message> {
     entries.iter().filter_map(|entry| match &entry.kind {
         EntryKind::Message(message) => Some(message),
@@ -66,8 +66,8 @@ pub(crate) fn messages(entries: &[Entry]) -> impl Iterator<Item = &Message> {
     })
 }
 
-/// The role and all words of a message: of a call the values of its arguments, of a result its text,
-/// both without the escapes of JSON, so that what was quoted is found as it was meant.
+/// Returns the role and the text of a message. For a call, this is the values of its arguments, for a result its
+/// text, both without JSON escapes, so that quotes are found.
 pub(crate) fn render(message: &Message) -> String {
     let mut text = message.effective_role().as_str().to_owned();
     for part in &message.parts {
@@ -87,7 +87,7 @@ pub(crate) fn render(message: &Message) -> String {
     text
 }
 
-/// What an agent says and does in an answer: its texts and the arguments of its calls.
+/// Returns the texts of an answer and the arguments of its calls.
 pub(crate) fn said(message: &Message) -> String {
     let mut text = String::new();
     for part in &message.parts {
@@ -111,10 +111,10 @@ fn push_arguments(text: &mut String, call: &ToolCall) {
     }
 }
 
-/// The values of a JSON text, one below the other. What is nested too deep stays as it is.
+/// Adds the values of a JSON text, one per line. Values that are nested too deeply stay JSON.
 fn push_values(text: &mut String, json: &Json) {
     if json.kind() == Kind::String {
-        // The syntax was checked when it was read.
+        // The syntax was checked when the value was read.
         let words: String = serde_json::from_str(json.as_str()).unwrap_or_default();
         text.push('\n');
         text.push_str(&words);
@@ -126,7 +126,7 @@ fn push_values(text: &mut String, json: &Json) {
     }
 }
 
-/// serde_json reads no deeper than 128, so this goes no deeper either.
+/// Adds the leaves of a value. The recursion is limited, because serde_json reads at most 128 levels.
 fn push_leaves(text: &mut String, value: &Value) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| push_leaves(text, value)),
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_piece_costs_what_its_message_does() {
         let message = Message::with_role(Role::User, Parts::from_iter([Part::text("12345678")]));
-        // Two for the words, three for the wrapper.
+        // Two for the text, three for the wrapper.
         assert_eq!(Piece::of(&message).tokens, 5);
     }
 }

@@ -1,16 +1,16 @@
-//! What of the quality bench is run: which half of each set, which parts, and who is compared. Read from
-//! the words behind `--quality <folder>`.
+//! The options of the quality bench: the half of each set, the parts, and the compared managers. Parsed from the
+//! arguments after `--quality <folder>`.
 
 use super::halves::Half;
 use crate::arguments::UsageError;
 
-/// What is run.
+/// The selected runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) half: Half,
-    /// The parts that were named; none for all of them.
+    /// The selected parts; empty for all of them.
     pub(crate) only: Vec<Part>,
-    /// Whether the baselines are left out but for the sliding window, which limits are held against.
+    /// Whether only the sliding window is run of the baselines. The limits need it.
     pub(crate) ours_alone: bool,
     /// Whether settings other than the default are compared too.
     pub(crate) other_settings: bool,
@@ -19,7 +19,7 @@ pub(crate) struct Options {
 /// One part of the bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Costs, identifiers, and what is known after a compaction.
+    /// Measures costs, identifiers, and the facts known after a compaction.
     Cost,
     EditsClaude,
     EditsPi,
@@ -30,7 +30,7 @@ pub(crate) enum Part {
 }
 
 impl Options {
-    /// Reads the words behind the folder.
+    /// Parses the arguments after the folder.
     pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, UsageError> {
         let mut options = Self::default();
         while let Some(word) = words.next() {
@@ -45,7 +45,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether this part is run.
+    /// Returns whether this part is run.
     pub(crate) fn has(&self, part: Part) -> bool {
         self.only.is_empty() || self.only.contains(&part)
     }
@@ -116,10 +116,10 @@ mod tests {
     #[test]
     fn what_cannot_be_understood_is_named() {
         for (line, problem) in [
-            ("--fast", r#"there is no argument "--fast""#),
-            ("--half", r#""" is no value for --half"#),
-            ("--half first", r#""first" is no value for --half"#),
-            ("--only pi", r#""pi" is no value for --only"#),
+            ("--fast", r#"there is no option "--fast""#),
+            ("--half", r#""" is not a valid value for --half"#),
+            ("--half first", r#""first" is not a valid value for --half"#),
+            ("--only pi", r#""pi" is not a valid value for --only"#),
         ] {
             assert_eq!(parse(line).unwrap_err().to_string(), problem);
         }

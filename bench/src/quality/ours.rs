@@ -1,5 +1,5 @@
-//! The `ContextBuilder` as a manager: it keeps the log as a caller would, and appends what a build gives
-//! back.
+//! The `ContextBuilder` as a manager. It keeps the log as a caller would, and appends the entries that a build
+//! returns.
 
 use std::error::Error;
 
@@ -13,20 +13,20 @@ use crate::report::grouped;
 
 use super::manager::{Manager, Piece, Sent, counter, render};
 
-/// How the builder is set.
+/// The settings of the builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Config {
     pub(crate) budget: u64,
-    /// Down to which share of the budget a cut goes.
+    /// The target of a cut, in thousandths of the budget.
     pub(crate) target_permille: u64,
-    /// What may be recalled at each step; 0 for nothing, `None` for the usual.
+    /// The maximum number of recalled tokens at each step; 0 for none, `None` for the default.
     pub(crate) recall_tokens: Option<u64>,
-    /// What a summary may have; `None` for the usual.
+    /// The maximum number of tokens of a summary; `None` for the default.
     pub(crate) summary_tokens: Option<u64>,
     pub(crate) ways: Ways,
 }
 
-/// What is tried when a context is too large.
+/// The strategies for a context that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ways {
     ElideThenSummarize,
@@ -34,7 +34,7 @@ pub(crate) enum Ways {
     Drop,
 }
 
-/// The builder, its log and what it knows of it.
+/// The builder, its log and its index.
 struct Ours {
     config: Config,
     builder: ContextBuilder,
@@ -43,7 +43,7 @@ struct Ours {
 }
 
 impl Config {
-    /// The default of every interface.
+    /// Returns the default settings of every interface.
     pub(crate) fn default_at(budget: u64) -> Self {
         Self {
             budget,
@@ -54,12 +54,12 @@ impl Config {
         }
     }
 
-    /// Nothing is recalled, and all that is sent may be cached.
+    /// Returns settings without recall, so that the whole request can be cached.
     pub(crate) fn lean(budget: u64) -> Self {
         Self { recall_tokens: Some(0), ..Self::default_at(budget) }
     }
 
-    /// For finding again: as much is recalled as helps, and the summary gives way to it.
+    /// Returns settings with as much recall as is useful, and a smaller summary.
     pub(crate) fn finding(budget: u64) -> Self {
         Self {
             recall_tokens: Some((budget / 2 + budget / 20).min(4_400)),
@@ -68,7 +68,7 @@ impl Config {
         }
     }
 
-    /// How it is called in the report.
+    /// Returns its name in the report.
     pub(crate) fn name(&self) -> String {
         let target = self.target_permille as f64 / 1000.0;
         let recall = grouped(self.context_config().recall_cap() as usize);
@@ -108,14 +108,14 @@ impl Ways {
     }
 }
 
-/// The builder with this setting, before an empty log.
+/// Creates the builder with these settings and an empty log.
 pub(crate) fn manager(config: Config) -> Result<Box<dyn Manager>, Box<dyn Error>> {
     let (builder, index) = (config.builder()?, ContextIndex::new());
     Ok(Box::new(Ours { config, builder, index, log: Vec::new() }))
 }
 
 impl Ours {
-    /// Appends an entry behind the tail, which may be a cut that the data know nothing of.
+    /// Appends an entry after the tail, which may be a cut that is not in the data.
     fn append(&mut self, entry: &Entry) {
         let mut entry = entry.clone();
         let tail = self.log.last().map(|tail| tail.id.clone());
@@ -126,7 +126,7 @@ impl Ours {
         self.log.push(entry);
     }
 
-    /// What was cut is in the log now: the same is sent, and nothing is cut again.
+    /// Builds again with the cut in the log, and checks that the same is sent and nothing is cut.
     fn check_again(&mut self, sent: &[Piece]) -> Result<(), Box<dyn Error>> {
         let input =
             ContextBuildInput { session_entries: &self.log, ..ContextBuildInput::default() };

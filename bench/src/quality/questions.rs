@@ -1,5 +1,5 @@
-//! Whether the evidence for a question is in what is sent when the question comes, as the newest message
-//! behind a long conversation.
+//! Checks whether the request contains the evidence for a question, if the question is the newest message after a
+//! long conversation.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -12,7 +12,7 @@ use super::found::{Hits, holds};
 use super::log::{Log, follow};
 use super::manager::Manager;
 
-/// A line that is known nearly is at most so many lines away.
+/// The maximum distance of an approximately known line.
 const NEAR_LINES: usize = 3;
 
 /// A question with the session that it is about.
@@ -20,21 +20,21 @@ const NEAR_LINES: usize = 3;
 pub(crate) struct Exam<'a> {
     log: &'a Log,
     question: &'a str,
-    /// It is asked after this many entries.
+    /// The number of entries before the question.
     end: usize,
-    /// Of every one of these lists a text has to be sent.
+    /// For each of these lists, one of the texts has to be sent.
     evidence: Vec<Vec<String>>,
     /// The characters from the first evidence to the question.
     distance: usize,
 }
 
-/// The sessions of a set as logs.
+/// Returns the sessions of a set as logs.
 pub(crate) fn logs(sessions: &[Session]) -> HashMap<&str, (&Session, Log)> {
     let log = |session| (session, Log::of_turns(session));
     sessions.iter().map(|session| (session.key.as_str(), log(session))).collect()
 }
 
-/// The questions with their sessions. A question about nothing there is is an error.
+/// Returns the questions with their sessions. A question about a missing session is an error.
 pub(crate) fn exams<'a>(
     logs: &'a HashMap<&str, (&Session, Log)>,
     questions: &'a [Question],
@@ -60,7 +60,7 @@ impl<'a> Exam<'a> {
         Some(Self { log, question: &question.question, end: last + 1, evidence, distance })
     }
 
-    /// Asks, and says whether all of the evidence is sent.
+    /// Asks the question, and returns whether all of the evidence is sent.
     pub(crate) fn is_sent(&self, manager: &mut dyn Manager) -> Result<bool, Box<dyn Error>> {
         let mut entries = self.log.entries.get(..self.end).unwrap_or_default().to_vec();
         let parts = Parts::from_iter([Part::text(self.question)]);
@@ -73,13 +73,13 @@ impl<'a> Exam<'a> {
         Ok(self.evidence.iter().all(is_sent))
     }
 
-    /// Counts whether the newest characters would hold it, at four to a token.
+    /// Counts whether the newest characters would contain it, with four characters per token.
     pub(crate) fn count_recent(&self, budget: u64, hits: &mut Hits) {
         hits.add(self.distance as u64 <= 4 * budget);
     }
 }
 
-/// The texts that have to be sent: one of each list.
+/// Returns the texts that have to be sent: one of each list.
 fn evidence(session: &Session, turns: &[String], evidence: &Evidence) -> Option<Vec<Vec<String>>> {
     let mut texts = Vec::new();
     match evidence {
@@ -104,8 +104,8 @@ fn evidence(session: &Session, turns: &[String], evidence: &Evidence) -> Option<
     texts.iter().all(|texts| !texts.is_empty()).then_some(texts)
 }
 
-/// A range by its first turn, and as many more as it takes to say something that is said only once: a
-/// mere "Yes." would be found anywhere.
+/// Returns the first turn of a range, and as many more as are needed for a text that occurs only once. A text such
+/// as "Yes." would be found by chance.
 fn beginning(turns: &[String], first: usize, last: usize) -> Option<&[String]> {
     let range = turns.get(first..=last.min(turns.len().checked_sub(1)?))?;
     let is_unique = |text: &String| {
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn all_evidence_has_to_be_sent() {
         let question = question(Evidence::Lines(vec![1, 3]), None);
-        // In tokens, from the newest: question 4, then 7, 6 and 10.
+        // Tokens, from the newest: question 4, then 7, 6 and 10.
         assert!(is_sent(&TEXTS, &question, 27));
         assert!(!is_sent(&TEXTS, &question, 26));
     }

@@ -1,5 +1,5 @@
-//! Whether what an agent names again is in what is sent: at each step the exact identifiers of the
-//! answer that were in the log before, and the share of them that the request holds.
+//! Measures whether requests contain the identifiers that an agent names again: at each step, the exact identifiers
+//! of the answer that were already in the log, and the share of them that the request contains.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,10 +11,10 @@ use super::manager::{Piece, messages, render, said};
 /// The number of an identifier in one session.
 type Name = u32;
 
-/// An identifier counts as old if the newest messages of this number do not hold it.
+/// An identifier is old if this many newest messages do not contain it.
 const NEWEST: usize = 10;
 
-/// What the agent of one session names again, step by step.
+/// The identifiers that the agent of one session names again, step by step.
 #[derive(Debug, Default)]
 pub(crate) struct NamedAgain {
     /// Every identifier that is named again at some step.
@@ -26,19 +26,19 @@ pub(crate) struct NamedAgain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Again {
     name: Name,
-    /// Whether it was long ago.
+    /// Whether it is old.
     old: bool,
 }
 
-/// Looks into pieces; each text is looked through once.
+/// Searches pieces for names; each text is searched once.
 #[derive(Debug)]
 pub(crate) struct Finder<'a> {
     named: &'a NamedAgain,
-    /// The names in the texts seen so far. Holding the texts keeps their addresses taken.
+    /// The names in the texts so far. Keeping the texts ensures that their addresses are not reused.
     texts: HashMap<Rc<str>, usize>,
     by_address: HashMap<*const u8, usize>,
     names: Vec<Vec<Name>>,
-    /// For each name the last look that found it.
+    /// For each name, the last search that found it.
     found: Vec<u32>,
     look: u32,
 }
@@ -69,7 +69,7 @@ impl NamedAgain {
         named
     }
 
-    /// The identifiers of an answer that were known before, each once.
+    /// Returns the identifiers of an answer that were known before, each once.
     fn again(
         &mut self,
         answer: &str,
@@ -101,7 +101,7 @@ impl<'a> Finder<'a> {
         Self { named, texts, by_address, names, found, look: 0 }
     }
 
-    /// The share of what this step names again that is in the pieces: of all, and of what is old.
+    /// Returns the share of this step's identifiers that are in the pieces: of all, and of the old ones.
     pub(crate) fn look(
         &mut self,
         step: usize,
@@ -125,7 +125,7 @@ impl<'a> Finder<'a> {
 
     fn mark(&mut self, piece: &Piece) {
         if piece.volatile {
-            // Most likely it is seen once only: not worth a place.
+            // It probably occurs only once, so it is not stored.
             let names = self.names_in(&piece.text);
             return self.mark_all(&names);
         }
@@ -141,7 +141,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Where the names of this text are kept. By its address, if it is the very text seen before.
+    /// Returns the index of the names of this text. A text that was already searched is found by its address.
     fn place(&mut self, text: &Rc<str>) -> usize {
         if let Some(place) = self.by_address.get(&text.as_ptr()) {
             return *place;
@@ -206,7 +206,7 @@ mod tests {
             ("user", "Mend common.go and user_id"),
             ("assistant", "I mend user_id in common.go, then new_name, for common.go"),
         ]);
-        // new_name was never there before; common.go counts once.
+        // new_name was not in the log before; common.go counts once.
         assert_eq!(look(&log, 0, &[piece("the user_id", false)]).0, 50.0);
         assert_eq!(look(&log, 0, &[piece("user_id", false), piece("common.go", true)]).0, 100.0);
         assert_eq!(look(&log, 0, &[piece("user_ids new_name", false)]).0, 0.0);

@@ -1,5 +1,5 @@
-//! Whether what an edit quotes is in what is sent when the agent writes the edit. The manager is led
-//! through the whole session and judged on the way.
+//! Measures whether the request contains the text that an edit quotes when the agent writes the edit. The manager
+//! runs through the whole session.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -13,11 +13,11 @@ use super::manager::Manager;
 use super::walk::walk;
 use tertulia_session::Message;
 
-/// What the edits of one session quote, and the session as a log.
+/// The texts that the edits of one session quote, and the session as a log.
 #[derive(Debug)]
 pub(crate) struct Quotes {
     log: Log,
-    /// In the order of the steps.
+    /// The quotes in the order of the steps.
     quotes: Vec<Quote>,
     /// Edits that quote their own answer, which no manager can have sent.
     pub(crate) of_themselves: usize,
@@ -27,14 +27,14 @@ pub(crate) struct Quotes {
 struct Quote {
     step: usize,
     text: String,
-    /// What the answer says before the edit.
+    /// The part of the answer before the edit.
     begun: Option<Message>,
     /// The characters from the message with the text to the edit.
     distance: usize,
 }
 
-/// The quotes of each session that has any. An edit whose text cannot be read is an error: the data
-/// are not what they are said to be.
+/// Returns the quotes of each session with quotes. An edit whose text cannot be read is an error, because then the
+/// data does not have the expected format.
 pub(crate) fn read_quotes(
     sessions: &[Session],
     pointers: &[Pointer],
@@ -76,8 +76,8 @@ impl Quotes {
         Ok(Self { log, quotes, of_themselves })
     }
 
-    /// Leads the manager through the session and counts the quotes that are sent in time: when the
-    /// model is called, and, if that is asked for, when the answer has come as far as the edit.
+    /// Runs the manager through the session and counts the quotes that are sent in time: when the model is called,
+    /// and optionally when the answer has reached the edit.
     pub(crate) fn count_sent(
         &self,
         manager: &mut dyn Manager,
@@ -102,7 +102,7 @@ impl Quotes {
         })
     }
 
-    /// Counts the quotes that the newest characters would hold, at four to a token.
+    /// Counts the quotes that the newest characters would contain, with four characters per token.
     pub(crate) fn count_recent(&self, budget: u64, hits: &mut Hits) {
         for quote in &self.quotes {
             hits.add(quote.distance as u64 <= 4 * budget);
@@ -110,14 +110,14 @@ impl Quotes {
     }
 }
 
-/// What an edit quotes: all of it, or its longest line.
+/// Returns the quoted text of an edit: all of it, or its longest line.
 fn quoted(arguments: &str, whole: bool) -> Option<String> {
     let arguments: Value = serde_json::from_str(arguments).ok()?;
     let text = ["old_string", "oldText"].iter().find_map(|name| arguments[name].as_str())?;
     if whole {
         return Some(text.to_owned());
     }
-    // The first of several that are equally long.
+    // Takes the first of several equally long lines.
     let longest = text.lines().map(str::trim).rev().max_by_key(|line| line.chars().count());
     longest.map(str::to_owned)
 }
@@ -127,7 +127,7 @@ mod tests {
     use super::super::baselines::SlidingWindow;
     use super::*;
 
-    /// A file is shown, something long is said, and the file is edited.
+    /// Returns a session in which a file is shown, a long text is written, and the file is edited.
     fn session() -> (Session, Pointer) {
         let edit = r#"{"path":"a.go","old_string":"a := 1\nb := 2","new_string":""}"#;
         let session = Session::of(&[
@@ -159,7 +159,7 @@ mod tests {
     fn recency_counts_the_characters_up_to_the_edit() {
         let (session, pointer) = session();
         let quotes = read_quotes(&[session], &[pointer]).unwrap();
-        // 22 shown, 40 said, 6 before the edit in the same answer: 68.
+        // 22 in the shown file, 40 in the message, 6 before the edit in the same answer: 68.
         for (budget, hit) in [(16, 0), (17, 1)] {
             let mut hits = Hits::default();
             quotes[0].count_recent(budget, &mut hits);

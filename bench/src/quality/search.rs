@@ -1,7 +1,7 @@
-//! Ranks messages with the full-text search of SQLite, FTS5: its BM25 on the stems that its tokenizer
-//! `porter` makes. It stands for what a registry has for Rust. On the questions of qmsum it finds 2 to 5
-//! points more at 8,000 tokens than tantivy and the crate `bm25` with their stemmers and stop words, and
-//! at 2,000 within a point of the same; on the 26 of longmemeval-s3 they differ by one question at most.
+//! Ranks messages with the full-text search of SQLite, FTS5: BM25 on the stems of its tokenizer `porter`. It
+//! represents the libraries available for Rust. On the questions of qmsum it finds 2 to 5 percentage points more at
+//! 8,000 tokens than tantivy and the crate `bm25` with their stemmers and stop words, and nearly the same at 2,000;
+//! on the 26 of longmemeval-s3 they differ by one question at most.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -10,8 +10,8 @@ use rusqlite::Connection;
 
 use super::lexical::{Ranker, best_first, words};
 
-/// A search takes time in proportion to the words asked for times the words found. What is longer, such
-/// as a large file that a tool shows, is asked for by its first words.
+/// The maximum number of words in a query. The time of a search is proportional to the words in the query times the
+/// words found, so only the first words of a longer text, such as a large file, are searched for.
 const WORDS_MAX: usize = 2_048;
 
 const TABLE: &str =
@@ -30,7 +30,7 @@ impl Search {
     pub(crate) fn new() -> Result<Self, Box<dyn Error>> {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(TABLE)?;
-        // Nothing is ever committed: a transaction for each message would cost more than the search.
+        // The transaction is never committed, because one for each message would cost more than the search.
         connection.execute_batch("BEGIN")?;
         Ok(Self { connection, pushed: 0 })
     }
@@ -59,7 +59,7 @@ impl Ranker for Search {
     }
 }
 
-/// A search for any of the words, each once.
+/// Returns a query for any of the words, each once.
 fn any_of(query: &str) -> String {
     let (mut seen, mut terms) = (BTreeSet::new(), Vec::new());
     for word in words(query) {

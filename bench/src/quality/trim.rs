@@ -1,7 +1,6 @@
-//! What LangChain's `trim_messages` does with `strategy="last", include_system=True,
-//! allow_partial=False`: the newest messages that fit, wherever that cuts. With `start_on="human"` also
-//! less those before the first message of the user; a long run of calls without a word of the user then
-//! leaves the system prompt alone.
+//! LangChain's `trim_messages` with `strategy="last", include_system=True, allow_partial=False`: keeps the newest
+//! messages that fit, wherever the cut is. With `start_on="human"`, it also drops those before the first message of
+//! the user; after a long run of calls without a message of the user, only the system prompt is left.
 
 use std::error::Error;
 
@@ -16,15 +15,15 @@ pub(crate) struct TrimMessages {
     budget: u64,
     start_on: StartOn,
     backlog: Backlog,
-    /// The places of the user's messages.
+    /// The indexes of the user's messages.
     human: Vec<usize>,
     start: usize,
 }
 
-/// Where what is sent may begin.
+/// Where the sent messages may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StartOn {
-    /// With any message, as is the default there: with a result whose call is gone, too.
+    /// With any message, as is the default of LangChain, even with a result whose call is dropped.
     Any,
     /// With a message of the user.
     Human,
@@ -76,7 +75,8 @@ mod tests {
     use super::super::log::Log;
     use super::*;
 
-    /// Five tokens each. What is expected below is what langchain-core 1.7.2 gives for the same lists.
+    /// Every message has five tokens. The expected values below are the results of langchain-core 1.7.2 for the
+    /// same lists.
     #[track_caller]
     fn check(start_on: StartOn, budget: u64, expected: &[&str]) {
         let session = Session::of(&[

@@ -1,5 +1,5 @@
-//! Leads a manager through a log as an agent would: before each answer it is told what is new and asked
-//! what is sent. It never sees the answer itself before that.
+//! Runs a manager through a log as an agent would: before each answer, it gets the new entries and returns the
+//! request. It does not see the answer before that.
 
 use std::error::Error;
 
@@ -11,11 +11,11 @@ use super::manager::{Manager, Sent};
 pub(crate) struct Step<'a> {
     /// Its number in the session.
     pub(crate) number: usize,
-    /// What was sent.
+    /// The request.
     pub(crate) sent: &'a Sent,
 }
 
-/// Asks the manager at each step and shows what is sent to the observer.
+/// Asks the manager at each step and passes the request to the observer.
 pub(crate) fn walk(
     log: &Log,
     manager: &mut dyn Manager,

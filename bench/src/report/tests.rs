@@ -1,4 +1,4 @@
-//! What the report says, and in which form.
+//! Tests the content and the format of the report.
 
 use super::*;
 

@@ -18,11 +18,11 @@ pub(super) const BYTES: usize = 512;
 pub(super) const TEXT: usize = 217;
 const ROUNDS: usize = 5;
 
-/// What so many writers got done.
+/// The results of several writers.
 #[derive(Clone, Debug, Default)]
 struct Run {
     per_second: f64,
-    /// How long appends took, sorted.
+    /// The times of the appends, sorted.
     ns: Vec<u64>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn measure(ground: &Ground, scale: &Scale) -> Result<Theme, Box<dyn E
     Ok(Theme { title: "Durable appends of 512 bytes", figures })
 }
 
-/// A turn of eight entries is one append, and so one sync.
+/// Measures a turn of eight entries, which is one append and so one sync.
 fn turn(ground: &Ground) -> Result<Figure, Box<dyn Error>> {
     let (store, _) = ground.store("turn")?;
     let session = begin(&store)?;
@@ -168,7 +168,7 @@ fn append(
 ) -> Result<(), Box<dyn Error>> {
     let entries = (first..first + count).map(|number| {
         let mut entry = said(number, &"x".repeat(TEXT));
-        // With many writers the one before it may not be there yet.
+        // With many writers, the previous entry may not be stored yet.
         entry.parent_id = (number > 0).then(|| super::id(0));
         entry
     });

@@ -1,5 +1,5 @@
-//! Imports of 1 KB entries, against SQLite filled by hand: the same number of entries in a
-//! transaction, the same durability, and a full-text index of the same texts.
+//! Measures imports of 1 KB entries, compared with inserts into SQLite: the same number of entries per transaction,
+//! the same durability, and a full-text index of the same texts.
 
 use std::error::Error;
 use std::time::Instant;
@@ -41,7 +41,7 @@ fn import(ground: &Ground, count: usize) -> Result<f64, Box<dyn Error>> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Four times the entries must not need more memory.
+/// Checks that four times the entries do not need more memory.
 fn memory(ground: &Ground, count: usize) -> Result<Figure, Box<dyn Error>> {
     import(ground, count)?;
     let before = resident_bytes().unwrap_or(0);

@@ -14,14 +14,13 @@ use crate::report::{Figure, Unit, grouped};
 
 /// The length of the message text in the comparison with other programs (`bench/peers/sessions.py`).
 const PEER_TEXT: usize = 312;
-/// How many appends one makes before it is the other's turn. A disk that is slow for a moment is slow for both.
+/// The number of appends in a turn. The sides alternate, so that a slow moment of the disk affects both.
 const TURN: usize = 10;
-/// How many turns of each make a round: more appends than there are between two checkpoints of either.
+/// The number of turns in a round: more appends than between two checkpoints of either side.
 const TURNS: usize = 80;
-/// How many turns of each make a round with new files: as many appends as a process makes before its first
-/// checkpoint.
+/// The number of turns in a round with new files: as many appends as a process makes before its first checkpoint.
 const FIRST_TURNS: usize = 50;
-/// So much of the time that a comparison takes makes a round.
+/// The time of a comparison for which one round is made.
 const ROUND: Duration = Duration::from_millis(25);
 
 /// A session of our store, and the number of its next entry.
@@ -38,7 +37,7 @@ impl Lone {
         Ok(Self { store, session, next: 0 })
     }
 
-    /// Appends an entry that follows the one before it. Gives the time without that of making the entry.
+    /// Appends an entry after the previous one. Returns the time, without that of creating the entry.
     fn append(&mut self, text: usize) -> Result<Duration, Box<dyn Error>> {
         let append = Append::new([said(self.next, &"x".repeat(text))]);
         self.next += 1;
@@ -52,7 +51,7 @@ fn timed(work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<Duration, 
     Ok(begun.elapsed())
 }
 
-/// Ours and plain SQLite, each with a file of its own.
+/// Our store and plain SQLite, each with its own file.
 struct Sides {
     ours: Lone,
     sqlite: Connection,
@@ -62,7 +61,7 @@ struct Sides {
 impl Sides {
     fn new(ground: &Ground) -> Result<Self, Box<dyn Error>> {
         let (mut ours, sqlite) = (Lone::new(ground)?, plain_sqlite(&ground.file("plain")?)?);
-        // The first one has no parent.
+        // The first entry has no parent.
         ours.append(TEXT)?;
         ours.append(TEXT)?;
         if ours.store.entry(&ours.session, &super::id(1))?.bytes != BYTES as u64 {
@@ -90,11 +89,11 @@ impl Sides {
     }
 }
 
-/// Ours against SQLite and against a file.
+/// Compares our store with SQLite and with a file.
 pub(super) fn measure(ground: &Ground, scale: &Scale) -> Result<[Figure; 3], Box<dyn Error>> {
     let count = scale.time.div_duration_f64(ROUND) as usize;
     let mut sides = Sides::new(ground)?;
-    // In this round the files grow to their lengths.
+    // In this round, the files grow to their final length.
     sides.round(TURNS)?;
     let rounds: Vec<_> = (0..count).map(|_| sides.round(TURNS)).collect::<Result<_, _>>()?;
     let first = (0..count).map(|_| Sides::new(ground)?.round(FIRST_TURNS));
@@ -112,7 +111,7 @@ pub(super) fn measure(ground: &Ground, scale: &Scale) -> Result<[Figure; 3], Box
     ])
 }
 
-/// Returns the middle of what the rounds show.
+/// Returns the median of the rounds.
 fn against(name: &str, rounds: &[[Duration; 2]], turns: usize) -> Figure {
     let ratio = middle(rounds.iter().map(|[ours, other]| other.div_duration_f64(*ours)));
     let times = [0, 1].map(|side| middle(rounds.iter().map(|times| times[side].as_secs_f64())));
@@ -130,7 +129,7 @@ fn middle(values: impl Iterator<Item = f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// Appends by one writer: how many a second, and the median in microseconds.
+/// Measures appends by one writer: the number per second, and the median time in microseconds.
 pub(super) fn alone(ground: &Ground) -> Result<(f64, f64), Box<dyn Error>> {
     let mut lone = Lone::new(ground)?;
     let (mut times, mut spent) = (Vec::new(), Duration::ZERO);

@@ -1,4 +1,4 @@
-//! The tail of a long session against that of a short one, opening included.
+//! Compares reading the tail of a long session with that of a short one, including opening.
 
 use std::error::Error;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub(crate) fn measure(
     Ok(Theme { title: "Opening a store and loading the last 50 entries", figures: vec![figure] })
 }
 
-/// Returns the last 50 of 6,400 entries, in microseconds, the store being open.
+/// Returns the time of reading the last 50 of 6,400 entries in an open store, in microseconds.
 pub(crate) fn tail_alone(ground: &Ground) -> Result<f64, Box<dyn Error>> {
     let file = ground.filled("tail", 6400)?;
     let store = SessionStore::open(&StoreUrl::Sqlite(file))?;

@@ -1,5 +1,4 @@
-//! Searches over a large store: rare words, common ones, phrases and beginnings. The times inform; how
-//! long is too long is for people to say.
+//! Measures searches over a large store: rare words, common words, phrases and prefixes. The times have no limits.
 
 use std::error::Error;
 use std::path::Path;

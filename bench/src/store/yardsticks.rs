@@ -1,5 +1,5 @@
-//! What the store is held against: SQLite as everybody would use it, one connection and one
-//! transaction per append, and a plain file whose appends are synced in groups.
+//! The stores for comparison: SQLite in its usual form, with one connection and one transaction per append, and a
+//! plain file whose appends are synced in groups.
 
 use std::error::Error;
 use std::fs::{File, OpenOptions};
@@ -27,7 +27,7 @@ pub(crate) fn insert(connection: &Connection, record: &[u8]) -> Result<(), Box<d
     Ok(())
 }
 
-/// A file to which many append; whoever comes first syncs for all that wait.
+/// A file to which many threads append; the first one syncs for all that wait.
 pub(crate) struct GroupedFile {
     file: File,
     state: Mutex<Waiting>,
@@ -37,7 +37,7 @@ pub(crate) struct GroupedFile {
 #[derive(Default)]
 struct Waiting {
     bytes: Vec<u8>,
-    /// Which group is being gathered, and which was synced last.
+    /// The numbers of the current group and of the last synced one.
     group: u64,
     done: u64,
     is_syncing: bool,

@@ -1,7 +1,7 @@
-//! Texts to count: made up, the same in every run, and without end. Prose, code and Japanese are as varied
-//! as real ones, so that no encoder is timed at looking up what it has just seen. Knows no tokenizer.
+//! Generates texts to count, of any length and the same in every run. Prose, code and Japanese are as varied as
+//! real texts, so that no encoder only looks up words in its cache. Independent of tokenizers.
 
-/// What a text is like.
+/// The kind of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Prose,
@@ -9,12 +9,12 @@ pub(super) enum Kind {
     Japanese,
     /// Random letters without a space.
     Letters,
-    /// One piece, again and again.
+    /// One piece, repeated.
     Repeated(&'static str),
 }
 
 impl Kind {
-    /// At least this many bytes of it.
+    /// Returns at least this many bytes of it.
     pub(super) fn text(self, bytes: usize) -> String {
         let mut text = String::with_capacity(bytes + 100);
         let mut dice = Dice(0x5eed);
@@ -31,7 +31,8 @@ impl Kind {
     }
 }
 
-/// The next of a fixed row of numbers (a linear congruential generator; its high bits are the good ones).
+/// A generator of a fixed sequence of numbers (a linear congruential generator; only its high bits are random
+/// enough).
 struct Dice(u64);
 
 impl Dice {
@@ -60,7 +61,7 @@ const SMALL: &[&str] = &[
     "such", "most", "where", "also",
 ];
 
-/// Words with endings of their own.
+/// Words that are combined with various endings.
 const STEMS: &[&str] = &[
     "account", "build", "call", "change", "claim", "compact", "count", "cover", "describe",
     "discover", "doubt", "draw", "engine", "expect", "fact", "field", "form", "garden", "govern",
@@ -75,7 +76,7 @@ const STEMS: &[&str] = &[
 
 const ENDINGS: &[&str] = &["s", "ed", "ing", "er", "ers", "ly", "ness", "ful", "able", "ment"];
 
-/// What names and rare words are made of.
+/// The syllables of names and rare words.
 const SYLLABLES: &[&str] = &[
     "ba", "ber", "cal", "den", "dor", "el", "fen", "gra", "hol", "is", "jan", "kel", "lor", "mar",
     "nis", "or", "pel", "qui", "ras", "sto", "tan", "ul", "ver", "wyn", "xa", "yor", "zim",

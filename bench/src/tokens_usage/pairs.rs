@@ -1,5 +1,5 @@
-//! Claude Code's transcript as pairs of successive calls. Lines of one answer share its id; a user's
-//! lines in between belong to the pair.
+//! Reads a transcript of Claude Code as pairs of successive calls. Lines of one answer share its id; the user's
+//! lines between two calls belong to the pair.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,28 +9,28 @@ use tertulia_context::tokens::MessageCounter;
 use tertulia_session::json::Json;
 use tertulia_session::{Message, Part, PartKind, Speaker, SpeakerType, ToolCall, ToolResult};
 
-/// What was added between two calls, and what it cost.
+/// The messages that were added between two calls, and their tokens.
 pub(crate) struct Pair {
     pub(crate) answer: Message,
     pub(crate) reply: Message,
-    /// What the second prompt had more than the first.
+    /// The tokens of the second prompt minus those of the first.
     pub(crate) tokens: u64,
     /// Whether the answer has thinking.
     pub(crate) thinks: bool,
 }
 
-/// Pairs that say nothing, by reason.
+/// The number of skipped pairs, by reason.
 #[derive(Debug, Default)]
 pub(crate) struct Skipped(BTreeMap<&'static str, u32>);
 
-/// A call, as far as it was read.
+/// A call that is being read.
 struct Call {
     id: String,
     model: String,
     prompt_tokens: u64,
     answer: Vec<PartKind>,
     reply: Vec<PartKind>,
-    /// Why it and the next one make no pair.
+    /// The reason why it and the next call are not a pair.
     broken: Option<&'static str>,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// Reads a transcript. Lines that are no JSON are left out; two records on one line are two.
+/// Reads a transcript. Skips lines that are not JSON; a line may contain two records.
 pub(crate) fn read(transcript: &str, skipped: &mut Skipped) -> Vec<Pair> {
     let mut calls: Vec<Call> = Vec::new();
     for line in transcript.lines() {

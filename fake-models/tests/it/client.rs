@@ -1,4 +1,4 @@
-//! A client that reads one reply and keeps what came, whole or not.
+//! A client that reads one reply, even if it is incomplete.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,13 +6,13 @@ use std::net::TcpStream;
 use serde_json::Value;
 use tertulia_fake_models::FakeModels;
 
-/// What came back.
+/// A reply.
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) head: String,
     /// The body, without the marks of its chunks.
     pub(crate) text: String,
-    /// Whether it came to its end.
+    /// Whether it is complete.
     pub(crate) is_whole: bool,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn post_to(address: &str, path: &str, body: &Value) -> Reply {
     post_and_then(address, path, body, "", || {})
 }
 
-/// The same; does something as soon as this text has come.
+/// The same, but runs a function as soon as this text has arrived.
 pub(crate) fn post_and_then(
     address: &str,
     path: &str,
@@ -48,7 +48,7 @@ pub(crate) fn post_and_then(
         format!("POST {path} HTTP/1.1\r\nhost: test\r\ncontent-length: {}\r\n\r\n", body.len());
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(body.as_bytes()).unwrap();
-    // Nothing more is asked, so the server ends the connection after its reply.
+    // There are no more requests, so the server closes the connection after its reply.
     stream.shutdown(std::net::Shutdown::Write).unwrap();
     let mut bytes = Vec::new();
     let has_come = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(text);

@@ -1,4 +1,4 @@
-//! The server over a plain socket: what each vendor's clients would read.
+//! Tests the server over a plain socket, as the clients of each vendor read it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -34,7 +34,7 @@ fn requests(user: &str) -> [(&'static str, Value); 4] {
     ]
 }
 
-/// Returns the text of a stream, by any vendor's field for a piece of it.
+/// Returns the text of a stream of any vendor.
 fn streamed_text(reply: &Reply) -> String {
     let mut text = String::new();
     for event in reply.events() {

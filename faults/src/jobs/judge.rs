@@ -1,4 +1,4 @@
-//! Checks what a job left, given what it reported: everything or nothing, earlier data unharmed, a
+//! Checks the files that a job left, given its report: everything or nothing, earlier data unharmed, a
 //! retry works, and nothing is left over. Runs in a process without faults.
 
 use std::fs;
@@ -14,7 +14,7 @@ use crate::scratch::{database, open, put};
 
 /// Number of entries in the old store.
 const OLD_ENTRIES: usize = 3;
-/// Printed by a command for a file from which it could not remove a text.
+/// A command prints this for a file from which it could not remove a text.
 const NOT_GONE: &str = "still in ";
 
 /// The report of a command to its caller.
@@ -39,7 +39,7 @@ pub(crate) fn judge(
     let is_there = look(job, &run)?;
     if reported.is_done {
         if !is_there {
-            return Err(FaultsError::unexpected("it reported success and nothing is there"));
+            return Err(FaultsError::unexpected("it reported success, but there is no result"));
         }
         if is_about_text && !reported.said.contains(NOT_GONE) {
             secret_text::check_gone(&run)?;
@@ -51,13 +51,16 @@ pub(crate) fn judge(
     let is_again = job.run(executor, root)?;
     if !is_there && !is_again {
         let said = fs::read_to_string(run.said()).unwrap_or_default();
-        return Err(FaultsError::unexpected(format!("the same again fails: {}", said.trim_end())));
+        return Err(FaultsError::unexpected(format!(
+            "the same command fails again: {}",
+            said.trim_end()
+        )));
     }
     if !look(job, &run)? {
-        return Err(FaultsError::unexpected("it does not come about afterwards either"));
+        return Err(FaultsError::unexpected("a retry does not create the result either"));
     }
     if job == Job::Trust && !trust_list::is_trusted_here(&run) {
-        return Err(FaultsError::unexpected("the team file is not trusted afterwards either"));
+        return Err(FaultsError::unexpected("a retry does not make the team file trusted either"));
     }
     if is_about_text {
         secret_text::check_gone(&run)?;
@@ -96,7 +99,7 @@ fn look(job: Job, run: &RunFolder) -> Result<bool, FaultsError> {
         }
         Job::Redact => redacted(&store, expected_entries(run, "secret")?),
         Job::Migration | Job::Trust | Job::Init => {
-            Err(FaultsError::unexpected("no job of a store"))
+            Err(FaultsError::unexpected("this job uses no store"))
         }
     }
 }
@@ -110,7 +113,7 @@ fn same_file(path: &Path, run: &RunFolder) -> Result<bool, FaultsError> {
     match found == expected {
         true => Ok(true),
         false => {
-            let what = format!("a file has {} of {} bytes", found.len(), expected.len());
+            let what = format!("a file has only {} of {} bytes", found.len(), expected.len());
             Err(FaultsError::unexpected(what))
         }
     }
@@ -132,7 +135,7 @@ fn redacted(store: &SessionStore, before: u64) -> Result<bool, FaultsError> {
         return Err(FaultsError::unexpected(format!("{readable} of {before} entries can be read")));
     }
     let entry = entries.iter().find(|stored| stored.entry.id.as_str() == REDACTED);
-    let entry = entry.ok_or_else(|| FaultsError::unexpected("the entry is gone as a whole"))?;
+    let entry = entry.ok_or_else(|| FaultsError::unexpected("the entry is missing completely"))?;
     if entry.entry.is_purged() {
         return Ok(true);
     }
@@ -219,7 +222,7 @@ fn check_kept(store: &SessionStore, run: &RunFolder) -> Result<(), FaultsError> 
     let found = ends_of(store)?;
     match expected.lines().find(|line| !found.iter().any(|one| one == line)) {
         None => Ok(()),
-        Some(line) => Err(FaultsError::unexpected(format!("a session is not as it was: {line}"))),
+        Some(line) => Err(FaultsError::unexpected(format!("a session has changed: {line}"))),
     }
 }
 

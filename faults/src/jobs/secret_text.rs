@@ -23,18 +23,18 @@ pub(super) fn prepare_history(run: &RunFolder) -> Result<(), FaultsError> {
     put(&run.home().join("chat_history"), text.as_bytes())
 }
 
-/// The search must be able to find the text.
+/// Checks that the search can find the text.
 pub(super) fn check_there(run: &RunFolder) -> Result<(), FaultsError> {
     let found = holders(run)?;
     match found.iter().any(|path| *path == run.store()) {
         true => Ok(()),
-        false => {
-            Err(FaultsError::unexpected(format!("the text is not in the store but in {found:?}")))
-        }
+        false => Err(FaultsError::unexpected(format!(
+            "the text should be only in the store, but is in {found:?}"
+        ))),
     }
 }
 
-/// No file of the data folder holds the text.
+/// Checks that no file of the data folder contains the text.
 pub(super) fn check_gone(run: &RunFolder) -> Result<(), FaultsError> {
     let found = holders(run)?;
     match found.is_empty() {

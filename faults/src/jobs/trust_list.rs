@@ -49,7 +49,7 @@ pub(super) fn look(run: &RunFolder) -> Result<bool, FaultsError> {
     let text = fs::read_to_string(&path).map_err(FaultsError::at(&path))?;
     let lines: Vec<&str> = text.lines().collect();
     if !text.ends_with('\n') || !lines.iter().all(|line| is_line(line)) {
-        return Err(FaultsError::unexpected("the list of trusted files is half a list"));
+        return Err(FaultsError::unexpected("the list of trusted files is incomplete"));
     }
     let before = before();
     let kept = lines.iter().filter(|line| before.iter().any(|known| known == *line)).count();

@@ -45,7 +45,7 @@ enum Node {
     Folder,
 }
 
-/// Executor much of the unsynced changes is lost.
+/// How much of the unsynced changes is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
     /// All of them.

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
         command.args(["-f", &format!("@{year}-06-01 12:00:00 x-1000")]);
         command.arg(tools::own_path()?).arg("writer").args(task.arguments());
         let ended = tools::run_into(&mut command, &said, LIMIT)?;
-        report.claim(ended, format!("jump {jump}: the writer did not come to its end"));
+        report.claim(ended, format!("jump {jump}: the writer did not finish"));
         report.faults(1);
         for line in ack_log::read(&said)? {
             acks.add(&line);
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let log = store.load(&session, &Range::All)?;
     let ids = log.iter().skip(1).map(|stored| stored.entry.id.clone());
     let expected = order.iter().flat_map(|batch| (0..batch.size()).map(|index| batch.id(index)));
-    report.claim(ids.eq(expected), "the order is not that of the appends");
+    report.claim(ids.eq(expected), "the order is not the order of the appends");
     let times: Vec<_> = log.iter().map(|stored| stored.stored_at.millis()).collect();
     let back = times.iter().zip(times.iter().skip(1)).filter(|(one, next)| next < one).count();
     report.add("times that went back", back as u64);

@@ -206,7 +206,7 @@ fn check_job(
     report.add(&format!("errors of {name}"), errors);
     report.add("calls that change the disk", all as u64);
     report.add("of them killed at", places.len() as u64);
-    report.add("results that were there", there);
+    report.add("complete results", there);
     report.claim(kills > 0 && errors > 0, format!("{name}: {kills} kills and {errors} errors"));
     for (what, run) in broken {
         report.broken_at(&format!("{name}: {what}"), &run);
@@ -231,7 +231,7 @@ fn check_faults(
             }
         };
         let threads: Vec<_> = (0..AT_A_TIME).map(|_| scope.spawn(work)).collect();
-        let died = |_| Err(FaultsError::unexpected("a thread died"));
+        let died = |_| Err(FaultsError::unexpected("a thread panicked"));
         threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(died))
     })
 }
@@ -280,8 +280,8 @@ fn check_control(job: Job, template: &Scratch, report: &mut Report) -> Result<()
         objections += u64::from(one.has_fault && judged.is_err());
     }
     let name = job.name();
-    report.add(&format!("objections to the control of {name}"), objections);
-    report.claim(objections > 0, format!("the judge does not object to the control of {name}"));
+    report.add(&format!("rejections of the control of {name}"), objections);
+    report.claim(objections > 0, format!("the judge does not reject the control of {name}"));
     Ok(())
 }
 

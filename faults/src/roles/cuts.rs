@@ -1,7 +1,6 @@
-//! `cuts`: power cuts under every command that writes atomically. A command is traced once; the
-//! trace gives the possible states of its disk at any moment. Each is judged as after a kill, and
-//! what the command had reported by then must exist. The control is the same trace without its
-//! syncs: the judge must reject it.
+//! `cuts`: power cuts under every command that writes atomically. A command is traced once; the trace gives the
+//! possible states of its disk at any moment. Each is judged as after a kill, and the results that the command had
+//! reported by then must exist. The control is the same trace without its syncs: the judge must reject it.
 
 use std::collections::HashSet;
 use std::fs;
@@ -64,7 +63,7 @@ fn check_job(
             scope.spawn(move || input.work(share, number == 0))
         };
         let judges: Vec<_> = (0..JUDGES).map(begin).collect();
-        let died = |_| Err(FaultsError::unexpected("a judge died"));
+        let died = |_| Err(FaultsError::unexpected("a judge panicked"));
         judges.into_iter().map(|judge| judge.join().unwrap_or_else(died)).collect()
     });
     let name = job.name();
@@ -79,14 +78,17 @@ fn check_job(
         control += judged.bad_controls;
         bad.extend(judged.bad);
     }
-    // Those after a success come first.
+    // Images after a success come first.
     bad.sort();
     for (what, run) in bad {
         report.broken_at(&format!("{name} {what}"), &run);
     }
     report.add(&format!("bad images of {name} without syncs"), control as u64);
-    report.claim(control > 0, format!("{name}: no image is bad without syncs"));
-    report.claim(reported > 0, format!("{name}: no image is later than its success"));
+    report.claim(control > 0, format!("{name}: no image of the control is bad"));
+    report.claim(
+        reported > 0,
+        format!("{name}: no image was made after the command reported success"),
+    );
     Ok(())
 }
 
@@ -127,10 +129,7 @@ fn record(job: Job, template: &Scratch, root: &Path) -> Result<Vec<Step>, Faults
     strace.arg(format!("trace={}", trace::CALLS)).arg("-o").arg(&log).arg(tools::own_path()?);
     job.set_up(Executor::Command, root, &mut strace);
     if !tools::run_quietly(&mut strace, &run.said(), LIMIT)? {
-        return Err(FaultsError::unexpected(format!(
-            "{} under strace did not end well",
-            job.name()
-        )));
+        return Err(FaultsError::unexpected(format!("{} under strace failed", job.name())));
     }
     let text = fs::read_to_string(&log).map_err(FaultsError::at(&log))?;
     trace::read(&text, &root.display().to_string())

@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
             Ok(())
         };
         let threads: Vec<_> = (0..AT_A_TIME).map(|_| scope.spawn(work)).collect();
-        let died = |_| Err(FaultsError::unexpected("a thread died"));
+        let died = |_| Err(FaultsError::unexpected("a thread panicked"));
         threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(died))
     })?;
     Ok(report.into_inner().unwrap_or_else(PoisonError::into_inner).finish())
@@ -171,7 +171,10 @@ fn look_at(job: &Job, scratch: &Scratch, report: &Mutex<Report>) -> Result<(), F
     report.faults(positions.len() as u64);
     if !matches!(ended, Ok(true)) {
         let range = (positions.first(), positions.last());
-        report.broken(format!("{} {range:?}: the look died or hung: {ended:?}", kind.name()));
+        report.broken(format!(
+            "{} {range:?}: the reading process crashed or hung: {ended:?}",
+            kind.name()
+        ));
     }
     for line in said.lines() {
         match line.split_once('\t') {

@@ -59,7 +59,7 @@ fn small_files(seed: u64, report: &mut Report) -> Result<(), FaultsError> {
     let mut acks = AckLog::default();
     acks.add_all(&ack_log::read(&again)?);
     let stored: usize = acks.sessions.values().map(|batches| batches.len()).sum();
-    report.claim(stored == 150, format!("{place}: {stored} of 150 went in afterwards"));
+    report.claim(stored == 150, format!("{place}: only {stored} of 150 were stored afterwards"));
     let verdict = judge(&open(&file)?, &acks)?;
     report.claim(verdict.is_clean() && verdict.unknown == 0, format!("{place}: {verdict:?}"));
     Ok(())
@@ -134,7 +134,7 @@ fn fill(
         }
     }
     report.faults(full);
-    report.claim(full > 0, format!("round {round}: the disk never filled up"));
+    report.claim(full > 0, format!("round {round}: the disk was never full"));
     report.judged(&judge(&filling.store, &filling.acks)?, "while full");
     std::fs::remove_file(&ballast).map_err(FaultsError::at(&ballast))?;
     for _ in 0..10 {

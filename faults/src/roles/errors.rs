@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
             }
         };
         let threads: Vec<_> = (0..AT_A_TIME).map(|_| scope.spawn(work)).collect();
-        let died = |_| Err(FaultsError::unexpected("a thread died"));
+        let died = |_| Err(FaultsError::unexpected("a thread panicked"));
         threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(died))
     })?;
     Ok(report.into_inner().unwrap_or_else(PoisonError::into_inner).finish())
@@ -85,7 +85,7 @@ fn every_call(
         let run = one_run(kind.call, &when, seed)?;
         let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
         if run.faults == 0 {
-            report.claim(number > 1, format!("{when}: no fault of this kind came about"));
+            report.claim(number > 1, format!("{when}: no fault of this kind occurred"));
             return Ok(());
         }
         report.faults(run.faults);
@@ -125,7 +125,7 @@ fn one_run(call: &str, when: &str, seed: u64) -> Result<Run, FaultsError> {
     strace.arg(tools::own_path()?).arg("writer").args(task.arguments());
     let mut run = Run::default();
     if !tools::run_into(&mut strace, &said, LIMIT)? {
-        run.broken.push("the writer did not come to its end".to_owned());
+        run.broken.push("the writer did not finish".to_owned());
     }
     let log = std::fs::read_to_string(&log).map_err(FaultsError::at(&log))?;
     run.faults = log.lines().filter(|line| line.contains("(INJECTED)")).count() as u64;
@@ -138,7 +138,7 @@ fn one_run(call: &str, when: &str, seed: u64) -> Result<Run, FaultsError> {
     acks.add_all(&lines);
     match open(&file).and_then(|store| judge(&store, &acks)) {
         Ok(verdict) => run.verdict = Some(verdict),
-        Err(error) => run.broken.push(format!("it does not open afterwards: {error}")),
+        Err(error) => run.broken.push(format!("it cannot be opened afterwards: {error}")),
     }
     try_again(&task, &file, &scratch, &mut run)?;
     Ok(run)
@@ -151,7 +151,7 @@ fn check_lines(lines: &[Line], run: &mut Run) {
     for line in lines {
         match line {
             Line::Stored { batch, .. } if is_stopped => {
-                run.broken.push(format!("{batch:?} was taken by a store that had stopped"));
+                run.broken.push(format!("{batch:?} was accepted by a store that had stopped"));
             }
             Line::Phase | Line::Reopened => is_stopped = false,
             Line::Failed(failed) => {
@@ -193,7 +193,8 @@ fn try_again(
     let stored = acks.sessions.values().map(|batches| batches.len() as u64).sum::<u64>();
     if !ended || stored != BATCHES * PHASES {
         let failed: Vec<_> = lines.iter().filter(|line| matches!(line, Line::Failed(_))).collect();
-        run.broken.push(format!("of {} batches {stored} went in: {failed:?}", BATCHES * PHASES));
+        run.broken
+            .push(format!("only {stored} of {} batches were stored: {failed:?}", BATCHES * PHASES));
     }
     match open(file).and_then(|store| judge(&store, &acks)) {
         Ok(verdict) if verdict.is_clean() && verdict.unknown == 0 => {}

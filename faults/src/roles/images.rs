@@ -1,5 +1,5 @@
 //! `images`: power cuts. A writer is traced once; the trace gives the possible states of its disk
-//! at any moment: what was synced, and any part of what was not, torn between sectors. Each must
+//! at any moment: everything that was synced, and any part of the rest, torn between sectors. Each must
 //! open and contain everything that had been acknowledged by then. The control drops the syncs that
 //! `synchronous=NORMAL` would not make, and must lose something.
 
@@ -97,7 +97,7 @@ fn judge_trace(
     report.add("failed syncs", failed as u64);
     let Judged { images, written, sum, bad } = cut_and_judge(steps, seed, most)?;
     if images == 0 {
-        return Err(FaultsError::unexpected("a trace gave no image"));
+        return Err(FaultsError::unexpected("a trace produced no image"));
     }
     report.add("images", images);
     report.add("written to", written);
@@ -123,7 +123,10 @@ fn check_control(
     let control = cut_and_judge(&steps, seed, wanted.min(CONTROLS))?;
     report.add("images of the control", control.images);
     report.add("entries lost by the control", control.sum.lost);
-    report.claim(control.sum.lost > 0, "the control lost nothing: no loss can be found");
+    report.claim(
+        control.sum.lost > 0,
+        "the control lost nothing, so the harness cannot detect a loss",
+    );
     Ok(())
 }
 
@@ -168,7 +171,7 @@ fn record(scratch: &Scratch, seed: u64, fault: Option<u64>) -> Result<PathBuf, F
     }
     strace.arg(tools::own_path()?).arg("writer").args(task.arguments());
     if !tools::run_into(&mut strace, &said, Duration::from_secs(120))? {
-        return Err(FaultsError::unexpected("the writer under strace did not end well"));
+        return Err(FaultsError::unexpected("the writer under strace failed"));
     }
     let lines = ack_log::read(&said)?;
     let stored = lines.iter().filter(|line| matches!(line, Line::Stored { .. })).count();
@@ -197,7 +200,7 @@ fn cut_and_judge(steps: &[Step], seed: u64, most: u64) -> Result<Judged, FaultsE
         let judges: Vec<_> = (0..JUDGES).map(|_| judge()).collect();
         cut_all(steps, seed, most, &send);
         drop(send);
-        let died = |_| Err(FaultsError::unexpected("a judge died"));
+        let died = |_| Err(FaultsError::unexpected("a judge panicked"));
         judges.into_iter().try_for_each(|judge| judge.join().unwrap_or_else(died))
     })?;
     Ok(sum.into_inner().unwrap_or_else(PoisonError::into_inner))

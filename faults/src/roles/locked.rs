@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     pid.map(|pid| kill_process(pid, Signal::CONT));
     if tools::wait(&mut child, LIMIT)?.is_none() {
         tools::end(&mut child);
-        report.broken("the process did not go on");
+        report.broken("the process did not continue");
     }
     let mut acks = AckLog::default();
     acks.add_all(&ack_log::read(&said_before)?);

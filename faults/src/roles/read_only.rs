@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut options = Options::parse("read-only", arguments, &["seed"])?;
     let mut report = Report::new("read-only", &mut options)?;
     if !tools::is_root() {
-        let why = "read-only needs root: it mounts, and becomes somebody else";
+        let why = "read-only needs root, because it mounts and changes the user";
         return Err(FaultsError::unexpected(why));
     }
     for is_closed in [true, false] {
@@ -78,7 +78,7 @@ fn probe(kind: ReadOnly, is_closed: bool, report: &mut Report) -> Result<(), Fau
     for line in said.lines() {
         report.broken(format!("{kind:?}, {how}: {line}"));
     }
-    report.claim(ended, format!("{kind:?}, {how}: the process did not end well"));
+    report.claim(ended, format!("{kind:?}, {how}: the process failed"));
     Ok(())
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
         Err(error) => println!("it cannot be read: {error}"),
     }
     match store.append(&session.id, Append::new(Batch::new("w9", 0).entries())) {
-        Ok(_) => println!("an append went in"),
+        Ok(_) => println!("an append succeeded"),
         Err(error) => {
             let failed = Failed::from_error("append", &error);
             let is_right = failed.code == "SessionWriteFailed" && failed.problem == "ReadOnly";

@@ -44,7 +44,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut report = Report::new("trees", &mut options)?;
     let (count, seed) = (options.number("count", 200)?, options.seed()?);
     if !tools::is_root() {
-        return Err(FaultsError::unexpected("`trees` needs root, to become another user too"));
+        return Err(FaultsError::unexpected(
+            "`trees` needs root, because it also runs as another user",
+        ));
     }
     tools::need("setpriv")?;
     let shared = SharedProgram::new()?;
@@ -62,7 +64,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let control = Lane { name: "control", containment: "descendants", is_user: true };
     let survived = control.survivors(&shared, seed, 9_000_000..9_000_000 + CONTROL)?;
     report.add("survivors of the control", survived);
-    report.claim(survived > 0, "the control left no survivor, so nothing was proved");
+    report.claim(survived > 0, "the control left no survivor, so nothing was tested");
     report.add("ms until the last was gone after a kill", slowest.as_millis() as u64);
     Ok(report.finish())
 }

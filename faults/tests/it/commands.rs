@@ -10,7 +10,7 @@ fn check_kills(job: &str, stride: u32) {
     let Some(figures) = kept(&line) else { return };
     assert!(figures.count(&format!("kills of {job}")) > 0);
     assert!(figures.count(&format!("errors of {job}")) > 0);
-    assert!(figures.count(&format!("objections to the control of {job}")) > 0);
+    assert!(figures.count(&format!("rejections of the control of {job}")) > 0);
 }
 
 /// Power cuts at moments during its whole run.

@@ -15,9 +15,9 @@ pub(crate) struct Figures {
 pub(crate) fn kept(line: &str) -> Option<Figures> {
     let (is_kept, figures) = run(line);
     let needs = [
-        ("`postgresql` is not here", Need::PostgreSql),
-        ("`strace` is not here", Need::Strace),
-        ("`faketime` is not here", Need::Faketime),
+        ("`postgresql` is missing", Need::PostgreSql),
+        ("`strace` is missing", Need::Strace),
+        ("`faketime` is missing", Need::Faketime),
         ("needs root", Need::Root),
     ];
     if let Some((_, need)) = needs.into_iter().find(|(words, _)| !is_kept && figures.says(words)) {

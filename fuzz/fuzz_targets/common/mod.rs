@@ -1,5 +1,5 @@
-//! Any bytes as a session of an agent: nothing panics, no byte is lost, ids are unique, every entry follows an earlier
-//! one, and more lines only add entries.
+//! Reads any bytes as a session of an agent: there must be no panic, no byte may be lost, ids must be unique, every
+//! entry must follow an earlier one, and more lines may only add entries.
 
 use std::collections::HashSet;
 

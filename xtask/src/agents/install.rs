@@ -1,6 +1,6 @@
 //! Finds the agent programs in the versions that the tests were written for, or installs them in the
-//! user's cache: some 1,500 MB, once. They are installed under another name and renamed, so that a folder
-//! of that name is always whole. No script of a package is run.
+//! user's cache: some 1,500 MB, once. Installs them under a temporary name and renames the folder, so that a folder
+//! of the final name is always complete. Runs no script of a package.
 
 use super::AgentsError;
 use super::machine::Machine;
@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An agent program, and where npm puts it.
+/// An agent program, and the place where npm installs it.
 pub(super) struct Package {
     pub(super) name: &'static str,
     pub(super) version: &'static str,
@@ -19,15 +19,15 @@ pub(super) struct Package {
     pub(super) program: &'static str,
     /// The program, relative to the folder of packages: a file, or one in a folder of each platform.
     pub(super) file: &'static str,
-    /// Whether the machine's own Node may be too old to run it, so that [`NODE`] does.
+    /// Whether the machine's Node may be too old for it, so that [`NODE`] runs it.
     needs_node: bool,
 }
 
-/// The Node for programs that want a newer one than many machines have.
+/// The Node for programs that need a newer one than many machines have.
 pub(super) const NODE: &str = "node22";
 
-/// Claude Code, opencode and Copilot CLI are called past their Node wrappers, since the scripts that would put the
-/// binaries in the wrappers' places are not run. The others are called as their users call them: by Node.
+/// Claude Code, opencode and Copilot CLI are called without their Node wrappers, because the scripts that would
+/// replace the wrappers by binaries are not run. The others are called with Node, as their users call them.
 pub(super) const PACKAGES: [Package; 7] = [
     Package {
         name: "@anthropic-ai/claude-code",
@@ -80,7 +80,7 @@ pub(super) const PACKAGES: [Package; 7] = [
     },
 ];
 
-/// Returns the folder of the programs, which are installed first if need be.
+/// Returns the folder of the programs, and installs them first if necessary.
 pub(super) fn find_or_install(
     workspace: &Workspace,
     machine: &Machine,
@@ -95,7 +95,7 @@ pub(super) fn find_or_install(
     let fresh = all.join(format!("new-{}", std::process::id()));
     let installed = install(machine, &fresh).and_then(|()| put_in_place(&fresh, &folder));
     if installed.is_err() {
-        // What is left of a failed try is of no use; the error says what went wrong.
+        // The files of a failed installation are useless; the error names the cause.
         let _ = fs::remove_dir_all(&fresh);
     }
     installed.map(|()| programs)
@@ -107,7 +107,7 @@ fn versions() -> String {
 }
 
 fn install(machine: &Machine, fresh: &Path) -> Result<(), AgentsError> {
-    // Exact versions: npm takes older ones by itself where Node is older than a package likes.
+    // Exact versions, because npm selects older ones by itself if Node is too old for a package.
     npm(machine, fresh, &PACKAGES.map(|package| format!("{}@{}", package.name, package.version)))?;
     link_programs(fresh)
 }
@@ -134,7 +134,7 @@ pub(super) fn newest_version(machine: &Machine, package: &Package) -> Option<Str
     (!version.is_empty()).then_some(version)
 }
 
-/// Makes a folder with the programs alone, to be put on a PATH.
+/// Creates a folder with only the programs, for a PATH.
 fn link_programs(fresh: &Path) -> Result<(), AgentsError> {
     let programs = fresh.join("bin");
     create(&programs)?;
@@ -156,7 +156,7 @@ fn link_programs(fresh: &Path) -> Result<(), AgentsError> {
     Ok(())
 }
 
-/// Makes a program of a file; the path of the file is relative to the folder of the program.
+/// Creates a program that runs a file; the path of the file is relative to the folder of the program.
 pub(super) fn link(package: &Package, target: &Path, link: &Path) -> Result<(), AgentsError> {
     match package.needs_node {
         true => write_starter(target, link),
@@ -165,7 +165,7 @@ pub(super) fn link(package: &Package, target: &Path, link: &Path) -> Result<(), 
     .map_err(files(link))
 }
 
-/// Makes a program that starts another one by its own path, because some look for their files beside themselves.
+/// Creates a program that starts another one by its own path, because some look for their files beside themselves.
 pub(super) fn start_in_place(program: &Path, path: &Path) -> Result<(), AgentsError> {
     write_script(path, &format!("\"{}\"", program.display())).map_err(files(path))
 }
@@ -175,8 +175,7 @@ fn has_version(package: &Path, version: &str) -> bool {
     manifest.contains(&format!("\"version\": \"{version}\""))
 }
 
-/// Finds a file below the folder of packages, and gives its path from there. A `*` stands for the
-/// platform.
+/// Finds a file below the folder of packages, and returns its relative path. A `*` stands for the platform.
 pub(super) fn find_file(packages: &Path, pattern: &str) -> Option<PathBuf> {
     let Some((beginning, end)) = pattern.split_once('*') else {
         return packages.join(pattern).is_file().then(|| pattern.into());
@@ -193,7 +192,7 @@ pub(super) fn find_file(packages: &Path, pattern: &str) -> Option<PathBuf> {
     found.into_iter().next()
 }
 
-/// Gives the folder its name. If another process was faster, it installed the same versions.
+/// Renames the folder to its final name. If another process was faster, it installed the same versions.
 fn put_in_place(fresh: &Path, folder: &Path) -> Result<(), AgentsError> {
     match fs::rename(fresh, folder) {
         Err(_) if folder.join("bin").is_dir() => fs::remove_dir_all(fresh).map_err(files(fresh)),
@@ -210,7 +209,7 @@ pub(super) fn files(path: &Path) -> impl FnOnce(io::Error) -> AgentsError {
     move |source| AgentsError::Files { path, source }
 }
 
-/// Writes a program that runs a file with the Node that lies beside it.
+/// Writes a program that runs a file with the Node beside it.
 fn write_starter(target: &Path, path: &Path) -> io::Result<()> {
     let (target, here) = (target.display(), "$(dirname \"$0\")");
     write_script(path, &format!("\"{here}/{NODE}\" \"{here}/{target}\""))
@@ -224,7 +223,7 @@ fn write_script(path: &Path, command: &str) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
-/// The tests need Linux; nobody comes here.
+/// Never called, because the tests need Linux.
 #[cfg(not(unix))]
 fn write_script(_: &Path, _: &str) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -235,7 +234,7 @@ fn symlink(target: &Path, link: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, link)
 }
 
-/// The tests need Linux; nobody comes here.
+/// Never called, because the tests need Linux.
 #[cfg(not(unix))]
 fn symlink(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -257,7 +256,7 @@ mod tests {
         assert_eq!(String::from_utf8_lossy(&output.stdout), "found");
     }
 
-    /// A folder of its own for one test, which goes with it.
+    /// A folder for one test, removed when it is dropped.
     struct Scratch(PathBuf);
 
     impl Scratch {

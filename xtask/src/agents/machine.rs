@@ -1,5 +1,5 @@
 //! The requirements of the tests with real agent programs, and whether the machine meets them: the programs of
-//! the system, and networks of one's own.
+//! the system, and network namespaces.
 
 use std::env;
 use std::ffi::OsStr;
@@ -10,13 +10,13 @@ use std::process::{Command, Stdio};
 const SYSTEM_FOLDERS: [&str; 6] =
     ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// A machine that has all that is needed.
+/// A machine that meets all requirements.
 #[derive(Debug)]
 pub(super) struct Machine {
     pub(super) npm: PathBuf,
     pub(super) node: PathBuf,
     pub(super) ip: PathBuf,
-    /// The program and the arguments that give a command a network of its own.
+    /// The program and the arguments that run a command in its own network namespace.
     pub(super) unshare: Vec<PathBuf>,
 }
 
@@ -39,15 +39,15 @@ impl Machine {
             return Err(missing);
         };
         let Some(unshare) = own_network(&unshare, &ip) else {
-            let what = "leave to make network namespaces (neither `unshare --net` nor `unshare \
-                        --map-root-user --net` works)";
+            let what = "permission to create network namespaces (neither `unshare --net` nor \
+                `unshare --map-root-user --net` works)";
             return Err(vec![what.to_owned()]);
         };
         Ok(Self { npm, node, ip, unshare })
     }
 
-    /// Returns a `PATH` with these folders first, then that of Node, then the system's own. Nothing of the
-    /// user's own is on it.
+    /// Returns a `PATH` with these folders first, then that of Node, then the system's own. It contains no
+    /// folders of the user.
     pub(super) fn path(&self, first: &[PathBuf]) -> std::ffi::OsString {
         let node = self.node.parent().map(Path::to_owned);
         let system = SYSTEM_FOLDERS.map(PathBuf::from);

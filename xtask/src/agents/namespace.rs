@@ -1,6 +1,5 @@
-//! Runs a test program where it can do no harm: in a network of its own that has loopback alone, with
-//! an environment of a few invented variables, and with a home that goes with it. So no agent program
-//! sees a key of the user's, or a service.
+//! Runs a test program in isolation: in its own network namespace that has only loopback, with an environment of a
+//! few test variables, and with a temporary home. So no agent program can see the user's keys or reach a service.
 
 use super::AgentsError;
 use super::machine::Machine;
@@ -11,17 +10,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Brings loopback up, then becomes the program.
+/// Starts the loopback interface, then executes the program.
 const LOOPBACK_UP: &str = "\"$0\" link set lo up && exec \"$@\"";
 
-/// Runs a test program; its output goes where ours goes.
+/// Runs a test program; its output goes to our own streams.
 pub(super) fn run(machine: &Machine, programs: &Path, built: &Built) -> Result<(), AgentsError> {
     let home = Home::new()?;
     process::run(&mut command(machine, programs, built, &home.0))?;
     Ok(())
 }
 
-/// Runs a test program, and returns what it printed, whether its tests passed or not.
+/// Runs a test program, and returns its output, even if tests failed.
 pub(super) fn capture(
     machine: &Machine,
     programs: &Path,
@@ -43,12 +42,12 @@ fn command(machine: &Machine, programs: &Path, built: &Built, home: &Path) -> Co
     command
 }
 
-/// All that the tests see. Keys are invented by the tests themselves.
+/// The whole environment of the tests. The tests set invented keys themselves.
 fn environment(path: OsString, home: &Path) -> [(&'static str, OsString); 6] {
     [
         ("PATH", path),
         ("HOME", home.into()),
-        // Codex takes nothing that lies in the folder for temporary files for its own.
+        // Codex does not accept its own files in the folder for temporary files.
         ("TMPDIR", home.join("tmp").into()),
         ("LANG", "C.UTF-8".into()),
         ("TERM", "dumb".into()),
@@ -73,7 +72,7 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // It lies among the temporary files; the system will see to what is left.
+        // The system removes the rest, because it is among the temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

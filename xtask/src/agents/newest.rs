@@ -1,6 +1,6 @@
 //! `cargo xtask agents --newest`: the same tests with the newest release of every agent program, to learn early which
-//! formats changed. The programs go into a folder of their own, each with its packages, so that one that cannot be
-//! installed does not keep the others from being tested.
+//! formats changed. The programs are installed in separate folders, so that one that cannot be
+//! installed does not prevent the tests of the others.
 
 use super::install::{self, PACKAGES, Package};
 use super::machine::Machine;
@@ -13,7 +13,7 @@ use std::path::Path;
 #[derive(Debug, PartialEq, Eq)]
 enum Newest {
     Version(String),
-    /// npm cannot install it, so the tested version takes its place. The version is the one that the registry names.
+    /// npm cannot install it, so the tested version is used instead. Contains the version that the registry names.
     NotInstalled(Option<String>),
 }
 
@@ -105,7 +105,7 @@ fn line(package: &Package, newest: &Newest) -> String {
     }
 }
 
-/// Returns the names of the tests that failed, from what the test program printed.
+/// Returns the names of the failed tests, from the output of the test program.
 fn failed_tests(output: &str) -> Vec<String> {
     let name =
         |line: &str| Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned());

@@ -1,5 +1,5 @@
-//! One test program: how it is built, and where cargo put it. It is no part of `cargo test`, since it
-//! would reach out to the world there.
+//! One test program: how it is built, and its path. It is not part of `cargo test`, because there it
+//! could access the network.
 
 use super::AgentsError;
 use crate::process;

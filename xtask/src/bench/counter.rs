@@ -1,5 +1,5 @@
 //! Two ways to count the instructions of a bench case: callgrind, which simulates and is exact,
-//! and the processor's own counters through perf, which many virtual machines do not pass on.
+//! and the processor's own counters through perf, which many virtual machines do not provide.
 
 use super::BenchError;
 use crate::process;
@@ -15,7 +15,7 @@ pub(super) enum Counter {
 }
 
 impl Counter {
-    /// The first that is installed and, for perf, that the machine lets us use.
+    /// Returns the first counter that is installed and, for perf, permitted on this machine.
     pub(super) fn find(workspace: &Workspace, binary: &Path) -> Option<Self> {
         if Command::new("valgrind").arg("--version").output().is_ok() {
             return Some(Self::Callgrind);
@@ -52,8 +52,7 @@ impl Counter {
         let mut command = workspace.program(self.name());
         match self {
             Self::Callgrind => {
-                // The benches do in a function of this name what is to be counted, and set up
-                // outside of it.
+                // The benches run the counted work in a function of this name, and set up outside of it.
                 let only = "--toggle-collect=*counted_work*";
                 command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", only]);
                 command.arg(binary)

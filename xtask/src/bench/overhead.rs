@@ -1,5 +1,5 @@
-//! `cargo xtask bench overhead`: what Tertulia adds to a turn, and how fast the program starts. A second program, which
-//! only prints a line, is compiled for comparison.
+//! `cargo xtask bench overhead`: measures the time that Tertulia adds to a turn, and how fast the program starts. A
+//! second program, which only prints a line, is compiled for comparison.
 
 use super::{BenchError, PACKAGE};
 use crate::process;

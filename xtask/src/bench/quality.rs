@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The set that has to be there; the bench names others that are missing.
+/// The required data set; the bench reports other missing sets.
 const MAIN_SET: &str = "claude-code";
 
 /// The options of `bench quality`.

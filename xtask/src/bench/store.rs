@@ -1,5 +1,5 @@
-//! `cargo xtask bench store`: the bench of the session store, on the disk that holds the builds. A folder in
-//! memory would not tell what a sync costs.
+//! `cargo xtask bench store`: the bench of the session store, on the disk with the builds. A folder in
+//! memory would not show the cost of a sync.
 
 use super::{BenchError, PACKAGE};
 use crate::process;

@@ -1,5 +1,5 @@
-//! Archives as bytes: tar, gzip and ar; `zip` has the fourth kind. The same files give the same archive, so times and owners are fixed. Every
-//! kind of package in this folder is written with it.
+//! Archives as bytes: tar, gzip and ar; `zip` contains the fourth kind. Times and owners are fixed, so the same
+//! files always give the same archive. Every kind of package in this folder uses it.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

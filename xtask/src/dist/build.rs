@@ -44,11 +44,11 @@ pub(super) fn program(
     let mut cargo = if options.profile == RELEASE {
         workspace.cargo(["build", "--package", PROGRAM, "--bin", PROGRAM])
     } else {
-        // The build of the tests, with the features that they need, so that nothing is compiled twice.
+        // Builds the program with the features of the tests, so that nothing is compiled twice.
         workspace.cargo(["test", "--no-run", "--workspace"])
     };
     cargo.args(["--locked", "--profile", &options.profile]);
-    // A named target has a folder of its own, even if it is that of this machine.
+    // A named target has its own folder, even if it is the target of this machine.
     if let Some(target) = &options.target {
         add_target(workspace, target)?;
         cargo.args(["--target", target]);
@@ -70,7 +70,7 @@ pub(super) fn program(
     Ok(program)
 }
 
-/// Makes a copy without debug information, which would be compressed four times. A release has none.
+/// Makes a copy without debug information. Otherwise, four packages would contain it. A release has none.
 fn without_debug_information(program: &Path, scratch: &Path) -> Result<PathBuf, DistError> {
     let copy = scratch.join(PROGRAM);
     process::run(Command::new("strip").arg("-S").arg("-o").arg(&copy).arg(program))?;

@@ -22,11 +22,11 @@ pub(super) struct Contents {
     pub(super) about: About,
     pub(super) program: Vec<u8>,
     pub(super) completions: Completions,
-    /// Named as `man` looks for them, `tertulia-run.1`.
+    /// The manual pages, with the names that `man` expects: `tertulia-run.1`.
     pub(super) manual: Vec<File>,
     /// Our own licences.
     pub(super) licences: Vec<File>,
-    /// Those of the crates that are compiled in. They differ from platform to platform.
+    /// The licences of the crates that are compiled into the program. They depend on the platform.
     pub(super) notices: File,
     /// The bill of materials.
     pub(super) bill: String,
@@ -75,7 +75,7 @@ impl Contents {
         })
     }
 
-    /// The files as Unix has them below `/usr` or another prefix.
+    /// The files in their Unix folders below `/usr` or another prefix.
     pub(super) fn shared(&self) -> Vec<File> {
         let Completions { bash, zsh, fish } = &self.completions;
         let mut files = vec![
@@ -97,7 +97,7 @@ impl Contents {
         format!("{NAME}-{}-{}", self.about.version, self.platform.target)
     }
 
-    /// The archive for those who install by hand, and for `cargo binstall`.
+    /// The archive for manual installation and for `cargo binstall`.
     pub(super) fn archive(&self) -> Result<Vec<u8>, DistError> {
         let Completions { bash, zsh, fish } = &self.completions;
         let mut files = vec![

@@ -1,5 +1,5 @@
-//! The package for Debian and Ubuntu: an ar archive of two tar archives. Written here, so that it can be made on every
-//! machine and is the same each time; `trial` lets dpkg install it.
+//! The package for Debian and Ubuntu: an ar archive of two tar archives. Written without dpkg, so that it can be
+//! created on every machine and is always the same; `trial` installs it with dpkg.
 
 use super::DistError;
 use super::archive::{File, ar, gzip, tar_gz};

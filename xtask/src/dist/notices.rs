@@ -1,4 +1,4 @@
-//! The licences of the crates that are compiled into the program, as their authors ask to have them passed on.
+//! The licences of the crates that are compiled into the program, in the form that their authors require.
 
 use super::DistError;
 use super::contents::read;

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 /// Starts the program of the platform.
 const LAUNCHER: &str = include_str!("npm/tertulia.js");
 
-/// An older Node lacks what the launcher uses. With a higher number, npm would choose an older version of the
-/// package without a word.
+/// The oldest Node that can run the launcher. With a higher number, npm would silently choose an older version of the
+/// package.
 const NODE: &str = ">=16";
 
 /// The main package and that of the platform, in this order, each with the name of its file.
@@ -35,7 +35,7 @@ fn platform_name(platform: &Platform) -> String {
     format!("{NAME}-{os}-{cpu}")
 }
 
-/// The same for every platform, so that it is uploaded once.
+/// The files of the main package. They are the same for every platform, so that it is uploaded once.
 fn main_files(contents: &Contents) -> Vec<File> {
     let version = &contents.about.version;
     let released = PLATFORMS.iter().filter(|platform| platform.is_released);

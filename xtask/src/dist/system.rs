@@ -1,4 +1,4 @@
-//! Programs of the system that building and trying packages takes: found, or installed where that is possible.
+//! The system programs that are needed to build and try packages: finds them, or installs them if possible.
 
 use super::DistError;
 use crate::provide;
@@ -9,7 +9,7 @@ pub(super) struct SystemProgram {
     pub(super) name: &'static str,
     /// Debian's package of it.
     package: &'static str,
-    /// Arguments with which it succeeds if all of it is here.
+    /// Arguments with which it succeeds if it is completely installed.
     test: &'static [&'static str],
 }
 
@@ -28,7 +28,7 @@ pub(super) const NPM: SystemProgram =
     SystemProgram { name: "npm", package: "npm", test: &["--version"] };
 
 impl SystemProgram {
-    /// Installs the program if it is missing and that is possible; otherwise says how to get it.
+    /// Installs the program if it is missing and if possible; otherwise returns an error that says how to install it.
     pub(super) fn provide(&self) -> Result<(), DistError> {
         if !self.is_here() && provide::can_install() {
             provide::install_packages(&[self.package])?;

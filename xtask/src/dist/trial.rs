@@ -116,7 +116,7 @@ impl Trial<'_> {
             let mut dpkg = Command::new("dpkg");
             dpkg.arg("--root").arg(&root).args(["--force-not-root", "--force-bad-path"]);
             if !self.contents.platform.is_static() {
-                // There is no C library in this root; the machine has one.
+                // This root contains no C library, but the machine has one.
                 dpkg.arg("--force-depends");
             }
             dpkg.arg("--log=/dev/null").stdout(Stdio::null());

@@ -25,7 +25,7 @@ fn files(contents: &Contents) -> Vec<File> {
     files.push(File::text(format!("{info}/sboms/{NAME}.cdx.json"), contents.bill.as_str()));
     files.push(File::text(format!("{info}/METADATA"), metadata(contents)));
     files.push(File::text(format!("{info}/WHEEL"), wheel(contents.platform.wheel)));
-    // The installer looks here for what it has to remove later, so it comes last.
+    // Comes last, because the installer reads here which files to remove later.
     let own = format!("{info}/RECORD");
     files.push(File::text(own.clone(), record(&files, &own)));
     files

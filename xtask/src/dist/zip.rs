@@ -1,5 +1,5 @@
-//! Zip archives, the form of wheels. Only what a wheel needs: files below 4 GiB, compressed, with a mode, and all
-//! of the same time.
+//! Zip archives, the form of wheels. Supports only what a wheel needs: files below 4 GiB, compressed, with a mode,
+//! and all with the same time.
 
 use super::archive::File;
 use flate2::write::DeflateEncoder;

@@ -1,4 +1,4 @@
-//! Claims about the pure part of `cargo xtask fuzz`.
+//! Tests of the pure part of `cargo xtask fuzz`.
 
 use super::*;
 

@@ -19,7 +19,7 @@ const INCLUDES: [&str; 3] = ["include", "include_bytes", "include_str"];
 /// The files of a package: paths with forward slashes, relative to its root.
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// Reads the package and gives what is wrong with it.
+/// Reads the package and returns its problems.
 pub(super) fn problems(
     metadata: &Metadata,
     package: &Package,
@@ -72,7 +72,7 @@ fn missing_files(files: &Files, wanted: impl IntoIterator<Item = String>) -> Vec
 fn missing_includes(files: &Files) -> Vec<String> {
     let mut missing = Vec::new();
     for (path, bytes) in files.iter().filter(|(path, _)| path.ends_with(".rs")) {
-        // What is not Rust does not compile, and other steps say so.
+        // Other steps report a file that is not Rust.
         let Ok(tokens) = String::from_utf8_lossy(bytes).parse() else { continue };
         let mut includes = Vec::new();
         read(tokens, &mut includes);
@@ -131,7 +131,7 @@ fn read(tokens: TokenStream, includes: &mut Vec<Include>) {
     }
 }
 
-/// The file that the macro names; `None` for what the build script wrote.
+/// The file that the macro names; `None` for a file that the build script wrote.
 fn argument(group: &Group) -> Option<Include> {
     let mut strings = Vec::new();
     collect_strings(group.stream(), &mut strings);

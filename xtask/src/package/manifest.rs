@@ -2,7 +2,7 @@
 
 use cargo_metadata::{DependencyKind, Package};
 
-/// A registry takes no more.
+/// The maximum number of keywords that a registry accepts.
 const KEYWORDS_MAX: usize = 5;
 
 /// Returns the problems of the manifest; `published` are all crates that are released together.
@@ -28,7 +28,7 @@ fn missing_fields(package: &Package) -> Vec<String> {
     missing.map(|(name, _)| format!("`{name}` is missing or too long; set it")).collect()
 }
 
-/// All crates have one version, and each names it where it uses another.
+/// Checks that all crates have one version, and that each dependency between them names it.
 fn wrong_versions(package: &Package, published: &[&Package]) -> Vec<String> {
     let version = &package.version;
     let mut problems = Vec::new();
@@ -56,7 +56,7 @@ fn wrong_versions(package: &Package, published: &[&Package]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// A crate with a complete manifest, one dependency on `tertulia-session`, and what the test changes.
+    /// A crate with a complete manifest, one dependency on `tertulia-session`, and the changes of the test.
     fn package(change: impl FnOnce(&mut serde_json::Value)) -> Package {
         let mut package = serde_json::json!({
             "name": "tertulia-store", "version": "0.2.0", "id": "p", "source": null,

@@ -60,7 +60,7 @@ impl Component {
     }
 }
 
-/// Old crates write `MIT/Apache-2.0` for what is an expression today.
+/// Converts the old form `MIT/Apache-2.0` of a licence to an expression.
 fn expression(licence: &str) -> String {
     licence.split('/').map(str::trim).collect::<Vec<_>>().join(" OR ")
 }

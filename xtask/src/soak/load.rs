@@ -1,4 +1,4 @@
-//! Threads that do nothing but take time from others. They end with the process, and when they are dropped.
+//! Threads that only use CPU time. They end when they are dropped, or with the process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -15,7 +15,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// Reads what was printed.
+    /// Parses the output of a run.
     pub(super) fn read(said: &str, is_success: bool, time: Duration) -> Self {
         let passed = said.lines().filter_map(passed_in).sum();
         let skipped = said.lines().filter(|line| line.starts_with("skipped: ")).count() as u64;

@@ -25,7 +25,7 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Violation> {
             };
             let known = path.and_then(|path| headings.get(path.as_str()));
             if known.is_some_and(|known| !known.contains(anchor)) {
-                let what = format!("the link to `{target}` names no heading");
+                let what = format!("the link to `{target}` does not name a heading");
                 violations.push(page.violation(line, what, "correct it, or add the heading"));
             }
         }
@@ -95,7 +95,7 @@ mod tests {
     fn a_link_to_a_heading_that_does_not_exist_is_found() {
         let violations = found(&[("a.md", "[x](b.md#gone)\n"), ("b.md", "```\n# gone\n```\n")]);
         assert_eq!(violations.len(), 1, "{violations:?}");
-        assert!(violations[0].contains("`b.md#gone` names no heading"), "{violations:?}");
+        assert!(violations[0].contains("`b.md#gone` does not name a heading"), "{violations:?}");
     }
 
     #[test]

@@ -1,34 +1,34 @@
-//! Tidy's claims about a file as a whole: its name says what is in it, and it is not too long.
+//! Tidy's checks of whole files: the name must describe the content, and the file must not be too long.
 
 use super::{TextFile, Violation};
 use std::collections::BTreeSet;
 
 const LINES_MAX: usize = 500;
 
-/// Names under which anything could be found.
+/// Names that do not describe the content.
 const EMPTY_NAMES: [&str; 4] = ["utils.rs", "helpers.rs", "common.rs", "misc.rs"];
 
-/// Hand-written code, that is. Prose, recorded data and lock files may be as long as they are.
+/// The endings of hand-written code. Prose, recorded data and lock files may be longer.
 const CODE: [&str; 6] = ["rs", "py", "ts", "js", "mjs", "sh"];
 
-/// A file that may be longer than the rest, for as long as the reason holds.
+/// A file that may be longer than the others, with the reason.
 pub(super) struct LongFile {
     pub(super) path: &'static str,
     pub(super) reason: &'static str,
 }
 
-/// The exceptions. One that is no longer needed is a violation, so the list stays true.
+/// The exceptions. An exception that is no longer needed is a violation.
 pub(super) const LONG_FILES: &[LongFile] = &[];
 
-/// Finds files whose name says nothing.
+/// Finds files whose names do not describe their content.
 pub(super) fn check_names(paths: &BTreeSet<String>) -> Vec<Violation> {
     let says_nothing =
         |path: &&String| path.rsplit('/').next().is_some_and(|name| EMPTY_NAMES.contains(&name));
     let violation = |path: &String| Violation {
         path: path.clone(),
         line: 1,
-        problem: "the file's name says nothing".to_owned(),
-        advice: "name it for what it does",
+        problem: "the file's name does not describe its content".to_owned(),
+        advice: "name it after its content",
     };
     paths.iter().filter(says_nothing).map(violation).collect()
 }
@@ -46,7 +46,7 @@ pub(super) fn check_lengths(files: &[TextFile], exceptions: &[LongFile]) -> Vec<
             needed.insert(file.path.as_str());
             continue;
         }
-        let what = format!("{lines} lines are more than {LINES_MAX}");
+        let what = format!("it has {lines} lines; the maximum is {LINES_MAX}");
         violations.push(file.violation(1, what, "split it, or add it to LONG_FILES"));
     }
     let stale = exceptions.iter().filter(|exception| !needed.contains(exception.path));
@@ -54,7 +54,7 @@ pub(super) fn check_lengths(files: &[TextFile], exceptions: &[LongFile]) -> Vec<
         path: exception.path.to_owned(),
         line: 1,
         problem: format!("is no longer too long ({})", exception.reason),
-        advice: "take it off LONG_FILES",
+        advice: "remove it from LONG_FILES",
     }));
     violations
 }
@@ -96,7 +96,7 @@ mod tests {
         assert!(lengths(file("a.rs", 500), &[]).is_empty());
         assert_eq!(
             lengths(file("a.rs", 501), &[]),
-            ["a.rs:1: 501 lines are more than 500; split it, or add it to LONG_FILES"]
+            ["a.rs:1: it has 501 lines; the maximum is 500; split it, or add it to LONG_FILES"]
         );
     }
 
@@ -115,7 +115,9 @@ mod tests {
     fn an_exception_that_is_not_needed_any_more_is_reported() {
         assert_eq!(
             lengths(file(LEXER.path, 500), &[LEXER]),
-            ["crates/a/src/lexer.rs:1: is no longer too long (one table); take it off LONG_FILES"]
+            [
+                "crates/a/src/lexer.rs:1: is no longer too long (one table); remove it from LONG_FILES"
+            ]
         );
     }
 }

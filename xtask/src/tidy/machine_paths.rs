@@ -3,18 +3,17 @@
 
 use super::{TextFile, Violation};
 
-/// The beginnings of such paths. The leading slash is added during the search, since this file is
-/// checked too.
+/// The beginnings of such paths. The search adds the leading slash, because this file is checked, too.
 const BEGINNINGS: [&str; 6] = ["root/", "home/", "Users/", "work/", "farm/", "tmp/bash"];
 
-/// Finds lines with such a path in them.
+/// Finds lines with such a path.
 pub(super) fn check(files: &[TextFile]) -> Vec<Violation> {
     let paths = BEGINNINGS.map(|beginning| format!("/{beginning}"));
     let mut violations = Vec::new();
     for file in files {
         for (number, line) in (1..).zip(file.text.lines()) {
             if let Some(path) = paths.iter().find(|path| names(line, path)) {
-                let what = format!("`{path}` is a path of one machine");
+                let what = format!("`{path}` is a path of a specific machine");
                 violations.push(file.violation(number, what, "use a relative or made-up path"));
             }
         }
@@ -22,8 +21,8 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Violation> {
     violations
 }
 
-/// Returns whether the path is the beginning of a path in the line, not in the middle of one as it
-/// would in an address or a relative path.
+/// Returns whether a path in the line begins with this one. It does not if the text is inside an address or a
+/// relative path.
 fn names(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(start, _)| {
         let before = line[..start].chars().next_back();

@@ -1,16 +1,16 @@
-//! Tidy's claim that links between files of the repository lead somewhere. It reads Markdown only
-//! as far as links need: inline, by reference, and the `href` and `src` of HTML.
+//! Tidy's check that links between files of the repository have a target. It parses Markdown only
+//! as far as necessary for links: inline, by reference, and the `href` and `src` of HTML.
 
 use super::{TextFile, Violation};
 use std::collections::BTreeSet;
 
-/// Finds links to files that are not there.
+/// Finds links to files that do not exist.
 pub(super) fn check(paths: &BTreeSet<String>, files: &[TextFile]) -> Vec<Violation> {
     let mut violations = Vec::new();
     for file in files.iter().filter(|file| file.path.ends_with(".md")) {
         for (line, target) in links(&file.text) {
             if is_local(target) && !leads_somewhere(paths, &file.path, target) {
-                let what = format!("the link to `{target}` leads nowhere");
+                let what = format!("the link to `{target}` has no target");
                 violations.push(file.violation(line, what, "correct it, or add the file"));
             }
         }
@@ -66,7 +66,7 @@ fn prose(line: &str) -> impl Iterator<Item = &str> {
         let (piece, code) = rest.split_at(start);
         let ticks = &code[..code.len() - code.trim_start_matches('`').len()];
         let body = &code[ticks.len()..];
-        // Backticks that nothing closes are plain text.
+        // Backticks without a closing run are plain text.
         let end = body.find(ticks).filter(|_| !ticks.is_empty());
         rest = end.map_or(body, |end| &body[end + ticks.len()..]);
         Some(piece)
@@ -91,7 +91,7 @@ fn inline_target(rest: &str) -> Option<&str> {
     end.map(|end| &rest[..end])
 }
 
-/// Returns the target of a line such as `[name]: target`; footnotes look alike and have none.
+/// Returns the target of a line such as `[name]: target`; footnotes look similar and have none.
 fn reference_target(line: &str) -> Option<&str> {
     let (name, target) = line.trim_start().strip_prefix('[')?.split_once("]:")?;
     let target = target.split_whitespace().next()?;

@@ -1,5 +1,4 @@
-//! Tidy's claims about Rust: a header, functions that fit a screen, documented public items, nothing
-//! left unfinished.
+//! Tidy's checks of Rust files: a header, functions that fit a screen, documented public items, nothing unfinished.
 //! It reads tokens rather than text, so it distinguishes strings, comments and macro bodies.
 
 use super::{TextFile, Violation};
@@ -8,7 +7,7 @@ use std::collections::BTreeSet;
 
 const FUNCTION_LINES_MAX: usize = 70;
 
-/// The folders whose files say in a header what they are.
+/// The folders whose files need a header.
 const WITH_HEADER: [&str; 3] = ["crates/", "xtask/", "bench/"];
 
 /// Macros that stand for work to be done.
@@ -17,17 +16,17 @@ const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 /// Items that need documentation where they are public.
 const ITEMS: [&str; 6] = ["fn", "struct", "enum", "trait", "type", "static"];
 
-/// A function that may be longer than the rest, for as long as the reason holds.
+/// A function that may be longer than the others, with the reason.
 pub(super) struct LongFunction {
     pub(super) path: &'static str,
     pub(super) name: &'static str,
     pub(super) reason: &'static str,
 }
 
-/// The exceptions. One that is no longer needed is a violation, so the list stays true.
+/// The exceptions. An exception that is no longer needed is a violation.
 pub(super) const LONG_FUNCTIONS: &[LongFunction] = &[];
 
-/// Finds what is wrong in the Rust files, and exceptions that are no longer needed.
+/// Finds violations in the Rust files, and exceptions that are no longer needed.
 pub(super) fn check(files: &[TextFile], exceptions: &[LongFunction]) -> Vec<Violation> {
     let mut violations = Vec::new();
     let mut needed = BTreeSet::new();
@@ -41,12 +40,12 @@ pub(super) fn check(files: &[TextFile], exceptions: &[LongFunction]) -> Vec<Viol
         findings.read(tokens);
         for (line, leftover) in findings.leftovers {
             let what = format!("`{leftover}` is left over");
-            violations.push(file.violation(line, what, "finish the work, or take it out"));
+            violations.push(file.violation(line, what, "finish the work, or remove it"));
         }
         if is_library_source(&file.path) {
             violations.extend(findings.undocumented.iter().map(|(line, name)| {
                 let what = format!("`{name}` is public and has no documentation");
-                file.violation(*line, what, "say what it is for, or make it private")
+                file.violation(*line, what, "describe its purpose, or make it private")
             }));
         }
         for function in findings.functions.iter().filter(|f| f.lines > FUNCTION_LINES_MAX) {
@@ -64,7 +63,7 @@ pub(super) fn check(files: &[TextFile], exceptions: &[LongFunction]) -> Vec<Viol
         path: exception.path.to_owned(),
         line: 1,
         problem: format!("`{}` is no longer too long ({})", exception.name, exception.reason),
-        advice: "take it off LONG_FUNCTIONS",
+        advice: "remove it from LONG_FUNCTIONS",
     }));
     violations
 }
@@ -74,19 +73,23 @@ fn check_header(file: &TextFile) -> Option<Violation> {
     let header = file.text.lines().next().and_then(|line| line.strip_prefix("//!"));
     let says_something = header.is_some_and(|header| !header.trim().is_empty());
     (belongs && !says_something).then(|| {
-        file.violation(1, "no `//!` header", "say in a line what the file is and who calls it")
+        file.violation(
+            1,
+            "no `//!` header",
+            "describe in one line what the file contains and who calls it",
+        )
     })
 }
 
-/// Tells whether a file belongs to what other crates use. Its public types and functions need docs; fields
-/// and variants need them only where the name does not say it all, so no lint asks for those.
+/// Returns whether a file belongs to a library crate. Its public types and functions need docs; fields
+/// and variants need them only if their name is not enough, so no lint requires them.
 fn is_library_source(path: &str) -> bool {
     path.starts_with("crates/") && path.contains("/src/")
 }
 
 fn too_long(file: &TextFile, function: &Function) -> Violation {
     let Function { name, line, lines } = function;
-    let what = format!("`{name}` has {lines} lines, more than {FUNCTION_LINES_MAX}");
+    let what = format!("`{name}` has {lines} lines; the maximum is {FUNCTION_LINES_MAX}");
     file.violation(*line, what, "split it, or add it to LONG_FUNCTIONS")
 }
 
@@ -141,7 +144,7 @@ fn public_item_at(trees: &[TokenTree]) -> Option<String> {
     }
 }
 
-/// Tells whether the attributes at the end of these tokens, right before an item, have documentation.
+/// Returns whether the attributes at the end of these tokens, right before an item, have documentation.
 fn is_documented(before: &[TokenTree]) -> bool {
     let attributes = before.rchunks_exact(2).map_while(|pair| match pair {
         [TokenTree::Punct(mark), TokenTree::Group(attribute)] if mark.as_char() == '#' => {
@@ -192,7 +195,7 @@ fn leftover_at(trees: &[TokenTree]) -> Option<String> {
     }
 }
 
-/// Returns whether an attribute is `ignore`, also one that holds only under a condition.
+/// Returns whether an attribute is `ignore`, also a conditional one.
 fn ignores(attribute: &Group) -> bool {
     let mut trees = attribute.stream().into_iter();
     match trees.next() {

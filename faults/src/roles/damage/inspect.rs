@@ -18,7 +18,7 @@ const SEARCHED_EVERY: usize = 16;
 
 type Truth = BTreeMap<SessionId, Vec<StoredEntry>>;
 
-/// Executor damage was first detected.
+/// How damage was first detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     Opening,
@@ -51,7 +51,7 @@ impl Found {
 pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
     let options = Options::parse("damage-inside", arguments, &["kind", "folder", "positions"])?;
     let kind = Kind::parse(options.needed("kind")?);
-    let kind = kind.ok_or_else(|| FaultsError::Usage("that is no kind of damage".to_owned()))?;
+    let kind = kind.ok_or_else(|| FaultsError::Usage("this is not a kind of damage".to_owned()))?;
     let folder = PathBuf::from(options.needed("folder")?);
     let positions = options.needed("positions")?;
     let positions =
@@ -119,7 +119,8 @@ impl Seen {
             return Some(format!("served as good: {:?}", self.changed));
         }
         let is_silent = self.found >= Found::Harmless && self.is_other;
-        (is_silent && kind != Kind::JournalBit).then(|| "entries are gone silently".to_owned())
+        (is_silent && kind != Kind::JournalBit)
+            .then(|| "entries are missing without an error".to_owned())
     }
 }
 

@@ -47,7 +47,7 @@ impl Server {
         let said = scratch.file("said-initdb");
         match tools::run_into(&mut initdb, &said, LIMIT)? {
             true => Ok(server),
-            false => Err(FaultsError::unexpected("initdb did not make a server")),
+            false => Err(FaultsError::unexpected("initdb did not create a server")),
         }
     }
 

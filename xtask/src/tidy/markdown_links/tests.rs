@@ -1,4 +1,4 @@
-//! Claims about links, each on a page at `docs/page.md` of a small repository.
+//! Tests of links, each on a page at `docs/page.md` of a small repository.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn broken(text: &str) -> Vec<String> {
 }
 
 fn nowhere(line: usize, target: &str) -> [String; 1] {
-    [format!("{line} the link to `{target}` leads nowhere")]
+    [format!("{line} the link to `{target}` has no target")]
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Claims about Rust files, each on a small text at `crates/a/src/lib.rs`.
+//! Tests of the checks of Rust files, each on a small text at `crates/a/src/lib.rs`.
 
 use super::*;
 
@@ -9,8 +9,7 @@ fn check_at(path: &str, text: &str, exceptions: &[LongFunction]) -> Vec<String> 
     check(&[file], exceptions).iter().map(ToString::to_string).collect()
 }
 
-/// Returns what tidy says about a body of code under a good header, so that its first line is line
-/// 2.
+/// Returns tidy's violations in code below a valid header, so that its first line is line 2.
 fn found(code: &str) -> Vec<String> {
     check_at(PATH, &format!("//! A file.\n{code}"), &[])
 }
@@ -22,7 +21,7 @@ fn function_of(lines: usize) -> String {
 #[test]
 fn a_file_without_a_header_is_reported() {
     let expected = "crates/a/src/lib.rs:1: no `//!` header; \
-                    say in a line what the file is and who calls it";
+                    describe in one line what the file contains and who calls it";
     for text in ["", "fn f() {}\n", "// A comment.\n", "//!\n//! Too late.\n"] {
         assert_eq!(check_at(PATH, text, &[]), [expected], "{text:?}");
     }
@@ -38,8 +37,8 @@ fn seventy_lines_fit_and_one_more_does_not() {
     assert!(found(&function_of(70)).is_empty());
     assert_eq!(
         found(&function_of(71)),
-        ["crates/a/src/lib.rs:2: `long` has 71 lines, more than 70; \
-          split it, or add it to LONG_FUNCTIONS"]
+        ["crates/a/src/lib.rs:2: `long` has 71 lines; the maximum is 70; split it, or add it to \
+             LONG_FUNCTIONS"]
     );
 }
 
@@ -87,7 +86,7 @@ fn an_exception_that_is_not_needed_any_more_is_reported() {
     assert_eq!(
         check_at(PATH, &text, &[exception]),
         ["crates/a/src/lib.rs:1: `long` is no longer too long (one match); \
-          take it off LONG_FUNCTIONS"]
+          remove it from LONG_FUNCTIONS"]
     );
 }
 
@@ -95,7 +94,7 @@ fn an_exception_that_is_not_needed_any_more_is_reported() {
 fn unfinished_macros_are_reported_where_they_stand() {
     assert_eq!(
         found("fn f() {\n    todo!()\n}\n"),
-        ["crates/a/src/lib.rs:3: `todo!` is left over; finish the work, or take it out"]
+        ["crates/a/src/lib.rs:3: `todo!` is left over; finish the work, or remove it"]
     );
     assert_eq!(found("fn f() { unimplemented!(\"later\") }").len(), 1);
     assert_eq!(found("fn f() { vec![dbg!(1)] }").len(), 1);
