@@ -137,22 +137,23 @@ pub(crate) fn not_started(error: TurnError, ended: Ended) -> TurnReport {
     TurnReport::without_process(TurnOutput::failed(error), ended)
 }
 
-const OVER_LIMIT: &str = "its answer was longer than the limit, and it was stopped";
+const OVER_LIMIT: &str = "its answer was longer than the limit, so it was stopped";
 
 fn over_resources(overuse: Overuse) -> TurnError {
     let Overuse { resource, used, limit } = overuse;
     let megabytes = |bytes: u64| bytes / (1024 * 1024);
     let message = match resource {
         Resource::Processes => {
-            format!("it ran {used} processes at once, and `max_processes` allows {limit}")
+            format!("it ran {used} processes at once, but `max_processes` allows only {limit}")
         }
         Resource::Memory => format!(
-            "it used {} MB of memory, and `max_memory_mb` allows {}",
+            "it used {} MB of memory, but `max_memory_mb` allows only {}",
             megabytes(used),
             megabytes(limit)
         ),
     };
-    let advice = "raise it for this member, or under [limits] for the team, if it needs more";
+    let advice =
+        "if it needs more, raise the limit for this member, or under [limits] for the team";
     TurnError::new(ErrorClass::Limit, format!("{message}; {advice}"))
 }
 

@@ -89,7 +89,9 @@ pub fn locate_program(spec: &AgentSpec) -> Option<Result<ProgramLocation, Unusab
 
 fn advice(cli: &Cli, name: &str, has_version: bool, sign_in: &AuthState) -> Option<String> {
     if !has_version {
-        return Some(format!("{name} did not say its version; run `{name} --version` to see why"));
+        return Some(format!(
+            "{name} did not print its version; run `{name} --version` to see why"
+        ));
     }
     let AuthState::No(_) = sign_in else { return None };
     Some(cli.sign_in.advice.replace("{}", name))
@@ -136,7 +138,7 @@ fn sign_in(sources: &SignInSources, environment: &Environment) -> AuthState {
         return AuthState::Yes(format!("{name} is set").into());
     }
     if let Some(file) = files.iter().find(|file| file.is_file()) {
-        return AuthState::Yes(format!("{} is there", file.display()).into());
+        return AuthState::Yes(format!("{} exists", file.display()).into());
     }
     if let Some(name) = sources.other_services.iter().find(is_set) {
         return AuthState::Unknown(format!("{name} is set: the agent uses another service").into());
@@ -148,7 +150,7 @@ fn sign_in(sources: &SignInSources, environment: &Environment) -> AuthState {
         );
     }
     if sources.is_in_keychain && cfg!(target_os = "macos") {
-        return AuthState::Unknown("the keychain is not refreshed into".into());
+        return AuthState::Unknown("Tertulia does not read the keychain".into());
     }
     let paths: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
     let (variables, paths) = (sources.variables.join(", "), paths.join(", "));

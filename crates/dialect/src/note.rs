@@ -42,7 +42,7 @@ pub enum NoteKind {
     ArgumentsWrapped { id: Box<str> },
     #[error("failure of call {id:?} marked in its text")]
     ErrorAsText { id: Box<str> },
-    #[error("system message in the middle sent in a user turn")]
+    #[error("system message in the middle of the conversation sent as a user message")]
     SystemAsUser,
     #[error("volatile message moved to the end")]
     VolatileMoved,
@@ -52,13 +52,13 @@ pub enum NoteKind {
     SpacesTrimmed,
     #[error("user turn added: {}", reason.words())]
     UserTurnAdded { reason: Placeholder },
-    #[error("ends with the assistant; newer models refuse to continue its words")]
+    #[error("the last message is the assistant's; newer models refuse to continue it")]
     EndsWithAssistant,
     #[error("cache breakpoint left out: {reason}")]
     BreakpointLeftOut { reason: &'static str },
     #[error("tool {name:?} left out: {reason}")]
     ToolLeftOut { name: Box<str>, reason: &'static str },
-    #[error("field {field} of tool {name:?} has no index or no value that fits")]
+    #[error("field {field} of tool {name:?} is missing or has no valid value")]
     ToolFieldChanged { name: Box<str>, field: &'static str },
     #[error("half surrogate pairs replaced by U+FFFD")]
     SurrogatesReplaced,

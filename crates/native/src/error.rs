@@ -20,9 +20,7 @@ pub struct NativeError {
 pub enum Cause {
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error(
-        "no session of an agent that Tertulia knows; if you know the format, name it with --format"
-    )]
+    #[error("this is not a session of a known agent; if you know the format, set it with --format")]
     UnknownFormat,
     #[error("is not a file; name a file, a folder or the ID of a session")]
     NotAFile,
@@ -33,26 +31,27 @@ pub enum Cause {
     )]
     LineTooLong { line: u64, bytes_max: u64 },
     #[error(
-        "has {bytes} bytes, and a file of this format is read as a whole; raise --max-line-bytes above that"
+        "has {bytes} bytes, more than the limit for a file that is read as a whole; raise \
+         --max-line-bytes above that"
     )]
     DocumentTooLong { bytes: u64 },
     #[error(
-        "became shorter while it was read, after {bytes} bytes; its agent rewrites it, so try again"
+        "became shorter while it was read, after {bytes} bytes; its agent is rewriting it, so try again"
     )]
     Truncated { bytes: u64 },
     #[error("changes too fast to be read; try again when its agent is idle")]
     Busy,
     #[error(
-        "not a database of {agent} that this version can read: {reason}; update Tertulia, or export \
+        "this version cannot read the database of {agent}: {reason}; update Tertulia, or export \
          the session with the agent's own command and import that file",
         agent = .format.agent_name()
     )]
     ForeignSchema { format: NativeFormat, reason: String },
-    #[error("a database with tables of no agent that Tertulia knows")]
+    #[error("the database is not of a known agent")]
     ForeignDatabase,
     #[error("the database cannot be read: {0}")]
     Database(#[from] rusqlite::Error),
-    #[error("no session {id} in this database")]
+    #[error("there is no session {id} in this database")]
     NoSuchSession { id: String },
 }
 

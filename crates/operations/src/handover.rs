@@ -86,11 +86,13 @@ pub enum HandoverError {
     Empty,
     /// The agent's session is already up to date.
     #[error(
-        "{} session {} already has everything; continue that session, or use --new to write another one",
+        "{} session {} is already up to date; continue that session, or use --new to write another one",
         .0.format.agent_name(), .0.native_session_id
     )]
     UpToDate(Box<Link>),
-    #[error("nobody called {member} has spoken in this session; --member takes one of: {speakers}")]
+    #[error(
+        "no member called {member} has spoken in this session; set --member to one of: {speakers}"
+    )]
     UnknownMember { member: String, speakers: String },
 }
 

@@ -92,7 +92,7 @@ pub enum ImportError {
     Native(#[from] NativeError),
     #[error("{0}")]
     Store(#[from] StoreError),
-    #[error("{path} has no records; nothing was imported")]
+    #[error("nothing was imported, because {path} has no records")]
     Empty { path: String },
     #[error(
         "session {0} already exists, and it was not imported from this session; choose another ID with --as"

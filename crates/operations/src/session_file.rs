@@ -42,8 +42,9 @@ pub enum DocumentError {
     #[error("schemaVersion must be \"1.0\"; got {got}")]
     Version { got: String },
     #[error(
-        "unrecognised file format; supported are a log of entries (id, type), a snapshot (messages, version) \
-         and a session file of agent-chatter (schemaVersion, context); use --format to choose"
+        "unknown file format; select one with --format. Supported are a log of entries (with the \
+         fields id and type), a snapshot (messages and version) and a session file of \
+         agent-chatter (schemaVersion and context)"
     )]
     Unknown,
 }

@@ -77,25 +77,25 @@ impl fmt::Debug for ViewEntry<'_> {
 pub enum EntryError {
     /// `first` and `second` are the 0-based positions of the two entries.
     #[error(
-        "Entry {entry}: id is used by two entries with different content, at positions {first} and \
-         {second} of the log; give each its own"
+        "Entry {entry}: two entries with different content have this id, at positions {first} and \
+         {second} of the log; give each its own id"
     )]
     DuplicateId { entry: EntryId, first: usize, second: usize },
     #[error(
-        "Entry {entry}: parentId names {parent}, which is not in the log; give the whole branch, or \
-         leave parentId out to start one"
+        "Entry {entry}: parentId names {parent}, which is not in the log; add the missing entries, \
+         or leave parentId out to start a branch"
     )]
     MissingParent { entry: EntryId, parent: EntryId },
     #[error(
-        "Entry {entry}: parentId names {parent}, which follows it; name one that was there before it"
+        "Entry {entry}: parentId names {parent}, which comes later in the log; name an earlier entry"
     )]
     ParentCycle { entry: EntryId, parent: EntryId },
     #[error(
-        "Entry {entry}: payload.targetId names {target}, which is not in the log; name one that is"
+        "Entry {entry}: payload.targetId names {target}, which is not in the log; name an entry of the log"
     )]
     MissingTarget { entry: EntryId, target: EntryId },
     #[error(
-        "the index knows {indexed} entries and the log has {given}; let the index catch up first"
+        "the index contains {indexed} entries, but the log has {given}; update the index first"
     )]
     OutOfStep { indexed: usize, given: usize },
 }

@@ -45,7 +45,7 @@ pub enum Problem {
     #[error("must be a whole number of 0 or more; got {got}")]
     NotWhole { got: String },
     #[error(
-        "holds half a surrogate pair (an escape such as \\ud800 alone), which is not a character; write both \
+        "contains half a surrogate pair (an escape such as \\ud800 alone), which is not a character; write both \
          halves or leave it out"
     )]
     LoneSurrogate,
@@ -53,7 +53,7 @@ pub enum Problem {
     NotOneOf { allowed: &'static str, got: String },
     #[error("must be {min} or more; got {got}")]
     TooSmall { min: u64, got: u64 },
-    #[error("and {other} exclude each other; leave one out")]
+    #[error("and {other} exclude each other; leave one of them out")]
     Excludes { other: &'static str },
     #[error(
         "has a field name with half a surrogate pair (an escape such as \\ud800 alone), which is not a \

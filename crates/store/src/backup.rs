@@ -139,9 +139,9 @@ fn check(store: &SessionStore, manifest: &[ManifestEntry], file: &Path) -> Resul
 }
 
 fn not_the_same(file: &Path) -> StoreError {
-    let reason = "is damaged or was changed: its sessions are not those of its manifest; some are \
-                      missing, or it was written to after the backup. Use another backup, or make one of \
-                      it with `tertulia sessions backup`";
+    let reason = "is damaged or was changed: its sessions differ from its manifest, because some \
+        are missing or it was changed after the backup. Use another backup, or make a backup of it \
+        with `tertulia sessions backup`";
     StoreError::unusable_path(file, reason)
 }
 
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_reported_for_the_new_file() {
         let reported = |error| about_new_file(error, Path::new("copy.db")).to_string();
-        let expected = "cannot write copy.db: the disk is full; make room and try again";
+        let expected = "cannot write copy.db: the disk is full; free some space and try again";
         let (outcome, problem) = (Outcome::NotStored, Problem::DiskFull);
         let session = "importing:1:2".parse::<SessionId>().ok();
         let read = StoreError::SessionReadFailed { session: None, problem: problem.clone() };

@@ -24,8 +24,8 @@ pub enum StoreError {
     #[error("session {session} has no entry {entry}")]
     EntryNotFound { session: SessionId, entry: EntryId },
     #[error(
-        "session {session} ends in {}, not in the expected {expected}: somebody appended to it in \
-         the meantime; load the new entries and try again",
+        "session {session} ends with {}, not with the expected {expected}: another process has \
+         appended to it; load the new entries and try again",
         tail_text(.actual.as_ref())
     )]
     SessionConcurrentWrite { session: SessionId, expected: EntryId, actual: Option<EntryId> },
@@ -48,7 +48,7 @@ pub enum StoreError {
         #[source]
         problem: Problem,
     },
-    #[error("cannot bring the store at {location} to this version: {reason}")]
+    #[error("cannot update the store at {location} to this version: {reason}")]
     SessionMigrationFailed { location: String, reason: String },
 }
 
@@ -66,14 +66,14 @@ pub enum Outcome {
 pub enum Problem {
     #[error("entry {entry} follows {parent}, which is not in the session; append that one first")]
     MissingParent { entry: EntryId, parent: EntryId },
-    #[error("redaction {entry} is of {target}, which is not in the session")]
+    #[error("redaction {entry} refers to {target}, which is not in the session")]
     MissingTarget { entry: EntryId, target: EntryId },
     #[error("entry {0} already exists with other content; use another id for the new one")]
     OtherContent(EntryId),
     #[error("entry {entry} {reason}")]
     BadEntry { entry: String, reason: String },
     #[error(
-        "entry {seq}{} is damaged: {reason}; restore a backup, or export what is before it",
+        "entry {seq}{} is damaged: {reason}; restore a backup, or export the entries before it",
         id_text(.entry.as_ref())
     )]
     Damaged {
@@ -82,9 +82,9 @@ pub enum Problem {
         entry: Option<EntryId>,
         reason: String,
     },
-    #[error("the disk is full; make room and try again")]
+    #[error("the disk is full; free some space and try again")]
     DiskFull,
-    #[error("{0} is read-only; make it writable, or name another store")]
+    #[error("{0} is read-only; make it writable, or use another store")]
     ReadOnly(String),
     #[error("the store is busy: another process has been writing for {seconds} s; try again")]
     Busy { seconds: u64 },
@@ -94,8 +94,8 @@ pub enum Problem {
     )]
     Stopped(String),
     #[error(
-        "the disk reported an error while reading {location} ({reason}); check the disk and its free \
-         space; what was read before is intact"
+        "the disk reported an error while reading {location} ({reason}); check the disk and its \
+         free space; the data read before is valid"
     )]
     Disk { location: String, reason: String },
     #[error(
@@ -217,7 +217,8 @@ impl Outcome {
 
 pub(crate) fn later_version(found: i64, known: usize) -> String {
     format!(
-        "it is of version {found}, and this program knows versions up to {known}; use a later tertulia"
+        "it is of version {found}, and this program reads versions up to {known}; use a newer \
+         version of Tertulia"
     )
 }
 

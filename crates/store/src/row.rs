@@ -182,7 +182,7 @@ fn with_own_hash(mut json: Vec<u8>) -> Vec<u8> {
 fn check_own_hash(body: &[u8]) -> Result<Vec<u8>, String> {
     match body.split_last_chunk::<32>() {
         Some((json, hash)) if RecordHash::new(json).as_bytes() == hash => Ok(json.to_vec()),
-        _ => Err("what remains of it does not match the hash stored with it".to_owned()),
+        _ => Err("its remaining fields do not match the stored hash".to_owned()),
     }
 }
 
@@ -215,7 +215,7 @@ impl Record {
             }
         };
         if RecordHash::new(&json) != self.hash {
-            return Err("its record does not match the hash that was stored with it".to_owned());
+            return Err("its record does not match the stored hash".to_owned());
         }
         Ok(json)
     }
@@ -235,7 +235,7 @@ impl Record {
     fn check_columns(&self, entry: &Entry, bytes: usize) -> Result<(), String> {
         let is_purged = match &entry.kind {
             EntryKind::Purged(purged) if purged.hash != self.hash => {
-                return Err("the hash of what was purged is not the one that was stored".to_owned());
+                return Err("the hash of its purged record is not the stored one".to_owned());
             }
             EntryKind::Purged(_) => true,
             _ => false,
@@ -249,7 +249,7 @@ impl Record {
             ("encoding", is_purged == (self.encoding == Encoding::Purged)),
         ];
         match fits.into_iter().find(|(_, fits)| !fits) {
-            Some((column, _)) => Err(format!("its {column} is not the one in its record")),
+            Some((column, _)) => Err(format!("its column {column} differs from its record")),
             None => Ok(()),
         }
     }

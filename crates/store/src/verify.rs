@@ -101,7 +101,7 @@ impl Check<'_> {
         let stored = row.decode().map_err(|damage| damage.into_error(self.session))?;
         let reason = if self.found.chain_hash.next(&EntryDigest::from(&stored.entry)) != stored.link
         {
-            "its link does not match the entry before it"
+            "its link in the chain does not match the entry before it"
         } else if let EntryKind::Purged(purged) = &stored.entry.kind
             && self.store.backend.find(self.session, &purged.by)?.is_none()
         {
@@ -109,7 +109,7 @@ impl Check<'_> {
         } else if !self.parent_fits(&stored)? {
             "the stored number of its parent is wrong"
         } else if self.anchor.is_some_and(|(seq, link)| seq == stored.seq && link != stored.link) {
-            "it is not the entry that the session had at this position"
+            "another entry was stored at this position"
         } else {
             return Ok(stored);
         };

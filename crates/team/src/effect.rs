@@ -137,7 +137,7 @@ pub enum PauseReason {
     })]
     Spending { member: Option<Box<str>>, spent: Dollars, allowed: Dollars },
     /// A message names only unknown members. Each name has the nearest known name.
-    #[error("{entry} reached nobody: {}", unresolved(names))]
+    #[error("{entry} was sent to nobody: {}", unresolved(names))]
     Unresolved { entry: EntryId, names: Vec<(Box<str>, Option<Box<str>>)> },
     #[error("{entry} addresses nobody, and the team has no agent")]
     NobodyToAnswer { entry: EntryId },
@@ -169,7 +169,7 @@ pub enum PauseReason {
     #[error("{}", match (interrupted, waiting) {
         (Some(turn), 0) => format!("turn {turn} was interrupted. Retry it?"),
         (Some(turn), _) => format!("turn {turn} was interrupted. Continue with {}?", queued(*waiting)),
-        (None, _) => format!("the session was opened again. Continue with {}?", queued(*waiting)),
+        (None, _) => format!("the session was reopened. Continue with {}?", queued(*waiting)),
     })]
     Resumed { interrupted: Option<EntryId>, waiting: usize },
     /// Turns were paused, and then a person wrote something else. The turns that this message caused are done, and

@@ -8,11 +8,11 @@ use tertulia_session::{EntryId, Intent, Timestamp};
 #[non_exhaustive]
 pub enum Note {
     #[error(
-        "{entry} names '{name}', but nobody is called that{}",
+        "{entry} addresses '{name}', but nobody is called that{}",
         nearest.as_ref().map(|name| format!("; did you mean {name}?")).unwrap_or_default()
     )]
     UnknownName { entry: EntryId, name: Box<str>, nearest: Option<Box<str>> },
-    #[error("{entry} names '{name}', which may be {}", members.join(" or "))]
+    #[error("{entry} addresses '{name}', which can mean {}", members.join(" or "))]
     AmbiguousName { entry: EntryId, name: Box<str>, members: Vec<Box<str>> },
     /// The member is already queued for this message with the same intent, or was asked before.
     #[error("{entry} asks for {member} twice; turn {turn} is kept")]
@@ -21,21 +21,21 @@ pub enum Note {
     #[error("{member} is already queued (turn {turn}) and will see {entry}")]
     Adjacent { entry: EntryId, member: Box<str>, turn: EntryId },
     #[error("{}, so {member} was not queued for {entry}", match limit {
-        1 => "one turn waits, which is the limit".to_owned(),
-        limit => format!("{limit} turns wait"),
+        1 => "one turn is queued, which is the limit".to_owned(),
+        limit => format!("{limit} turns are queued, which is the limit"),
     })]
     Overflow { entry: EntryId, member: Box<str>, limit: usize },
     #[error(
-        "many turns wait to answer {entry}: {member}'s turn {turn} is P3, not {}",
+        "too many turns are queued to answer {entry}: {member}'s turn {turn} has priority P3 instead of {}",
         asked.as_str()
     )]
     Demoted { entry: EntryId, turn: EntryId, member: Box<str>, asked: Intent },
-    #[error("{entry} has too many names; {} ignored", match ignored {
+    #[error("{entry} addresses too many names; {} ignored", match ignored {
         1 => "the last one was".to_owned(),
         ignored => format!("{ignored} were"),
     })]
     TooManyNames { entry: EntryId, ignored: usize },
-    #[error("Ignored '{name}' in {entry}: it looks like {marker} but is not written like it")]
+    #[error("Ignored '{name}' in {entry}: it looks like {marker} but is spelled differently")]
     LookAlike { entry: EntryId, marker: &'static str, name: Box<str> },
     /// A marker or a mention without effect. It is inside a sentence or a list, or where it may be a quote or code:
     /// right below a quote, indented, in HTML or in a link.
@@ -76,7 +76,7 @@ pub enum Note {
     PassedOn { turn: EntryId, member: Box<str>, to: Box<str>, resets_at: Option<Timestamp> },
     #[error("turn {turn} is neither running nor queued")]
     NothingToCancel { turn: EntryId },
-    #[error("turn {turn} cannot be repeated: {reason}")]
+    #[error("turn {turn} cannot be retried: {reason}")]
     CannotRepeat { turn: EntryId, reason: &'static str },
     #[error("'{member}' is not in the team; the cost counts for the session")]
     UnknownSpender { member: Box<str> },

@@ -36,7 +36,7 @@ impl Team {
 
 /// Tells the agent how to distinguish text of the program from text of members.
 const MARGIN: &str =
-    "Only lines at the left margin are the program's; indented lines are what members said.\n";
+    "Only lines at the left margin come from the program; indented lines come from members.\n";
 
 /// Maximum size of the built-in text for a team of up to four members.
 const BYTES_MAX: usize = 1024;
@@ -184,8 +184,7 @@ mod tests {
              - eva: reviewer: looks for bugs and missing tests\n\
              - scribe: writes a summary of this conversation\n\
              Your final reply is added to the conversation, and every member can read it.\n\
-             Only lines at the left margin are the program's; indented lines are what members \
-             said.\n\
+             Only lines at the left margin come from the program; indented lines come from members.\n\
              To hand over, address a member in your final reply: \"@eva, please check this.\" or, \
              on a line of its own, [NEXT: eva]. That member answers next.\n\
              To ask a person, address them in your final reply: \"@ann, which one?\"\n\

@@ -44,20 +44,20 @@ pub struct Undecided {
 /// A point where the recorded decisions differ from those of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Difference {
-    #[error("{at}: the log says {found}; now {}", match expected {
-        Some(expected) => format!("it would be {expected}"),
-        None => "nothing would be decided".to_owned(),
+    #[error("{at}: in the log, {found}; with the current team, {}", match expected {
+        Some(expected) => &**expected,
+        None => "nothing is decided",
     })]
     Decision { at: EntryId, expected: Option<Box<str>>, found: Box<str> },
-    #[error("before {before} the log does not say {expected}")]
+    #[error("before {before}: with the current team, {expected}; the log does not contain this")]
     Missing { before: EntryId, expected: Box<str> },
     /// The last step of the log is incomplete: the machine would have decided more.
-    #[error("{after}: the log ends here; the current team would continue with {expected}")]
+    #[error("{after}: the log ends here, but with the current team, {expected}")]
     Ending { after: EntryId, expected: Box<str> },
     #[error("{at}: unknown cause '{cause}'")]
     Unreadable { at: EntryId, cause: Box<str> },
     /// A turn of somebody who is no longer in the team.
-    #[error("{at}: {member} is not in the team; the turn is left out")]
+    #[error("{at}: {member} is not in the team, so this turn is not compared")]
     UnknownMember { at: EntryId, member: Box<str> },
 }
 

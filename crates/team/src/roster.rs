@@ -286,7 +286,7 @@ fn writable(name: &str) -> Result<(), RosterError> {
     }
     let forbidden = |c: char| c.is_control() || matches!(c, '[' | ']' | ',' | '!' | '@' | '`');
     if name.contains(forbidden) {
-        return refuse("it holds a control character or one of [ ] , ! @ `");
+        return refuse("it contains a control character or one of [ ] , ! @ `");
     }
     Ok(())
 }

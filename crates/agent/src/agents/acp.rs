@@ -27,7 +27,10 @@ pub const ACP: &AgentDefinition = &AgentDefinition {
     word: "acp",
     title: "an agent",
     fields: &[PROMPT_FIELDS, PROGRAM_FIELDS, &["permissions"]],
-    required: &[("command", "has no command; write command = [\"gemini\", \"--acp\"] or the like")],
+    required: &[(
+        "command",
+        "has no command; write, for example, command = [\"gemini\", \"--acp\"]",
+    )],
     // Settings of agents that support the protocol and have no definition of their own.
     settings: ProjectSettings {
         folders: &[".amp", ".cursor", ".goose", ".qwen"],
@@ -41,7 +44,7 @@ pub const ACP: &AgentDefinition = &AgentDefinition {
 
 pub(crate) fn run(job: Job<'_>, listener: &mut dyn Listener) -> TurnReport {
     let Some(program) = job.spec.program.as_deref() else {
-        let message = "no program is named; set `command` to one that speaks the protocol";
+        let message = "no program is named; set `command` to a program that supports ACP";
         return clock::not_started(TurnError::new(ErrorClass::Setup, message), Ended::ByItself);
     };
     match start(program, job) {

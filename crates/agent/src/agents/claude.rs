@@ -81,6 +81,6 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     Ok(turn)
 }
 
-const ROOT_REFUSED: &str = "Claude Code does not take `permissions = \"full\"` as root; run as another \
-                            user, or set IS_SANDBOX = \"1\" in the member's `env` if this machine is \
-                            one, or choose `permissions = \"edit\"`";
+const ROOT_REFUSED: &str = "Claude Code does not accept `permissions = \"full\"` as root; run as \
+    another user, choose `permissions = \"edit\"`, or, if this machine is a sandbox, set \
+    IS_SANDBOX = \"1\" in the member's `env`";

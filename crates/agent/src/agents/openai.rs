@@ -20,7 +20,7 @@ use redact_key::KeyRedactor;
 
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(5);
-const OVER_LIMIT: &str = "its answer was longer than the limit, and it was stopped";
+const OVER_LIMIT: &str = "its answer was longer than the limit, so it was stopped";
 
 /// Any endpoint that supports Chat Completions.
 pub const OPENAI: &AgentDefinition = &AgentDefinition {
@@ -32,7 +32,7 @@ pub const OPENAI: &AgentDefinition = &AgentDefinition {
     ],
     required: &[(
         "base_url",
-        "has no base_url; write base_url = \"http://localhost:8080/v1\" or the like",
+        "has no base_url; write, for example, base_url = \"http://localhost:8080/v1\"",
     )],
     reports_cost: false,
     ..GENERIC

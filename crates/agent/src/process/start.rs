@@ -52,7 +52,8 @@ pub(crate) enum StartError {
     #[error("the folder {} does not exist; create it, or correct `cwd`", cwd.display())]
     NoFolder { cwd: PathBuf },
     #[error(
-        "argument {index} of {} has {length} bytes, and the system accepts {ARGUMENT_BYTES_MAX}; shorten it",
+        "argument {index} of {} has {length} bytes, but the system accepts at most \
+         {ARGUMENT_BYTES_MAX}; shorten it",
         program.display()
     )]
     LongArgument { program: PathBuf, index: usize, length: usize },
@@ -62,7 +63,7 @@ pub(crate) enum StartError {
     NotAllowed { message: Box<str> },
     #[error("{action}: {source}; check the free space and permissions of the temporary folder")]
     Files { action: &'static str, source: std::io::Error },
-    #[error("the program is stopping and starts nothing more; ask again in a new run")]
+    #[error("Tertulia is stopping and starts no more agents; try again in a new run")]
     Ending,
     #[error("{} could not be started: {source}; run it manually to see why", program.display())]
     Spawn { program: PathBuf, source: std::io::Error },

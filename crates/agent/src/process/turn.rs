@@ -39,13 +39,12 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     match &spec.kind {
         AgentKind::Cli(AgentDefinition { cli: Some(cli), .. }) => (cli.prepare)(spec, request),
         AgentKind::Command(_) if spec.program.is_none() => {
-            let message = "no program is named; set `command` to one that reads a prompt and writes \
-                           an answer";
+            let message = "no program is named; set `command` to a program that reads a prompt and writes an answer";
             Err(StartError::NotAllowed { message: message.into() })
         }
         AgentKind::Command(_) => Prepared::new(spec, request),
         AgentKind::Cli(_) | AgentKind::Acp | AgentKind::OpenAi(_) | AgentKind::Script(_) => {
-            let message = "this kind of agent is not a program that takes a prompt";
+            let message = "this kind of agent does not start a program";
             Err(StartError::NotAllowed { message: message.into() })
         }
     }

@@ -244,7 +244,7 @@ pub(super) fn summarize(
     let must_shrink = after > build.trigger() || build.input.overflow_hint;
     if after >= tokens_before && must_shrink {
         return Ok(Err(format!(
-            "with it there would be {after} tokens, no fewer than the {tokens_before} before"
+            "it would not reduce the tokens: {after} with it, {tokens_before} before"
         )));
     }
     Ok(Ok(summary))

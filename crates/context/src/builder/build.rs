@@ -141,7 +141,7 @@ impl<'a, 'b> Build<'a, 'b> {
         }
         if let Err(Some(refused)) = &summary {
             if !self.may_drop() {
-                let problem = format!("no summary: {refused}; and drop is not among strategies");
+                let problem = format!("no summary: {refused}; strategies does not contain drop");
                 return Err(ContextError::failed(problem));
             }
             // A drop needs a new plan, because the existing summary keeps its size.
@@ -293,8 +293,7 @@ impl<'a, 'b> Build<'a, 'b> {
             return Ok(Plan::default());
         }
         if self.cut_state.is_stuck {
-            let reason = "the last two cuts made it no smaller and nothing was said since; raise \
-                          maxInputTokens or shorten what is pinned";
+            let reason = "the last two cuts did not make it smaller, and there are no new messages; raise maxInputTokens or shorten pinned entries";
             return Err(ContextError::failed(reason));
         }
         self.update_files();
@@ -302,7 +301,7 @@ impl<'a, 'b> Build<'a, 'b> {
         let limits = self.limits(summarizes, overflow_hint);
         match plan(&sizes, self.units(), &limits) {
             Ok(plan) if plan.cut.is_some() && plan.summary_cap == 0 && !self.may_drop() => {
-                let problem = "no room for a summary; and drop is not among strategies";
+                let problem = "there is no room for a summary; strategies does not contain drop";
                 Err(ContextError::failed(problem))
             }
             Ok(plan) => Ok(plan),

@@ -154,7 +154,7 @@ fn named_entry(
     named: &EntryId,
 ) -> Result<LogIndex, ContextError> {
     index.find(named).ok_or_else(|| {
-        let problem = format!("names {named}, which is not in the log; name one that is");
+        let problem = format!("names {named}, which is not in the log; name an entry of the log");
         ContextError::entry(&entry.id, field, problem)
     })
 }

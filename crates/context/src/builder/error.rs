@@ -113,7 +113,8 @@ impl fmt::Display for Overflow {
         if floor <= limit {
             write!(
                 f,
-                "the request needs {floor} tokens, and the model rejects them as too many; shorten the largest parts"
+                "the request needs {floor} tokens, which the model rejected as too many; shorten \
+                 the largest parts"
             )?;
         } else {
             write!(

@@ -133,8 +133,8 @@ fn find<'a>(
             && summary.first_kept_entry_id == request.first_kept_entry_id
     });
     let Some(summary) = newest else {
-        let problem = "is not that of the newest summary: append entriesToAppend before, or build \
-                       again if something was redacted or cut since";
+        let problem = "does not belong to the newest summary: first append entriesToAppend, or \
+            build again if entries were redacted or cut since";
         return Err(ContextError::field("coveredHash", problem));
     };
     // A replaced summary has the same range as its replacement, so it is not the previous one.

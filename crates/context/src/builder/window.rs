@@ -299,7 +299,8 @@ fn kept_items<'a>(
     let by = cut_state.by.map_or(0, |by| by.0);
     for id in kept {
         let Some(entry) = index.find(id).filter(|entry| index.is_on_branch(*entry)) else {
-            let problem = format!("names {id}, which is not on this branch; name entries that are");
+            let problem =
+                format!("names {id}, which is not on this branch; name entries of this branch");
             return Err(ContextError::entry(&log[by].id, "payload.keptIds", problem));
         };
         items.extend(reader.item(entry));
@@ -367,8 +368,10 @@ fn keep_whole(units: &mut [Unit], items: &[Item<'_>]) {
 fn not_on_branch(log: &[Entry], cut_state: &CutState<'_>) -> ContextError {
     let first_kept = cut_state.first_kept.and_then(|first| log.get(first.0)).map(|entry| &entry.id);
     let problem = match first_kept {
-        Some(id) => format!("names {id}, which is not on this branch; name one that is"),
-        None => "names nothing on this branch; name an entry that is".to_owned(),
+        Some(id) => {
+            format!("names {id}, which is not on this branch; name an entry of this branch")
+        }
+        None => "names no entry of this branch; name an entry of this branch".to_owned(),
     };
     match cut_state.by.and_then(|by| log.get(by.0)) {
         Some(by) => ContextError::entry(&by.id, FIRST_KEPT, problem),

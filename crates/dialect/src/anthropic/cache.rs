@@ -53,7 +53,7 @@ pub(super) fn mark<'a>(
                 push_mark(&mut block.node);
                 left -= 1;
             }
-            None => leave_out(at, "nothing of its message is in the request", notes),
+            None => leave_out(at, "its message is not in the request", notes),
         }
     }
 }

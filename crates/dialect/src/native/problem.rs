@@ -21,22 +21,22 @@ pub enum ProblemKind {
     NotUtf8,
     #[error("not JSON at column {}: {}; kept as it is", .0.column, .0.reason)]
     Syntax(SyntaxError),
-    #[error("the file ends in the middle of a record; it is read again when the file has grown")]
+    #[error("the file ends in the middle of a record; the next import reads it again")]
     Truncated,
     #[error(
         "the last message may not be complete; it is read when more follows it, or a minute after the \
          file has changed"
     )]
     Unfinished,
-    #[error("{field} is missing or of another kind than expected; kept as it is")]
+    #[error("{field} is missing or has the wrong type; kept as it is")]
     Field { field: &'static str },
-    #[error("a record of the unknown type {name:?}; kept as it is")]
+    #[error("the record has the unknown type {name:?}; kept as it is")]
     UnknownType { name: Box<str> },
     #[error(
-        "follows {parent:?}, which does not come before it; it follows the record before it instead"
+        "the parent {parent:?} does not come before the record; it gets the previous record as its parent"
     )]
     ParentMissing { parent: Box<str> },
-    #[error("has the id {id:?} of an earlier record; it gets one of its own")]
+    #[error("the record has the id {id:?} of an earlier record; it gets a new id")]
     IdRepeated { id: Box<str> },
 }
 

@@ -79,8 +79,10 @@ impl Chat {
         } else {
             self.report_usage(turn);
             let mut message = match (self.is_stream, self.has_gap) {
-                (_, true) => "the answer ended, and a line of it was too long to be read",
-                (true, _) => "the stream broke off before its end",
+                (_, true) => {
+                    "the answer is incomplete, because a line of it was too long to be read"
+                }
+                (true, _) => "the stream ended early",
                 (false, _) => "the endpoint sent no answer",
             }
             .to_owned();
@@ -158,7 +160,7 @@ impl Chat {
         let body = body.trim();
         if self.is_body_cut || self.has_gap {
             let message =
-                "the endpoint answered without a stream, and its answer is longer than the limit";
+                "the endpoint answered without a stream, and the answer is longer than the limit";
             return turn.give_up(TurnError::new(ErrorClass::Limit, message));
         }
         let reading = match body.starts_with(['{', '[']) {

@@ -196,7 +196,8 @@ fn a_parent_that_is_missing_is_the_record_before() {
     );
     assert_eq!(
         session.problems[0].to_string(),
-        "line 2: follows \"gone\", which does not come before it; it follows the record before it instead"
+        "line 2: the parent \"gone\" does not come before the record; it gets the previous record \
+         as its parent"
     );
 }
 
@@ -231,7 +232,7 @@ fn a_block_that_cannot_be_read_is_kept_whole() {
     let problems: Vec<String> = session.problems.iter().map(ToString::to_string).collect();
     assert_eq!(
         problems,
-        ["line 1: message.content is missing or of another kind than expected; kept as it is"]
+        ["line 1: message.content is missing or has the wrong type; kept as it is"]
     );
 }
 
@@ -245,7 +246,7 @@ fn records_that_are_unknown_or_not_as_expected_are_kept_and_told() {
     for (record, name, problem) in [
         ("[]", "?", "the record is missing"),
         ("{}", "?", "type is missing"),
-        (r#"{"type":"new"}"#, "new", "a record of the unknown type \"new\""),
+        (r#"{"type":"new"}"#, "new", "the record has the unknown type \"new\""),
         (r#"{"type":"user"}"#, "user", "message.content is missing"),
         (r#"{"type":"assistant","message":7}"#, "assistant", "message is missing"),
     ] {

@@ -96,10 +96,11 @@ fn what_cannot_be_read_is_named_and_kept() {
     assert_eq!(
         problems,
         [
-            "line 12: follows \"nowhere\", which does not come before it; it follows the record before it instead",
-            "line 13: a record of the unknown type \"poem.written\"; kept as it is",
-            "line 14: data.content is missing or of another kind than expected; kept as it is",
-            "line 15: data.toolCallId is missing or of another kind than expected; kept as it is"
+            "line 12: the parent \"nowhere\" does not come before the record; it gets the previous \
+             record as its parent",
+            "line 13: the record has the unknown type \"poem.written\"; kept as it is",
+            "line 14: data.content is missing or has the wrong type; kept as it is",
+            "line 15: data.toolCallId is missing or has the wrong type; kept as it is"
         ]
     );
 }

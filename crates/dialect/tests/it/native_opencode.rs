@@ -105,9 +105,9 @@ fn what_cannot_be_read_is_named_and_kept() {
     assert_eq!(
         problems,
         [
-            "line 30: messageID is missing or of another kind than expected; kept as it is",
-            "line 31: a record of the unknown type \"poem\"; kept as it is",
-            "line 32: row.data is missing or of another kind than expected; kept as it is"
+            "line 30: messageID is missing or has the wrong type; kept as it is",
+            "line 31: the record has the unknown type \"poem\"; kept as it is",
+            "line 32: row.data is missing or has the wrong type; kept as it is"
         ]
     );
 }

@@ -115,8 +115,8 @@ fn a_tool_that_nobody_offered_is_denied_and_the_turn_fails() {
         r#"
 started - m-1
 tool look call_1 denied
-failed setup: the model called a tool, and an endpoint is offered none
-=> setup: the model called a tool, and an endpoint is offered none
+failed setup: the model called a tool, although none was offered
+=> setup: the model called a tool, although none was offered
 "#,
     );
 }
@@ -168,7 +168,7 @@ fn a_stream_that_breaks_off_is_network_and_what_came_is_kept() {
         r#"
 started - m-1
 text "Half of"
-=> network: the stream broke off before its end
+=> network: the stream ended early
    so far "Half of"
 "#,
     );
@@ -238,7 +238,7 @@ fn finish(bytes: &[u8], connection_error: &str, limits: Limits) -> TurnOutput {
 fn what_the_connection_complained_of_is_said() {
     let error = finish(b": hm\n", "reset by peer", Limits::default()).error.unwrap();
     assert_eq!(error.class, ErrorClass::Network);
-    assert_eq!(&*error.message, "the stream broke off before its end: reset by peer");
+    assert_eq!(&*error.message, "the stream ended early: reset by peer");
     let error = finish(b"", "", Limits::default()).error.unwrap();
     assert_eq!(&*error.message, "the endpoint sent no answer");
 }

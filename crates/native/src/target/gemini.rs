@@ -30,7 +30,7 @@ pub(super) fn target(
     let text = seen.as_deref().unwrap_or(NO_PROJECTS);
     let projects = Projects::read(text).ok_or_else(|| {
         let reason =
-            "it is not a list of projects; start `gemini` once in the folder, then try again";
+            "it does not contain a list of projects; start `gemini` once in the folder, then try again";
         let error = std::io::Error::new(ErrorKind::InvalidData, reason);
         NativeError::new(&list, error)
     })?;

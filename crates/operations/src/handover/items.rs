@@ -138,14 +138,14 @@ pub(super) fn other_status(entry: &Entry) -> ItemStatus {
     let reason = match &entry.kind {
         EntryKind::Purged(_) | EntryKind::Redaction(_) => "it is redacted",
         EntryKind::CompactionSummary(_) | EntryKind::BranchSummary(_) => {
-            "the messages that it summarises, or a newer summary, are handed over"
+            "the messages that it summarises, or a newer summary, are handed over instead"
         }
         EntryKind::Usage(_) => "usage is not part of a conversation",
         EntryKind::NativeRecord(_) => "only the agent that wrote this record uses it",
         EntryKind::Turn(_) | EntryKind::TurnEvent(_) => {
-            "what happened during a turn is not part of a conversation"
+            "the activities of an agent during a turn are not part of a conversation"
         }
-        EntryKind::SystemPromptOverride(_) => "the agent has a system prompt of its own",
+        EntryKind::SystemPromptOverride(_) => "the agent has its own system prompt",
         _ => "it is not part of a conversation",
     };
     ItemStatus::LeftOut { reason: reason.into() }

@@ -315,13 +315,13 @@ fn in_a_session_of_a_team_speakers_are_named() {
         [
             "1 reshaped: labelled with its speaker",
             "2 reshaped: labelled with its speaker",
-            "3 left out: what happened during a turn is not part of a conversation",
+            "3 left out: the activities of an agent during a turn are not part of a conversation",
         ]
     );
     let nobody = hand_over(&log.0, &HandoverOptions { member: Some("tom"), ..options() });
     assert_eq!(
         nobody.unwrap_err().to_string(),
-        "nobody called tom has spoken in this session; --member takes one of: ann, max, eva"
+        "no member called tom has spoken in this session; set --member to one of: ann, max, eva"
     );
 }
 

@@ -67,12 +67,12 @@ impl StoredReceipt {
         if let (Some(path), Some(_)) = (path, found.iter().find(|one| is_file(one))) {
             return match prefix_hash(path, link.bytes).map_err(text)? {
                 Some(hash) if hash == *link.hash => Ok(Compared::Bytes(link.bytes)),
-                _ => Err(format!("{} does not begin with the same bytes any more", path.display())),
+                _ => Err(format!("the beginning of {} has changed", path.display())),
             };
         }
         match found.iter().find(|session| *session.native_id == *link.native_session_id) {
             Some(session) => self.compare_rows(entries, environment, session),
-            None => Err(format!("session {} does not exist any more", link.native_session_id)),
+            None => Err(format!("session {} no longer exists", link.native_session_id)),
         }
     }
 

@@ -96,7 +96,7 @@ impl Page {
             Block::Summary(text) => {
                 self.close(into);
                 into.push_str("<article class=\"aside\">\n");
-                details("summary", "Summary of what was before", text, into);
+                details("summary", "Summary of earlier messages", text, into);
                 into.push_str("</article>\n");
             }
             Block::Tool(tool) => write_tool(tool, about.is_full, into),

@@ -42,7 +42,7 @@ pub(super) fn write(about: &About<'_>, block: &Block<'_>, into: &mut String) {
         Block::Prose(text) => into.push_str(&contained(&clean(text))),
         Block::Thinking(text) => details("Thinking", &contained(&clean(text)), into),
         Block::Summary(text) => {
-            details("Summary of what was before", &contained(&clean(text)), into);
+            details("Summary of earlier messages", &contained(&clean(text)), into);
         }
         Block::Tool(tool) => write_tool(tool, about.is_full, into),
         Block::Picture(image) => {

@@ -64,7 +64,7 @@ impl Conversations {
         let replaced = self.managers.insert(name.to_owned(), manager);
         let messages = replaced.map_or(0, |manager| manager.messages().len());
         if messages > 0 {
-            let lost = format!("{messages} messages of {name:?} are gone");
+            let lost = format!("{messages} messages of {name:?} are lost");
             self.warn(name, &format!("[rpc] Conversation replaced: {lost}"));
         }
     }

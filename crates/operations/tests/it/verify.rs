@@ -47,7 +47,7 @@ fn an_import_from_a_database_is_compared_record_by_record() {
     let problem = check(&machine).native.unwrap_err();
     assert!(problem.starts_with("1 of 5 records were changed or removed in "), "{problem}");
     run(&machine, "DELETE FROM session;");
-    assert_eq!(check(&machine).native, Err("session ses_1 does not exist any more".to_owned()));
+    assert_eq!(check(&machine).native, Err("session ses_1 no longer exists".to_owned()));
 }
 
 #[test]

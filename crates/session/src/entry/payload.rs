@@ -330,7 +330,9 @@ impl fmt::Display for Setting {
             Self::Continued { .. } => f.write_str("a person said: continue"),
             Self::Reopened { .. } => f.write_str("the session was opened again"),
             Self::Folder { path } => write!(f, "project folder: {path}"),
-            Self::TurnsMax { turns: None } => f.write_str("turns are limited by the team alone"),
+            Self::TurnsMax { turns: None } => {
+                f.write_str("only the team file limits the number of turns")
+            }
             Self::TurnsMax { turns: Some(1) } => f.write_str("a person is asked after one turn"),
             Self::TurnsMax { turns: Some(turns) } => {
                 write!(f, "a person is asked after {turns} turns")

@@ -243,7 +243,7 @@ impl Cause {
                     format!("{entry} addresses nobody, and {member} had asked {}", who(by))
                 }
             },
-            Self::Repeated { turn, .. } => format!("the person wants turn {turn} again"),
+            Self::Repeated { turn, .. } => format!("the person retried turn {turn}"),
             Self::FellBack { turn, .. } => {
                 format!("{member} takes over, because turn {turn} reached a usage limit")
             }
@@ -254,9 +254,9 @@ impl Cause {
             }
             Self::Chosen { rule } => match rule {
                 QueueRule::Urgent => "P1 goes first".to_owned(),
-                QueueRule::Local => "answers to the last message go before others".to_owned(),
-                QueueRule::InTurn => "it waited longest at its priority".to_owned(),
-                QueueRule::LongestWait => "too many others had gone before it".to_owned(),
+                QueueRule::Local => "answers to the last message go first".to_owned(),
+                QueueRule::InTurn => "it waited longest of all turns with its priority".to_owned(),
+                QueueRule::LongestWait => "too many newer turns went before it".to_owned(),
             },
             Self::Answered { entry } => format!("{member} said {entry}"),
             Self::Failed { class, limit: None, .. } => {
@@ -278,7 +278,7 @@ impl Cause {
             Self::PassedOver => format!("the person continued without an answer from {member}"),
             Self::CutOff { entry } => format!("the answer {entry} was cut off"),
             Self::ProgramStopped => {
-                "the program ended while it ran; it is retried only when asked for".to_owned()
+                "the program ended during this turn; it is retried only on request".to_owned()
             }
             Self::Other(source) => {
                 text(source.raw()).unwrap_or_else(|_| source.as_str().to_owned())

@@ -32,8 +32,8 @@ pub enum EntryReadError {
         cause: FieldError,
     },
     #[error(
-        "Entry {entry}: payload.version is {got}, and this program reads versions 1 to {version}; take one \
-         that reads version {got}",
+        "Entry {entry}: payload.version is {got}, and this program reads versions 1 to {version}; \
+         use a newer version of Tertulia",
         version = SessionHeader::VERSION
     )]
     Version { entry: EntryId, got: u64 },

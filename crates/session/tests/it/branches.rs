@@ -53,7 +53,8 @@ fn one_id_for_two_contents_is_an_error() {
     assert_eq!((error.entry().unwrap().as_str(), error.field()), ("a", Some("id")));
     assert_eq!(
         error.to_string(),
-        "Entry a: id is used by two entries with different content, at positions 0 and 2 of the log; give each its own"
+        "Entry a: two entries with different content have this id, at positions 0 and 2 of the \
+         log; give each its own id"
     );
 }
 
@@ -61,7 +62,8 @@ fn one_id_for_two_contents_is_an_error() {
 fn a_parent_that_is_not_there_is_an_error_on_its_branch_only() {
     check(
         "a b<x c<b",
-        "Entry b: parentId names x, which is not in the log; give the whole branch, or leave parentId out to start one",
+        "Entry b: parentId names x, which is not in the log; add the missing entries, or leave \
+         parentId out to start a branch",
     );
     check("a b<x c<a", "a c");
 }
@@ -70,7 +72,7 @@ fn a_parent_that_is_not_there_is_an_error_on_its_branch_only() {
 fn a_circle_of_parents_is_an_error() {
     let circle = |entry: &str, parent: &str| {
         format!(
-            "Entry {entry}: parentId names {parent}, which follows it; name one that was there before it"
+            "Entry {entry}: parentId names {parent}, which comes later in the log; name an earlier entry"
         )
     };
     check("a<a", &circle("a", "a"));

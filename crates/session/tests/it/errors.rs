@@ -125,7 +125,7 @@ fn a_routing_field_of_the_wrong_type_is_named() {
 fn half_a_surrogate_pair_is_named_where_a_text_is_needed() {
     let half = |field: &str| {
         format!(
-            "Message {field} holds half a surrogate pair (an escape such as \\ud800 alone), which \
+            "Message {field} contains half a surrogate pair (an escape such as \\ud800 alone), which \
              is not a character; write both halves or leave it out"
         )
     };

@@ -37,8 +37,7 @@ fn an_error_names_its_line_and_the_next_line_is_read() {
 fn a_log_of_a_later_version_is_refused_at_its_header() {
     check(
         r#"{"id":"h","type":"session_header","payload":{"version":3}}"#,
-        &[
-            "line 1: Entry h: payload.version is 3, and this program reads versions 1 to 2; take one that reads version 3",
-        ],
+        &["line 1: Entry h: payload.version is 3, and this program reads versions 1 to 2; use a \
+             newer version of Tertulia"],
     );
 }

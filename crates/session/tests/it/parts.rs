@@ -163,7 +163,7 @@ fn an_image_has_one_source() {
     let both = r#"[{"kind":"image","payload":{"mimeType":"image/png","data":"a","url":"b"}}]"#;
     check_error(
         &with_parts(both),
-        "Message parts[0].payload.data and url exclude each other; leave one out",
+        "Message parts[0].payload.data and url exclude each other; leave one of them out",
     );
     let data = r#"[{"kind":"image","payload":{"mimeType":"image/png","data":"a","url":null}}]"#;
     let message = read(&with_parts(data)).unwrap();

@@ -79,7 +79,7 @@ fn a_redaction_of_nothing_is_an_error() {
     assert_eq!((error.entry().unwrap().as_str(), error.field()), ("r", Some("payload.targetId")));
     assert_eq!(
         error.to_string(),
-        "Entry r: payload.targetId names z, which is not in the log; name one that is"
+        "Entry r: payload.targetId names z, which is not in the log; name an entry of the log"
     );
 }
 

@@ -143,12 +143,13 @@ pub(super) async fn check(connection: &mut PgConnection) -> Result<Vec<String>> 
         let (id, tail, newest): (String, i64, i64) =
             (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
         found.push(format!(
-            "session {id} should end in entry {tail}; its newest entry is {newest}, or is another"
+            "session {id}: entries are missing at the end, or the last one was replaced; the \
+             newest is entry {newest}, expected is entry {tail}"
         ));
     }
     let orphans: i64 = connection.value(ORPHANS, &[]).await?.unwrap_or_default();
     if orphans > 0 {
-        found.push(format!("{orphans} entries, or more, belong to no session"));
+        found.push(format!("at least {orphans} entries belong to no session"));
     }
     for row in connection.query(SETTINGS, &[]).await? {
         let name: String = row.try_get(0)?;

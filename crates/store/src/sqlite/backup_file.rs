@@ -115,13 +115,13 @@ fn open_current(path: &Path, shown: &Path, copy: Option<TemporaryFolder>) -> Res
     let store = SqliteStore::open_immutable(path)?;
     let (about, manifest) = store.query(read_manifest)?;
     let Some((version, count, entries, kept)) = about else {
-        let reason = "has no manifest, so it may be a store or an old backup, and nothing says whether \
-                          it is complete; run `tertulia sessions backup NEW --store sqlite:FILE` with it as \
-                          FILE, and restore NEW";
+        let reason = "has no manifest, so it may be an incomplete backup, or a store; run \
+            `tertulia sessions backup NEW --store sqlite:FILE` with it as FILE, and restore NEW";
         return Err(StoreError::unusable_path(shown, reason));
     };
     if version != VERSION {
-        let reason = format!("has a manifest of version {version}; use a later tertulia");
+        let reason =
+            format!("has a manifest of version {version}; use a newer version of Tertulia");
         return Err(StoreError::unusable_path(shown, reason));
     }
     let sum: Seq = manifest.iter().map(|one| one.entries).sum();
@@ -129,7 +129,7 @@ fn open_current(path: &Path, shown: &Path, copy: Option<TemporaryFolder>) -> Res
         && sum.cast_signed() == entries
         && digest(&manifest).as_bytes().as_slice() == kept;
     if !is_whole {
-        let reason = "its manifest is not the one that was written".to_owned();
+        let reason = "its manifest was changed".to_owned();
         return Err(not_a_store(shown, reason));
     }
     Ok(Backup { store, manifest, copy })

@@ -71,8 +71,8 @@ fn cut_sessions(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let lines = statement.query_map([], |row| {
         let (id, anchor, newest): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(format!(
-            "session {id} had {anchor} entries; its newest entry is {newest}, or entry {anchor} is \
-             another one"
+            "session {id}: entries are missing at the end, or entry {anchor} was replaced; the \
+             newest is entry {newest}, but at least {anchor} entries were stored"
         ))
     })?;
     lines.collect()

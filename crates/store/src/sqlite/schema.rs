@@ -241,7 +241,7 @@ pub(super) fn check(connection: &Connection, path: &Path, version: usize) -> Res
         return Ok(());
     }
     if found != schema_made(version).map_err(|error| cannot_open(path, &error))? {
-        let reason = "its tables are not those of a store; somebody changed them".to_owned();
+        let reason = "its tables are not those of a store, or were changed".to_owned();
         return Err(not_a_store(path, reason));
     }
     Ok(())

@@ -154,8 +154,8 @@ fn check_file_system(folder: &Path) -> Result<()> {
     let about = rustix::fs::statfs(folder).map_err(|error| failed(folder, &error.into()))?;
     let Some(name) = network_file_system(about.f_type) else { return Ok(()) };
     let reason = format!(
-        "is on {name}, where processes on several machines cannot share a file safely; \
-         name a folder on a local disk, or use PostgreSQL"
+        "is on {name}, where several machines cannot share a file safely; name a folder on a local \
+         disk, or use PostgreSQL"
     );
     Err(StoreError::unusable_path(folder, reason))
 }

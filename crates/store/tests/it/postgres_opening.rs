@@ -69,7 +69,7 @@ fn tables_of_a_later_version_are_refused() {
     let Err(error) = open(database.address("tertulia", "")) else { panic!("it was opened") };
     assert_eq!(error.code(), "SessionMigrationFailed");
     assert!(error.to_string().contains("version 99"), "{error}");
-    assert!(error.to_string().contains("use a later tertulia"), "{error}");
+    assert!(error.to_string().contains("use a newer version of Tertulia"), "{error}");
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn a_modified_backup_is_refused_until_it_is_backed_up() {
     let again = folder.path().join("again.db");
     used.backup(&again).unwrap();
     drop(used);
-    assert!(refusal(&file).contains("its sessions are not those of its manifest"));
+    assert!(refusal(&file).contains("its sessions differ from its manifest"));
     let into = SessionStore::memory();
     assert_eq!(into.restore(&again).unwrap(), 2);
     assert_eq!(into.load(&id("b"), &Range::All).unwrap().len(), 3);

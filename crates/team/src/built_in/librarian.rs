@@ -22,8 +22,8 @@ const REQUEST_BYTES_MAX: usize = 1_500;
 /// Maximum number of search words that an answer names.
 const WORDS_MAX: usize = 6;
 
-pub(crate) const OTHER_PROJECT: &str = "This session belongs to another project than the one it is open in, \
-    so I search no past sessions.";
+pub(crate) const OTHER_PROJECT: &str = "I search no past sessions, because this session belongs to \
+    another project than the one it is open in.";
 
 /// Answers a request from the sessions of a scope. Leaves out the current session, because the members already know
 /// its content.

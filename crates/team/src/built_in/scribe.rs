@@ -27,12 +27,12 @@ const NAMES: &str = "## Names";
 const TOKEN_BYTES: u64 = 4;
 
 const NOTHING: &str = "Nothing was decided yet.";
-const WHAT_FOR: &str = "I summarise this session; ask me again when more was said.";
+const WHAT_FOR: &str = "I summarise this session; ask me again when there are more messages.";
 /// Hint for a team without agents.
-const NO_AGENTS: &str = "There is no agent in this team who could answer. Add one to the team file; `tertulia \
-    doctor` shows which are installed on this machine.";
+const NO_AGENTS: &str = "No agent in this team can answer. Add an agent to the team file; \
+    `tertulia doctor` shows which are installed on this machine.";
 /// Hint if there is no team file.
-const NO_FILE: &str = "There is no agent in this team who could answer. `tertulia init` creates a team file \
+const NO_FILE: &str = "No agent in this team can answer. `tertulia init` creates a team file \
     with the agents installed on this machine; `tertulia doctor` shows which are installed.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

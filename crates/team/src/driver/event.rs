@@ -144,13 +144,15 @@ pub enum DriveError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(
-        "another process uses or has changed this session, so nothing was stored; try again, or \
-         close it there"
+        "nothing was stored, because another process uses or has changed this session; close it \
+         there, or try again"
     )]
     SessionInUse,
     #[error("This turn runs in another process; stop it there.")]
     Elsewhere,
-    #[error("internal error, please report it; everything stored is kept. Open the session again.")]
+    #[error(
+        "internal error, please report it; all stored entries are kept. Open the session again."
+    )]
     Broken,
     #[error(transparent)]
     Speaker(#[from] SpeakerError),

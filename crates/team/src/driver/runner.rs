@@ -261,7 +261,7 @@ impl Runner {
                 return Some(running.retry());
             }
             let message =
-                "it is not retried automatically, because its tools would do their work twice";
+                "it is not retried automatically, because its tools could do their work twice";
             running.warn(message, log);
         }
         if report.orphans_killed > 0 && report.ended == Ended::ByItself {
@@ -301,7 +301,9 @@ impl Running {
         self.notes += 1;
         let activity = match self.notes.cmp(&NOTES_MAX) {
             std::cmp::Ordering::Less => activity,
-            std::cmp::Ordering::Equal => warning("this turn has more notes than are kept"),
+            std::cmp::Ordering::Equal => warning(
+                "the log contains no further notes about this turn, because there were too many",
+            ),
             std::cmp::Ordering::Greater => return,
         };
         log.stage(EntryKind::TurnEvent(self.event(activity)));

@@ -33,8 +33,8 @@ pub enum PromptLost {
     #[error("turn {0} never started, so nothing was sent")]
     NotStarted(EntryId),
     #[error(
-        "turn {turn} has no record of what {member} received: only agents get a prompt, older versions \
-         recorded none, and prompts that quote imported tool calls are not recorded"
+        "the prompt of turn {turn} for {member} was not recorded: only agents get a prompt, older \
+         versions did not record it, and prompts that quote imported tool calls are not recorded"
     )]
     NotRecorded { turn: EntryId, member: Box<str> },
     #[error("turn {turn}: {error}")]
@@ -45,8 +45,8 @@ pub enum PromptLost {
     },
     /// The record of this prompt refers to the record of a turn that was redacted.
     #[error(
-        "what was sent at turn {turn} cannot be shown: its record refers to that of an earlier turn, \
-         which was redacted"
+        "the prompt of turn {turn} cannot be shown: its record refers to the record of an earlier \
+         turn, which was redacted"
     )]
     TurnRedacted { turn: EntryId },
     #[error(

@@ -157,7 +157,7 @@ fn fallbacks(draft: &Draft, problems: &mut Problems<'_>) {
 
 /// Warns about a spending limit for an agent that does not report its costs. A limit of 0 stops every agent.
 fn budget(draft: &Draft, problems: &mut Problems<'_>) {
-    const CURE: &str = "limits.turns limits all agents";
+    const ALTERNATIVE: &str = "use limits.turns, which limits all agents";
     let mut silent = Vec::new();
     for DraftMember { member, seen, .. } in &draft.members {
         let Some(agent) = member
@@ -169,7 +169,9 @@ fn budget(draft: &Draft, problems: &mut Problems<'_>) {
         if let (Some(spot), true) = (seen.get("budget_usd"), member.budget_usd > Some(0.0)) {
             problems.warn(
                 spot,
-                format!("{agent} reports no costs, so this limit never applies to it; {CURE}"),
+                format!(
+                    "{agent} reports no costs, so this limit never applies to it; {ALTERNATIVE}"
+                ),
             );
         }
         // A program of the user may cost nothing.
@@ -181,7 +183,7 @@ fn budget(draft: &Draft, problems: &mut Problems<'_>) {
         (&draft.budget, draft.limits.budget_usd > Some(0.0), silent.is_empty())
     {
         let names = silent.join(", ");
-        let what = format!("does not count members that report no costs: {names}; {CURE}");
+        let what = format!("does not count members that report no costs: {names}; {ALTERNATIVE}");
         problems.warn(spot, what);
     }
 }

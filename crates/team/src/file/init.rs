@@ -25,7 +25,7 @@ const HEAD: &str = "\
 # The task of the team. Every agent sees it with every prompt.
 # task = \"Design the login page\"
 
-# Who answers a message that addresses nobody. Address others with @name.
+# Who answers a message that addresses nobody. Address other members with @name.
 ";
 
 const LIMITS: &str = "

@@ -80,7 +80,7 @@ fn kind_and_agent(draft: &DraftMember, problems: &mut Problems<'_>) -> bool {
             false
         }
         (Some(kind), None) if draft.kind == Some(MemberKind::Ai) => {
-            problems.error(kind, format!("an agent has to be named; write {named}"));
+            problems.error(kind, format!("the agent is missing; write {named}"));
             false
         }
         (_, Some(agent)) if draft.kind == Some(MemberKind::Human) => {
@@ -109,7 +109,7 @@ fn fields_of_others(draft: &DraftMember, problems: &mut Problems<'_>) {
                     .to_owned()
             }
             Some(agent) => {
-                format!("has no effect on {agent}; it is for {}", takers.join(", "))
+                format!("has no effect on {agent}; it applies to {}", takers.join(", "))
             }
             None => "has no effect on a person; remove it".to_owned(),
         };
@@ -123,7 +123,7 @@ fn needed(draft: &DraftMember, problems: &mut Problems<'_>) {
     let mut missing = |what: &str| problems.error(&draft.here, what);
     let Some(agent) = member.agent else { return };
     for (field, complaint) in agent.required.iter().filter(|(field, _)| !has(field)) {
-        debug_assert!(agent.takes(field), "{agent} needs {field} and takes it");
+        debug_assert!(agent.takes(field), "{agent} needs {field} and accepts it");
         missing(complaint);
     }
     if agent == agents::SCRIPT {
@@ -140,7 +140,7 @@ fn needed(draft: &DraftMember, problems: &mut Problems<'_>) {
         }
     }
     if agent == agents::OPENAI && !has("model") {
-        problems.warn(&draft.here, "has no model; most endpoints want one");
+        problems.warn(&draft.here, "has no model; most endpoints require one");
     }
 }
 
@@ -226,8 +226,8 @@ fn as_role(role: &str) -> Option<String> {
     }
     (characters > ROLE_CHARACTERS).then(|| {
         format!(
-            "has {characters} characters, at most {ROLE_CHARACTERS} are allowed; \
-             put longer texts into instruction"
+            "has {characters} characters; at most {ROLE_CHARACTERS} are allowed; put longer texts \
+             into instruction"
         )
     })
 }
@@ -262,8 +262,10 @@ fn as_url(url: &str) -> Option<String> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let complaint = match rest {
         None => "must begin with https:// or http://",
-        Some(rest) if rest.is_empty() || rest.starts_with('/') => "names no host",
-        Some(_) if url.contains(|c: char| c.is_control() || c.is_whitespace()) => "holds a space",
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => "has no host",
+        Some(_) if url.contains(|c: char| c.is_control() || c.is_whitespace()) => {
+            "contains a space"
+        }
         Some(rest) if rest.split('/').next().is_some_and(|host| host.contains('@')) => {
             "contains a user or a password; name a variable in key_variable instead"
         }

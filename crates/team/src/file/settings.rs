@@ -58,8 +58,8 @@ impl SettingsGuard {
         match Settings::read(&self.work_folders, self.home.as_deref()) {
             Ok(settings) if settings.hash() == self.hash => None,
             Ok(_) => Some(
-                "the project's settings for agents have changed since you trusted them; start the command \
-                 again to look at the changes"
+                "the project's settings for agents have changed since you trusted them; run the \
+                 command again to see the changes"
                     .to_owned(),
             ),
             Err(error) => Some(error.to_string()),
@@ -73,19 +73,19 @@ impl SettingsGuard {
 pub enum SettingsError {
     /// The target can change unnoticed, and may have been trusted for another project.
     #[error(
-        "{} links to a file outside of this project's agent settings; replace it by its target",
+        "{} links to a file outside of the agent settings of this project; replace the link by the file",
         path.display()
     )]
     Link { path: PathBuf },
     /// The content is not fixed.
-    #[error("{} is among the settings that agents obey here, but is not a regular file; remove it", path.display())]
+    #[error("agents read settings from {}, but it is not a regular file; remove it", path.display())]
     NotAFile { path: PathBuf },
     /// The content is not known.
-    #[error("{} is among the settings that agents obey here, but cannot be read: {source}", path.display())]
+    #[error("agents read settings from {}, but it cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
     /// There are too many settings for a person to check.
     #[error(
-        "{} holds more settings than can be trusted (at most {FILES_MAX} files, {} MiB, {DEPTH_MAX} folders \
+        "{} contains more settings than can be trusted (at most {FILES_MAX} files, {} MiB, {DEPTH_MAX} folders \
          deep); move other files out of it",
         path.display(),
         BYTES_MAX / 1024 / 1024

@@ -148,7 +148,7 @@ impl MemberFile {
             lines.push(line);
         }
         if lines.is_empty() {
-            return Err(refuse("holds no answer".to_owned()));
+            return Err(refuse("contains no answers".to_owned()));
         }
         Ok(lines)
     }
@@ -212,6 +212,6 @@ fn script_line(line: &str) -> Result<ScriptLine, String> {
     let (line, rest) = read().map_err(|error: json::FieldError| error.to_string())?;
     match rest.names().next() {
         None => Ok(line),
-        Some(name) => Err(format!("there is no field {name}; text and delayMs are known")),
+        Some(name) => Err(format!("there is no field {name}; the fields are text and delayMs")),
     }
 }

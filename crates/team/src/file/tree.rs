@@ -14,7 +14,7 @@ const TOO_DEEP: Value = Value::Unreadable("nested too deep");
 
 /// A JSON text that cannot be decoded. Its syntax was checked before, so the only case is an escape such as a lone
 /// `\ud800`.
-const HALF_A_CHARACTER: Value = Value::Unreadable("text with half a character");
+const HALF_A_CHARACTER: Value = Value::Unreadable("text with half a surrogate pair");
 
 #[derive(Debug)]
 pub(super) struct Node {

@@ -51,9 +51,10 @@ pub struct Trusted {
 #[non_exhaustive]
 pub enum TrustError {
     /// Other users could have written it.
-    #[error("{} {why}; see who wrote it, then delete it: you will be asked again", path.display())]
+    #[error("{} {why}; check who wrote it, then delete it. Tertulia will ask you again which files \
+        to trust", path.display())]
     Unsafe { path: PathBuf, why: &'static str },
-    #[error("{} {why}; delete it: you will be asked again", path.display())]
+    #[error("{} {why}; delete it. Tertulia will ask you again which files to trust", path.display())]
     Read { path: PathBuf, why: Box<str> },
     #[error("{} cannot be written; check the folder's permissions and free space", path.display())]
     Write { path: PathBuf, source: io::Error },
@@ -217,21 +218,21 @@ pub enum TrustReason {
     /// Starts a coding agent. Such a program applies the settings of its work folder, and its non-interactive flags
     /// skip its own trust question.
     #[error(
-        "{} is {}; it also obeys the project's own settings (hooks, MCP servers)",
+        "{} is {}; it also uses the project's own settings (hooks, MCP servers)",
         shown(member),
         agent.title
     )]
     Agent { member: Box<str>, agent: &'static AgentDefinition },
     #[error("{} starts {}", shown(member), words(command))]
     Starts { member: Box<str>, command: Vec<Box<str>> },
-    #[error("{} is given the arguments {}", shown(member), words(args))]
+    #[error("{} gets the arguments {}", shown(member), words(args))]
     Arguments { member: Box<str>, args: Vec<Box<str>> },
-    #[error("{} is given the variables {}", shown(member), words(names))]
+    #[error("{} gets the variables {}", shown(member), words(names))]
     Variables { member: Box<str>, names: Vec<Box<str>> },
     #[error("{} {}", shown(member), match permissions {
         Permissions::Read => "may read files",
         Permissions::Edit => "may edit files",
-        Permissions::Full => "may do whatever you may, without asking",
+        Permissions::Full => "may do everything that you may do, without asking",
     })]
     Permissions { member: Box<str>, permissions: Permissions },
     #[error("{} sends the conversation to {}{}", shown(member), shown(base_url), match key_variable {
@@ -241,13 +242,13 @@ pub enum TrustReason {
     Endpoint { member: Box<str>, base_url: Box<str>, key_variable: Option<Box<str>> },
     #[error("{} {} {}", shown(member), match *field {
         "cwd" => "works in",
-        _ => "is given the file",
+        _ => "gets the file",
     }, shown(path))]
     Outside { member: Box<str>, field: &'static str, path: Box<str> },
     #[error("{} searches the sessions of all projects when you ask it", shown(member))]
     AllProjects { member: Box<str> },
     /// The agents may continue longer without a person than the default.
-    #[error("the agents may take {turns} turns before a person is asked")]
+    #[error("the agents may take {turns} turns before they ask a person")]
     Turns { turns: u32 },
 }
 

@@ -195,7 +195,7 @@ impl Step<'_> {
             TurnState::Queued | TurnState::Started => Some("it has not ended"),
             TurnState::Done => Some("it was answered"),
             _ if self.state.is_taken_over(&record) => Some("another member took it over"),
-            _ if record.repeated_by.is_some() => Some("it was repeated already"),
+            _ if record.repeated_by.is_some() => Some("it was already retried"),
             _ if self.state.queue.items.len() >= self.roster.limits().queue => {
                 Some("the queue is full")
             }

@@ -115,7 +115,7 @@ fn after_a_crash_what_ran_is_interrupted_once_and_repeated_only_when_told() {
     let Some(Effect::StartTurn { parent, .. }) = driver.effects.last() else { panic!() };
     assert_eq!(parent.as_str(), "m1");
     let effects = driver.step(Event::Repeat { turn: max });
-    assert!(effects[0].ends_with("cannot be repeated: it was repeated already"), "{effects:?}");
+    assert!(effects[0].ends_with("cannot be retried: it was already retried"), "{effects:?}");
     driver.replays();
 }
 

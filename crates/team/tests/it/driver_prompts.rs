@@ -160,7 +160,7 @@ fn the_scribe_suggests_no_new_team_file_where_there_is_one() {
     let said = texts(driver.entries());
     let answer = said.last().unwrap();
     assert!(!answer.contains("tertulia init"), "{answer}");
-    assert!(answer.contains("Add one to the team file; `tertulia doctor`"), "{answer}");
+    assert!(answer.contains("Add an agent to the team file; `tertulia doctor`"), "{answer}");
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn an_answer_shows_that_the_limit_has_ended() {
     driver.reach_limit(Some(THREE_O_CLOCK), None);
     driver.answer("Done.");
     let refused = driver.step(Event::Repeat { turn });
-    assert!(refused[0].ends_with("cannot be repeated: another member took it over"), "{refused:?}");
+    assert!(refused[0].ends_with("cannot be retried: another member took it over"), "{refused:?}");
     driver.person("[NEXT: eva]");
     driver.reach_limit(None, None);
     driver.step(Event::Continue);

@@ -236,7 +236,7 @@ fn turns_that_could_start_wait_after_a_crash_and_the_log_says_so() {
     let effects = driver.step(Event::Resume);
     assert_eq!(
         effects,
-        ["go on", "ask ann: the session was opened again. Continue with the 2 queued turns?"]
+        ["go on", "ask ann: the session was reopened. Continue with the 2 queued turns?"]
     );
     assert_eq!(driver.person("@leo hi"), ["leo queued", "leo started", "start leo P2"]);
     let again = Machine::replay(driver.machine.roster().clone(), &driver.log);

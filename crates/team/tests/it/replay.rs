@@ -236,12 +236,14 @@ fn why_shows_the_full_history_of_a_turn() {
         why,
         [
             format!("max's turn {turn} is queued: ann asked for max in m1"),
-            format!("max's turn {turn} is started: it waited longest at its priority"),
+            format!(
+                "max's turn {turn} is started: it waited longest of all turns with its priority"
+            ),
             format!("max's turn {turn} is failed: max could not answer (quota)"),
             format!(
                 "ann was asked: max could not answer (quota); retry turn {turn}, or say how to continue"
             ),
-            format!("max's turn {again} is queued: the person wants turn {turn} again"),
+            format!("max's turn {again} is queued: the person retried turn {turn}"),
         ]
     );
     assert!(driver.machine.why("nobody knows it").is_empty());

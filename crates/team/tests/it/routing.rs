@@ -109,10 +109,13 @@ fn a_full_queue_and_a_crowded_branch_are_reported() {
     let mut driver = TestDriver::with_limits(Limits { queue: 3, branch: 2, ..Limits::default() });
     let effects = driver.person("[NEXT: max, eva, leo, ann]");
     assert!(
-        effects[3].contains("leo's turn") && effects[3].ends_with("is P3, not P2"),
+        effects[3].contains("leo's turn") && effects[3].ends_with("has priority P3 instead of P2"),
         "{effects:?}"
     );
-    assert_eq!(effects[4], "note: 3 turns wait, so ann was not queued for m1");
+    assert_eq!(
+        effects[4],
+        "note: 3 turns are queued, which is the limit, so ann was not queued for m1"
+    );
     driver.replays();
 }
 
@@ -120,7 +123,7 @@ fn a_full_queue_and_a_crowded_branch_are_reported() {
 fn names_beyond_the_limit_are_counted_and_left() {
     let mut driver = TestDriver::with_limits(Limits { names: 2, ..Limits::default() });
     let effects = driver.person("[NEXT: max, eva, leo, ann]");
-    assert_eq!(effects[2], "note: m1 has too many names; 2 were ignored");
+    assert_eq!(effects[2], "note: m1 addresses too many names; 2 were ignored");
 }
 
 #[test]
@@ -141,7 +144,10 @@ fn a_message_of_drop_alone_is_a_command_and_asks_nobody() {
     driver.person("[NEXT: max, eva]");
     assert_eq!(driver.person("[DROP: ALL]"), ["eva cancelled"]);
     let effects = driver.person("[DROP: evva]");
-    assert_eq!(effects, ["note: m3 names 'evva', but nobody is called that; did you mean eva?"]);
+    assert_eq!(
+        effects,
+        ["note: m3 addresses 'evva', but nobody is called that; did you mean eva?"]
+    );
 }
 
 #[test]
@@ -151,7 +157,7 @@ fn an_unknown_name_is_noted_with_the_nearest_and_the_others_are_queued() {
     assert_eq!(
         effects,
         [
-            "note: m1 names 'maxx', but nobody is called that; did you mean max?",
+            "note: m1 addresses 'maxx', but nobody is called that; did you mean max?",
             "eva queued",
             "eva started",
             "start eva P2"
@@ -168,8 +174,8 @@ fn when_no_name_is_known_the_sender_is_asked_and_the_queue_goes_on() {
         effects,
         [
             "max done",
-            "note: m2 names 'levo', but nobody is called that; did you mean leo?",
-            "ask ann: m2 reached nobody: nobody is called 'levo' (did you mean leo?)",
+            "note: m2 addresses 'levo', but nobody is called that; did you mean leo?",
+            "ask ann: m2 was sent to nobody: nobody is called 'levo' (did you mean leo?)",
             "eva started",
             "start eva P2"
         ]
@@ -186,8 +192,8 @@ fn a_display_name_that_two_share_is_refused_with_both() {
     ];
     let mut driver = TestDriver::at(Roster::new(members).unwrap());
     let effects = driver.person("[NEXT: Claude]");
-    assert_eq!(effects[0], "note: m1 names 'Claude', which may be a or b");
-    assert!(effects[1].starts_with("ask ann: m1 reached nobody"), "{effects:?}");
+    assert_eq!(effects[0], "note: m1 addresses 'Claude', which can mean a or b");
+    assert!(effects[1].starts_with("ask ann: m1 was sent to nobody"), "{effects:?}");
 }
 
 #[test]
@@ -210,8 +216,8 @@ fn a_message_that_begins_with_a_mistyped_name_is_asked_about() {
     assert_eq!(
         driver.person("@evaa have a look"),
         [
-            "note: m1 names 'evaa', but nobody is called that; did you mean eva?",
-            "ask ann: m1 reached nobody: nobody is called 'evaa' (did you mean eva?)",
+            "note: m1 addresses 'evaa', but nobody is called that; did you mean eva?",
+            "ask ann: m1 was sent to nobody: nobody is called 'evaa' (did you mean eva?)",
         ]
     );
     // Inside a message the name may be anything, so the message goes to its usual addressee.
@@ -219,7 +225,7 @@ fn a_message_that_begins_with_a_mistyped_name_is_asked_about() {
     assert_eq!(
         effects,
         [
-            "note: m2 names 'evaa', but nobody is called that; did you mean eva?",
+            "note: m2 addresses 'evaa', but nobody is called that; did you mean eva?",
             "max queued",
             "max started",
             "start max P2",

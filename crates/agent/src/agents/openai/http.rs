@@ -129,9 +129,9 @@ impl HttpRequest {
                 let message = "the proxy variable in the environment is not a valid address";
                 (ErrorClass::Setup, message.to_owned())
             }
-            Error::HostNotFound => (ErrorClass::Network, format!("there is no host {host}")),
+            Error::HostNotFound => (ErrorClass::Network, format!("the host {host} was not found")),
             Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
-                (ErrorClass::Network, format!("no connection to {host} in time"))
+                (ErrorClass::Network, format!("{host} did not accept a connection in time"))
             }
             error => (ErrorClass::Network, format!("no answer from {host}: {error}")),
         };
@@ -180,7 +180,7 @@ fn read_key(variable: &str) -> Result<String, TurnError> {
     let problem = match key {
         "" => "is not set",
         key if key.bytes().any(|byte| !byte.is_ascii() || byte.is_ascii_control()) => {
-            "holds no key"
+            "contains no key"
         }
         key => return Ok(key.to_owned()),
     };

@@ -27,8 +27,8 @@ fn a_parent_that_is_not_there_is_named() {
     let log = [entry("a", None, "u hi"), entry("b", Some("x"), "a yo")];
     check_log(
         &log,
-        "Entry b: parentId names x, which is not in the log; give the whole branch, or leave \
-         parentId out to start one",
+        "Entry b: parentId names x, which is not in the log; add the missing entries, or leave \
+         parentId out to start a branch",
     );
 }
 
@@ -37,12 +37,12 @@ fn parents_in_a_circle_are_named() {
     let log = [entry("a", Some("b"), "u hi"), entry("b", Some("a"), "a yo")];
     check_log(
         &log,
-        "Entry a: parentId names b, which follows it; name one that was there before it",
+        "Entry a: parentId names b, which comes later in the log; name an earlier entry",
     );
     let log = [entry("a", Some("a"), "u hi")];
     check_log(
         &log,
-        "Entry a: parentId names a, which follows it; name one that was there before it",
+        "Entry a: parentId names a, which comes later in the log; name an earlier entry",
     );
 }
 
@@ -55,8 +55,8 @@ fn two_entries_of_one_id_are_one_if_they_are_the_same_and_an_error_if_not() {
     let other = [entry("a", None, "u hi"), entry("a", None, "u ho")];
     check_log(
         &other,
-        "Entry a: id is used by two entries with different content, at positions 0 and 1 of the log; \
-         give each its own",
+        "Entry a: two entries with different content have this id, at positions 0 and 1 of the \
+         log; give each its own id",
     );
 }
 
@@ -64,19 +64,21 @@ fn two_entries_of_one_id_are_one_if_they_are_the_same_and_an_error_if_not() {
 fn a_summary_that_points_nowhere_is_named() {
     check_log(
         &log(&["u hi", "sum first=7 old"]),
-        "Entry e1: payload.firstKeptEntryId names e7, which is not in the log; name one that is",
+        "Entry e1: payload.firstKeptEntryId names e7, which is not in the log; name an entry of the log",
     );
     check_log(
         &log(&["u hi", "a yo", "@0 a other", "sum first=1 kept= old"]),
-        "Entry e3: payload.firstKeptEntryId names e1, which is not on this branch; name one that is",
+        "Entry e3: payload.firstKeptEntryId names e1, which is not on this branch; name an entry \
+         of this branch",
     );
     check_log(
         &log(&["u hi", "a yo", "@0 a other", "drop first=1"]),
-        "Entry e3: payload.firstKeptEntryId names e1, which is not on this branch; name one that is",
+        "Entry e3: payload.firstKeptEntryId names e1, which is not on this branch; name an entry \
+         of this branch",
     );
     check_log(
         &log(&["u hi", "a yo", "elide 7"]),
-        "Entry e2: payload.elidedIds names e7, which is not in the log; name one that is",
+        "Entry e2: payload.elidedIds names e7, which is not in the log; name an entry of the log",
     );
     let mut nameless = log(&["u hi", "a yo", "drop first=1"]);
     if let EntryKind::ContextCut(cut) = &mut nameless[2].kind {
@@ -88,11 +90,11 @@ fn a_summary_that_points_nowhere_is_named() {
     );
     check_log(
         &log(&["u hi", "a yo", "sum first=1 kept=9 old"]),
-        "Entry e2: payload.keptIds names e9, which is not on this branch; name entries that are",
+        "Entry e2: payload.keptIds names e9, which is not on this branch; name entries of this branch",
     );
     check_log(
         &log(&["u hi", "a yo", "@0 a other", "sum first=2 kept=1 old"]),
-        "Entry e3: payload.keptIds names e1, which is not on this branch; name entries that are",
+        "Entry e3: payload.keptIds names e1, which is not on this branch; name entries of this branch",
     );
 }
 
@@ -100,7 +102,7 @@ fn a_summary_that_points_nowhere_is_named() {
 fn a_redaction_of_nothing_is_named() {
     check_log(
         &log(&["u hi", "redact 9"]),
-        "Entry e1: payload.targetId names e9, which is not in the log; name one that is",
+        "Entry e1: payload.targetId names e9, which is not in the log; name an entry of the log",
     );
 }
 

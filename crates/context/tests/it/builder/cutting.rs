@@ -147,7 +147,7 @@ fn nothing_that_could_go_is_left_is_an_overflow_not_a_loop() {
     input.overflow_hint = true;
     let error = refused(&builder(ContextConfig::new(1_000)), &input);
     assert_eq!(error.code(), "ContextOverflow");
-    let expected = "the request needs 15 tokens, and the model rejects them as too many; shorten the \
+    let expected = "the request needs 15 tokens, which the model rejected as too many; shorten the \
                     largest parts: entry e0 4, entry e1 4, entry e2 4";
     assert_eq!(error.to_string(), expected);
 }

@@ -143,8 +143,8 @@ fn a_models_text_that_is_refused_is_recorded_and_changes_nothing() {
 
 #[test]
 fn a_text_for_a_summary_that_is_not_the_newest_is_stale() {
-    let stale = "coveredHash is not that of the newest summary: append entriesToAppend before, or \
-                 build again if something was redacted or cut since";
+    let stale = "coveredHash does not belong to the newest summary: first append entriesToAppend, \
+        or build again if entries were redacted or cut since";
     let (builder, mut log, request) = asked();
     let mut index = ContextIndex::new();
     let not_yet = builder.accept_summary(&mut index, &long_log(), &request, "goal.0", "m");

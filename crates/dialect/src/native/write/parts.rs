@@ -50,7 +50,7 @@ pub(super) fn cannot_hold(kind: &PartKind) -> PartOutcome {
     let reason = match kind {
         PartKind::Thinking(_) => "only the model that wrote this thinking can use it",
         PartKind::Image(_) => "the agent takes no picture here",
-        PartKind::Other(_) => "only the agent that wrote it knows this kind of part",
+        PartKind::Other(_) => "only the agent that wrote it supports this kind of part",
         PartKind::Text(_)
         | PartKind::ToolCall(_)
         | PartKind::ToolResult(_)

@@ -141,7 +141,7 @@ impl<'a> Steps<'a> {
             }
         }
         for said in &conversation.system {
-            stage.leave_out(said, "the agent has a system prompt of its own");
+            stage.leave_out(said, "the agent has its own system prompt");
         }
         for turn in conversation.turns {
             match turn {

@@ -185,7 +185,7 @@ fn finish(reason: &str, error: Value<'_>) -> Finish {
         }
         "content_filter" => (ErrorClass::Refused, "the endpoint's filter stopped the answer"),
         "tool_calls" | "function_call" => {
-            (ErrorClass::Setup, "the model called a tool, and an endpoint is offered none")
+            (ErrorClass::Setup, "the model called a tool, although none was offered")
         }
         "insufficient_system_resource" => (ErrorClass::Network, "the endpoint is overloaded"),
         other => {

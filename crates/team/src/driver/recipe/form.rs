@@ -224,9 +224,9 @@ impl Recipe {
             Some(ALONE) => &[],
             Some(WITH_EARLIER) => earlier,
             Some(0 | 1) => {
-                return Err(RecipeError("an unreleased version wrote it in another form"));
+                return Err(RecipeError("an unreleased version wrote it in another format"));
             }
-            _ => return Err(RecipeError("a later version wrote it; update this program")),
+            _ => return Err(RecipeError("a newer version wrote it; update Tertulia")),
         };
         let unknown = || RecipeError("it has an unknown step");
         let mut steps = Vec::new();

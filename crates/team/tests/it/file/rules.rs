@@ -75,7 +75,7 @@ fn what_may_not_be_meant_is_a_warning() {
     let long = format!("task = \"{}\"\n{MAX}", "x".repeat(5121));
     check(&long, "task", "has 5121 bytes; only the first 5120 are kept");
     let open = "[[member]]\nname = \"o\"\nagent = \"openai\"\nbase_url = \"http://host/v1\"\n";
-    check(open, "member \"o\"", "has no model; most endpoints want one");
+    check(open, "member \"o\"", "has no model; most endpoints require one");
     let key = format!("{open}model = \"m\"\nkey_variable = \"KEY\"\n");
     check(&key, "member \"o\": base_url", "the key is sent without encryption; write https://");
     for host in ["localhost:80", "127.0.0.1", "[::1]:9"] {
@@ -98,7 +98,7 @@ fn a_spending_limit_that_cannot_hold_a_member_is_reported() {
     for agent in ["codex", "gemini"] {
         let words = format!(
             "member \"c\": budget_usd {agent} reports no costs, so this limit never applies to it; \
-             limits.turns limits all agents"
+             use limits.turns, which limits all agents"
         );
         assert_eq!(warnings(&member("c", agent, "budget_usd = 5")), [words]);
     }
@@ -120,7 +120,7 @@ fn a_spending_limit_that_cannot_hold_a_member_is_reported() {
     ]
     .concat();
     let words = "limits.budget_usd does not count members that report no costs: \"eva\" (codex), \
-                 \"leo\" (openai); limits.turns limits all agents";
+                 \"leo\" (openai); use limits.turns, which limits all agents";
     assert_eq!(warnings(&format!("{team}[limits]\nbudget_usd = 5.0\n")), [words]);
     assert_eq!(warnings(&team), [""; 0]);
     let claude = member("max", "claude", "");

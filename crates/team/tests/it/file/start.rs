@@ -141,7 +141,7 @@ fn a_script_is_read_line_by_line() {
     let lines = script("\"a\\nb\"\n\n{\"text\": \"c\", \"delayMs\": 5}\n").unwrap();
     assert_eq!(lines, [("a\nb".to_owned(), 0), ("c".to_owned(), 5)]);
     for (text, words) in [
-        ("", "holds no answer"),
+        ("", "contains no answers"),
         ("\"a\"\nb\n", "line 2: "),
         ("{\"txt\": \"a\"}", "line 1: text"),
         ("{\"text\": \"a\", \"x\": 1}", "line 1: there is no field x"),

@@ -17,7 +17,7 @@ fn reasons(fields: &str) -> Vec<String> {
 
 /// The reason that is always given first for Claude Code.
 const CLAUDE: &str =
-    "max is Claude Code; it also obeys the project's own settings (hooks, MCP servers)";
+    "max is Claude Code; it also uses the project's own settings (hooks, MCP servers)";
 
 #[test]
 fn a_member_that_starts_nothing_needs_no_trust() {
@@ -61,22 +61,22 @@ fn every_reason_is_explained_in_words() {
         "agent = \"acp\"\ncommand = [\"a b\", \"\\u001b[1m\"]",
         "max starts \"a b\" \"\\u{1b}[1m\"",
     );
-    check("agent = \"claude\"\nargs = [\"--x\"]", "max is given the arguments --x");
-    check("agent = \"claude\"\nenv = { B = \"1\", A = \"2\" }", "max is given the variables A B");
+    check("agent = \"claude\"\nargs = [\"--x\"]", "max gets the arguments --x");
+    check("agent = \"claude\"\nenv = { B = \"1\", A = \"2\" }", "max gets the variables A B");
     check("agent = \"codex\"\npermissions = \"edit\"", "max may edit files");
     check(
         "agent = \"codex\"\npermissions = \"full\"",
-        "max may do whatever you may, without asking",
+        "max may do everything that you may do, without asking",
     );
     check(
         "agent = \"openai\"\nbase_url = \"https://host/v1\"\nkey_variable = \"KEY\"",
         "max sends the conversation to https://host/v1 with the key in KEY",
     );
     check("agent = \"claude\"\ncwd = \"/etc\"", "max works in /etc");
-    check("agent = \"claude\"\ninstruction_file = \"../x\"", "max is given the file ../x");
+    check("agent = \"claude\"\ninstruction_file = \"../x\"", "max gets the file ../x");
     check(
         "agent = \"claude\"\n[limits]\nturns = 25",
-        "the agents may take 25 turns before a person is asked",
+        "the agents may take 25 turns before they ask a person",
     );
 }
 
