@@ -1,5 +1,6 @@
-//! Parses member names after `/next` and `/drop`: with or without `@`, separated by commas or spaces. Also notes when a
-//! message begins with an `@name` that is neither a member nor a file, because another member answers it then.
+//! Parses member names after `/next` and `/drop`: with or without `@`, separated by commas or spaces. Also notes
+//! when a message begins with an `@name` that is neither a member nor a file, because then another member answers
+//! it.
 
 use std::path::Path;
 
@@ -17,13 +18,13 @@ const WORDS_MAX: usize = 4;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Addressed<'t> {
-    /// The names as a marker takes them, with an intent where one was written.
+    /// The names in the form of a marker, each with its intent if there is one.
     pub(crate) names: Vec<String>,
     pub(crate) text: &'t str,
 }
 
-/// Parses names at the beginning, and the text after them. A word that must be a name and is not is an error that says
-/// what to do. A colon can mark the end of the names.
+/// Parses names at the beginning, and the text after them. If a word must be a name but is not, returns an error that
+/// says what to do. A colon can mark the end of the names.
 pub(crate) fn read<'t>(given: &'t str, team: &Team) -> Result<Addressed<'t>, Refusal> {
     let (mut names, mut rest) = (Vec::new(), given.trim().trim_start_matches(is_separator).trim());
     let mut is_listed = false;
@@ -152,7 +153,11 @@ pub fn unknown_name_note(
     let name = unknown_name(message, folder)?;
     let reported = format!("nobody in the team is called {}", excerpt(name, NAME_COLUMNS));
     let names = addressees(driver, said).join(", ");
-    Some(if names.is_empty() { reported } else { format!("{reported}; it goes to {names}") })
+    Some(if names.is_empty() {
+        reported
+    } else {
+        format!("{reported}; the message goes to {names}")
+    })
 }
 
 fn addressees<'d>(driver: &'d Driver, said: &EntryId) -> Vec<&'d str> {

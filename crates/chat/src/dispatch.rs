@@ -1,5 +1,5 @@
-//! Dispatches typed lines. Each becomes a command for the driver, or lines that are shown at once. A command without
-//! effect says so. Used by the chat on a terminal and without one.
+//! Dispatches typed lines. Each line becomes a command for the driver, or lines that are shown at once. A command
+//! without effect prints a note. Used by the chat on a terminal and without one.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub(crate) enum Action {
     Leave,
 }
 
-/// The chat that a command is typed in, and the channel for its answer.
+/// The chat in which a person types a command, and the channel for its answer.
 #[derive(Clone, Copy)]
 pub(crate) struct CommandContext<'p> {
     pub(crate) chat: &'p ChatSession,
@@ -195,7 +195,7 @@ fn next(given: &str, context: &CommandContext<'_>) -> Action {
     let team = &context.chat.team;
     match addressing::read(given, team) {
         Ok(to) if to.names.is_empty() => tell("usage: /next NAME… [TEXT]; /members lists the team"),
-        // The marker comes first: an open code block in the text would swallow it.
+        // The marker comes first, because it would have no effect inside an open code block of the text.
         Ok(to) => {
             let said = format!("[NEXT: {}]\n{}", to.names.join(", "), to.text);
             let refused = two_speakers(&PersonMessage::new(&*said, team.roster()), context);
@@ -242,7 +242,7 @@ fn task(given: String, context: &CommandContext<'_>) -> Action {
                 sender.send_note("the team has no task; /task TEXT sets one");
                 return None;
             }
-            // So that a person who only wanted to see it can set it again.
+            // Shown so that a person who only wanted to see the task can set it again.
             Some(task) if given.is_empty() => sender.send_note(&format!("the task was: {task}")),
             _ => {}
         }
@@ -261,7 +261,7 @@ fn compact(context: &CommandContext<'_>) -> Action {
 fn cancel(context: &CommandContext<'_>) -> Action {
     obey_if(context, Command::CancelRunning, |driver| match driver.machine().status() {
         Status::Running { .. } => None,
-        Status::Stopping { .. } => Some("it is already stopping".to_owned()),
+        Status::Stopping { .. } => Some("the turn is already stopping".to_owned()),
         _ => Some("no turn is running".to_owned()),
     })
 }

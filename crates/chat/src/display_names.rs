@@ -1,5 +1,5 @@
-//! Display names of members, in what people read, and advice that fits the member. Names that people must type are not
-//! replaced. Used by `run` and the chat; programs get the names of the log.
+//! Replaces members' names by display names in texts for people, and gives advice that fits the member. Names that
+//! people must type are not replaced. Used by `run` and the chat; programs get the names of the log.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const AUTH: &str = "auth";
 const SETUP: &str = "setup";
 /// The class of a turn that was ended at one of its limits.
 const LIMIT: &str = "limit";
-/// The settings that a message about a limit mentions together with what to do.
+/// The settings in messages about limits that already contain advice.
 const RESOURCE_SETTINGS: [&str; 2] = ["`max_processes`", "`max_memory_mb`"];
 /// Maximum width of a failure.
 const FAILURE_COLUMNS: usize = 1_000;
@@ -131,7 +131,7 @@ impl DisplayNames {
         message: &str,
         advice: &'c str,
     ) -> Option<Cow<'c, str>> {
-        // Our own messages have the form "what; what to do". Messages of agents rarely contain a semicolon.
+        // Our own messages have the form "problem; advice". Messages of agents rarely contain a semicolon.
         let says_itself = match class {
             SETUP => message.contains("; "),
             LIMIT => RESOURCE_SETTINGS.iter().any(|setting| message.contains(setting)),
@@ -144,10 +144,11 @@ impl DisplayNames {
     pub fn advice<'c>(&self, member: &str, class: &str, advice: &'c str) -> Cow<'c, str> {
         match self.members.get(member).map(|one| &one.key) {
             Some(Key::Variable(variable)) if class == AUTH => {
-                Cow::Owned(format!("check its key in the variable {variable}"))
+                Cow::Owned(format!("check its key in the environment variable {variable}"))
             }
             Some(Key::None) if class == AUTH => Cow::Borrowed(
-                "if it needs a key, set key_variable in the team file to the name of the variable",
+                "if it needs a key, set key_variable in the team file to the name of the \
+                 environment variable that contains the key",
             ),
             _ => Cow::Borrowed(advice),
         }
@@ -168,7 +169,7 @@ impl DisplayNames {
                 let hint = hint.map(|hint| Line::new(&hint, Look::Dim));
                 std::iter::once(Line::new(&text, Look::Error)).chain(hint).collect()
             }
-            // The name may not be shown above it.
+            // The line contains the name, because the lines above may not show it.
             what @ TurnActivity::Warned { .. } => line(&narrate::note(name, what), Look::Dim),
             what @ (TurnActivity::ToolFinished { .. } | TurnActivity::ToolDenied { .. }) => {
                 line(&narrate::activity(what), Look::Error)
@@ -215,7 +216,7 @@ mod tests {
     fn the_advice_about_a_key_names_its_variable() {
         let shown = shown();
         let advice = |member, class| shown.advice(member, class, "log in").into_owned();
-        assert_eq!(advice("far", "auth"), "check its key in the variable FAR_KEY");
+        assert_eq!(advice("far", "auth"), "check its key in the environment variable FAR_KEY");
         assert!(advice("near", "auth").contains("key_variable in the team file"));
         assert_eq!(advice("far", "quota"), "log in");
         assert_eq!(advice("max", "auth"), "log in");
@@ -225,9 +226,12 @@ mod tests {
     fn a_message_that_names_the_setting_gets_no_hint_of_another_one() {
         let shown = shown();
         let hint = |message| shown.hint("max", "limit", message, "increase timeout_s");
-        let processes = "it ran 11 processes at once, and `max_processes` allows 10; raise it";
+        let processes = "it ran 11 processes at once, but `max_processes` allows only 10; raise it";
         assert_eq!(hint(processes), None);
-        assert_eq!(hint("it used 70 MB of memory, and `max_memory_mb` allows 64; raise it"), None);
+        assert_eq!(
+            hint("it used 70 MB of memory, but `max_memory_mb` allows only 64; raise it"),
+            None
+        );
         assert_eq!(hint("it took longer than 5 s").as_deref(), Some("increase timeout_s"));
     }
 

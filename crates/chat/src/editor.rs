@@ -14,7 +14,7 @@ pub(crate) struct Editor {
     history: Vec<String>,
     /// Index of the history line that is shown; its length means the new line.
     index: usize,
-    /// The new line, while an old one is shown.
+    /// The new line, kept while a line of the history is shown.
     aside: String,
 }
 

@@ -25,7 +25,7 @@ pub enum ChatError {
     #[error("standard input: {0}")]
     Line(#[source] LineError),
     #[error(
-        "--as {flag} and [FROM: {marker}] in the text name two speakers; leave one of them out"
+        "--as {flag} and [FROM: {marker}] in the text name different speakers; remove one of them"
     )]
     TwoSpeakers { flag: String, marker: String },
     #[error("{0}")]

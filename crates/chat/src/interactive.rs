@@ -1,5 +1,5 @@
-//! The chat on a terminal: one loop that waits for keys, session events and signals. The input line can be edited while
-//! an answer streams in above it.
+//! The chat on a terminal: one loop that waits for keys, session events and signals. A person can edit the input line
+//! while an answer appears above it.
 
 use std::os::fd::AsFd;
 use std::sync::mpsc::Receiver;
@@ -67,7 +67,7 @@ pub(crate) struct State {
     ended: Option<Result<(), DriveError>>,
 }
 
-/// Input that waits until a fork is ready.
+/// Input that is handled when a fork is ready.
 enum Pending {
     Line(String),
     Leave,
@@ -90,7 +90,7 @@ impl TerminalChat<'_> {
                 Ok(None) => {}
                 Ok(Some(ended)) => break ended.map_err(ChatError::from),
                 Err(error) => {
-                    // The terminal is gone: close the session properly.
+                    // The terminal was closed, so the session is closed properly.
                     self.session.send(Command::Close);
                     self.wait_for_end();
                     break Err(error);
@@ -152,7 +152,7 @@ impl TerminalChat<'_> {
         self.screen.draw(&lines, &[]).map_err(ChatError::Output)?;
         mode.leave();
         let _ = kill_current_process_group(Signal::TSTP);
-        // The stop may come a moment later, and with no shell above it never does.
+        // The stop can come a moment later. If the parent is no shell, it never comes.
         let mut going_on = [PollFd::from_borrowed_fd(signals.continued.as_fd(), PollFlags::IN)];
         let _ = poll(&mut going_on, Some(&STOP_WAIT));
         // A shell resumes a stopped program to end it.
@@ -164,7 +164,7 @@ impl TerminalChat<'_> {
         mode.set().map_err(ChatError::Input)
     }
 
-    /// Waits; returns which of keys, session events and signals are ready.
+    /// Waits, then returns which of keys, session events and signals are ready.
     fn wait(&self, signals: &Signals) -> std::io::Result<[bool; 5]> {
         let stdin = std::io::stdin();
         let watch = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
@@ -175,11 +175,11 @@ impl TerminalChat<'_> {
             watch(signals.continued.as_fd()),
             watch(signals.ending.as_fd()),
         ];
-        // Looked at a few times, since events of the session may wake us in between.
+        // Checked several times, because events of the session can end the wait.
         let moment = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         let timeout = self.state.keys.is_escape_waiting().then_some(&moment);
-        // A signal that interrupts is in its pipe: drawing before reading it would draw for a screen
-        // that has another size now.
+        // An interrupting signal is in its pipe. It is read before drawing, because the screen
+        // may have another size now.
         while let Err(error) = poll(&mut fds, timeout) {
             if error != rustix::io::Errno::INTR {
                 return Err(error.into());
@@ -240,7 +240,7 @@ impl TerminalChat<'_> {
         let count = match rustix::io::read(std::io::stdin(), &mut bytes) {
             Ok(count) => count,
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => return Ok(()),
-            // The terminal is gone.
+            // The terminal was closed.
             Err(_) => 0,
         };
         if count == 0 {
@@ -248,7 +248,7 @@ impl TerminalChat<'_> {
         }
         self.state.typed_at = Some(Instant::now());
         let bytes = bytes.get(..count).unwrap_or_default();
-        // A lone Ctrl-C was pressed, not pasted.
+        // A single Ctrl-C comes from a key, not from a paste.
         if bytes.iter().all(|byte| *byte == CONTROL_C)
             && let Some(pasted) = self.state.keys.end_paste()
         {

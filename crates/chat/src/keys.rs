@@ -70,16 +70,16 @@ impl Keys {
         })
     }
 
-    /// Ends a paste that has no end yet; what came of it. For whoever presses a key that must be heard: a
-    /// terminal that loses the end would take in every key from there on.
+    /// Ends a paste without an end marker, and returns its text. Called for a key that must always work: if a
+    /// terminal loses the marker, all later keys would become part of the paste.
     pub(crate) fn end_paste(&mut self) -> Option<Key> {
         let mut paste = self.paste.take()?;
-        // May have been the beginning of the end.
+        // These bytes may be the start of the marker.
         paste.append(&mut self.bytes);
         Some(Key::Paste(pasted_text(&paste)))
     }
 
-    /// Adds to a paste: everything up to its end marker, or all but a possible start of the marker.
+    /// Adds bytes to a paste, up to its end marker or to a possible start of the marker.
     fn pasted(&mut self, rest: &[u8], keys: &mut Vec<Key>) -> Option<usize> {
         let paste = self.paste.as_mut()?;
         let end = rest.windows(PASTE_END.len()).position(|window| window == PASTE_END);
@@ -181,7 +181,7 @@ fn character(rest: &[u8], keys: &mut Vec<Key>) -> Option<usize> {
         Err(error) if error.valid_up_to() > 0 => {
             std::str::from_utf8(head.get(..error.valid_up_to())?).ok()?
         }
-        // The end of it has not come yet.
+        // The rest of the character has not arrived yet.
         Err(error) if error.error_len().is_none() => return None,
         Err(error) => return error.error_len(),
     };

@@ -1,6 +1,6 @@
-//! The chat, line by line. `engine` runs the session in its own thread and sends events; `presenter` turns events into
-//! lines; `interactive` shows them on a terminal, `plain` without one. Input goes through `keys`, `editor`, `commands`
-//! and `dispatch` back to the engine. Used by the command `chat`; `run` shares the presenter.
+//! The chat. `engine` runs the session in its own thread and sends events; `presenter` turns events into lines;
+//! `interactive` shows them on a terminal, `plain` without one. Input goes through `keys`, `editor`, `commands` and
+//! `dispatch` back to the engine. Used by the command `chat`; `run` shares the presenter.
 
 #![expect(
     clippy::disallowed_methods,
@@ -88,7 +88,7 @@ struct StartedChat {
     lines: Vec<Line>,
 }
 
-/// The end of a chat without a terminal.
+/// How a chat without a terminal ended.
 pub enum Ended {
     /// No question or failure is left.
     Normally,
@@ -170,7 +170,7 @@ impl ChatSession {
         let is_discarded = new.is_some_and(|new| self.discard_if_empty(&new));
         let session = ended?;
         Ok(match &self.back {
-            _ if is_discarded => Some("Nothing was said, so no session was stored.".to_owned()),
+            _ if is_discarded => Some("No message was sent, so no session was stored.".to_owned()),
             back => back.as_ref().map(|back| {
                 let session = short_session(&session);
                 format!("Resume with: tertulia chat --session {session}{back}")
@@ -221,7 +221,7 @@ impl ChatSession {
 
     /// Deletes a session that was created here, if it has no messages. Returns whether it was deleted.
     fn discard_if_empty(&self, session: &SessionId) -> bool {
-        // Another process may have opened it since.
+        // Another process may have opened the session since.
         let Ok(Some(_hold)) = self.store.lock_session(session) else { return false };
         let was_said = |stored: &StoredEntry| stored.entry.message().is_some();
         let is_empty = self
@@ -255,7 +255,7 @@ impl ChatSession {
         }
         if !is_new {
             lines.extend(presenter.recap(driver.entries(), RECAP));
-            // For a turn that was interrupted just now, a question follows.
+            // If the turn was interrupted just now, a question about it follows.
             let unfinished = unfinished_turn(driver.entries(), driver.team());
             if let Some((_, turn)) = unfinished.filter(|_| !is_asked) {
                 lines.extend(presenter.unfinished(turn));
@@ -274,6 +274,6 @@ impl ChatSession {
 /// Returns the line that says who was not asked, if the session was forked at a message to somebody.
 fn not_asked(undecided: &Undecided) -> Line {
     let names = undecided.members.join(", ");
-    let asks = format!("Nobody was asked in this session yet; /next {names} asks.");
+    let asks = format!("Nobody has been asked in this session yet; to ask, type /next {names}.");
     Line::new(format!("The last message is for {names}. {asks}"), Look::Dim)
 }

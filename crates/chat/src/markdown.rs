@@ -61,7 +61,7 @@ impl Markdown {
             return Vec::new();
         }
         let look = if self.fence.is_some() { Look::Code } else { Look::Plain };
-        // Code too: this is not what stays on the screen.
+        // Code is wrapped too, because these rows do not stay on the screen.
         let rows = wrap(&Line::new(&text, look), "", columns);
         let skipped = rows.len().saturating_sub(rows_max);
         rows.into_iter().skip(skipped).collect()
@@ -105,7 +105,7 @@ impl Markdown {
 impl Fence {
     fn opened_by(text: &str) -> Option<Self> {
         let (sign, length, rest) = Self::run(text)?;
-        // Backticks behind the language make it inline code.
+        // With backticks after the language, it is inline code.
         (length >= 3 && (sign != b'`' || !rest.contains('`'))).then_some(Self { sign, length })
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct PlainChat<'c> {
     pub(crate) stdout: &'c mut dyn Write,
     /// Whether a person types the lines.
     pub(crate) prompts: bool,
-    /// The number of the last question whether something runs.
+    /// The number of the last status request.
     pub(crate) asked: u64,
     /// Whether the session has ended.
     pub(crate) is_over: bool,
@@ -52,7 +52,7 @@ impl PlainChat<'_> {
         let interrupt = Interrupt::watch(self.session.handle.clone(), leave);
         let talked = match self.talk(&interrupt) {
             Ok(Some(ended)) => ended.map_err(ChatError::from),
-            // Also if nobody reads the output any more: close the session properly.
+            // Closes the session properly, even if nobody reads the output.
             other => {
                 self.session.send(Command::Close);
                 let ended = self.until_ended();
@@ -69,7 +69,7 @@ impl PlainChat<'_> {
             None => self.presenter.left_open(),
         };
         Ok(match (ended, self.not_said) {
-            // Even if the rest went well, one line was not sent.
+            // One line was not sent, even though there was no other problem.
             (Ended::Normally, Some(error)) => Ended::NotSaid(error),
             (ended, _) => ended,
         })
@@ -127,9 +127,9 @@ impl PlainChat<'_> {
             match event {
                 ChatEvent::Ended(how) => return Ok(Rest::Ended(how)),
                 ChatEvent::Forked(session) => rest = Rest::Forked(session),
-                // The answer to an earlier question does not cover what was sent since.
+                // An answer to an earlier request does not include later messages.
                 ChatEvent::Status { number, runs: false } if number == self.asked => break,
-                // Asked again when the turn has ended.
+                // The status is requested again when the turn has ended.
                 ChatEvent::Status { .. } => {}
                 event => {
                     let was_running = self.presenter.running().is_some();
@@ -155,7 +155,7 @@ impl PlainChat<'_> {
                     self.is_over = true;
                     return how;
                 }
-                // If nobody reads it, it is still in the log.
+                // The event is in the log, even if nobody reads the output.
                 Ok(event) => drop(self.tell(event)),
                 Err(_) => break,
             }

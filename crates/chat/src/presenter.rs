@@ -77,7 +77,7 @@ struct RunningTurn {
     since: Instant,
     markdown: Markdown,
     streamed: String,
-    /// Length of `streamed` at the last end of a text.
+    /// Length of `streamed` when the last text ended.
     ended_at: usize,
     figures: Figures,
     /// Whether the last lines shown belong to this turn, below its name.
@@ -130,8 +130,8 @@ impl Presenter {
         lines.iter().flat_map(rows).collect()
     }
 
-    /// Returns lines that are not part of an answer. An open line of the answer stays open; where the answer
-    /// continues, its speaker is named again.
+    /// Returns lines that are not part of an answer. An open line of the answer stays open. When the answer
+    /// continues, its speaker's name is shown again.
     pub fn aside(&mut self, lines: &[Line]) -> Vec<Line> {
         if !lines.is_empty() {
             self.somebody_else();
@@ -150,7 +150,7 @@ impl Presenter {
         }
     }
 
-    /// Like [`Self::aside`], but first completes what the agent has said so far, because it is waiting.
+    /// Like [`Self::aside`], but first completes the open line of the agent's answer, because the agent waits.
     pub(crate) fn interrupts(&mut self, lines: &[Line]) -> Vec<Line> {
         let mut all = self.flush();
         all.extend(self.aside(lines));
@@ -191,7 +191,7 @@ impl Presenter {
 
     /// Returns how the chat ended: with the last failure, with a question, or normally.
     pub(crate) fn left_open(&self) -> Ended {
-        // A person's turn to answer is the normal end of a conversation, not an open question.
+        // If a person has to answer, that is the normal end of a conversation, not an open question.
         let asked =
             self.asked.as_ref().filter(|one| !matches!(one.why, PauseReason::Answer { .. }));
         match (&self.failure, asked) {
@@ -216,7 +216,7 @@ impl Presenter {
             (PauseReason::Answer { entry, .. }, Some(newest)) if *entry == newest.entry => {
                 format!("{} waits for your answer", newest.speaker)
             }
-            // Somebody else has written meanwhile.
+            // Another member has written a message since.
             (PauseReason::Answer { entry, .. }, Some(LatestMessage { speaker, person, .. }))
                 if person.is_some() && person != to =>
             {
@@ -312,12 +312,12 @@ impl Presenter {
             reported.truncate(1);
         }
         let is_end = matches!(note.activity, TurnActivity::Failed { .. });
-        // It may come in the middle of a word.
+        // A warning can arrive in the middle of a word.
         if matches!(note.activity, TurnActivity::Warned { .. }) {
             return self.aside(&reported);
         }
         let mut lines = if reported.is_empty() && !is_end { Vec::new() } else { self.flush() };
-        // The way a stopped agent ends is not worth reporting.
+        // How a stopped agent ends is of no interest.
         if !(is_end && self.is_stopping()) {
             let reported = self.fitted(&reported);
             lines.extend(self.spoken(reported));
@@ -345,14 +345,15 @@ impl Presenter {
         let is_ours =
             self.running_turn.as_ref().is_some_and(|running_turn| running_turn.turn == id);
         match turn.state {
-            // The question that follows says so.
+            // The question that follows shows this.
             TurnState::Started if self.names.is_person(&turn.member) == Some(true) => Vec::new(),
             TurnState::Started => {
                 let lines = self.end(now);
                 self.asked = None;
                 self.failure = None;
                 self.running_turn = Some(RunningTurn::new(id, turn, now));
-                // The name is shown with the first words, so that notes on the message come before it.
+                // The name is shown with the first words of the answer, so that notes about the message come before
+                // it.
                 lines
             }
             TurnState::Done | TurnState::Failed | TurnState::Interrupted if is_ours => {
@@ -414,7 +415,8 @@ impl Presenter {
             && running_turn.streamed.len() > running_turn.ended_at
         {
             running_turn.streamed.truncate(running_turn.ended_at);
-            let taken_back = Line::new("(the agent withdrew this and starts again)", Look::Dim);
+            let taken_back =
+                Line::new("(the agent discarded this text and starts again)", Look::Dim);
             lines.extend(self.spoken(vec![taken_back]));
         }
         lines
@@ -447,7 +449,7 @@ impl Presenter {
             let cut_off = vec![Line::new("(cut off here)", Look::Dim)];
             lines.extend(self.spoken(cut_off));
         } else if self.is_stopping() {
-            // It was stopped too late and finished: no state follows.
+            // The turn had finished before it was stopped, so no state follows.
             lines.extend(self.end(now));
         }
         lines

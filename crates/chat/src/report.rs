@@ -52,7 +52,7 @@ pub(crate) fn queue(driver: &Driver) -> Vec<Line> {
         Status::Waiting { turn, .. } => lines.extend(turn_lines(driver, "is asked", &turn)),
         Status::Paused(why) => lines.push(plain(&format!("paused: {why}"))),
     }
-    // The order in which they run, unless others are addressed or one waits too long.
+    // Turns run in this order, unless others are addressed or a turn waits too long.
     let mut waiting: Vec<_> = machine.waiting().collect();
     waiting.sort_by_key(|waiting| waiting.intent.as_str());
     for waiting in waiting {
@@ -96,7 +96,7 @@ pub(crate) fn why(driver: &mut Driver, given: &str) -> Result<Vec<Line>, Refusal
     let machine = driver.machine();
     let decisions = story(&entry.id, |about| machine.why(about.as_str()));
     if decisions.is_empty() {
-        lines.push(plain("no decision was made because of it"));
+        lines.push(plain("it caused no decision"));
     }
     lines.extend(decisions.iter().map(|decision| plain(&decision.to_string())));
     Ok(lines)
@@ -265,7 +265,7 @@ fn word_for_word(window: usize, is_own: bool, prompt: &TurnPrompt) -> String {
     format!("{newest} and {before}, of a window of {window}{dropped}")
 }
 
-/// Returns a note on what a built-in member answers from; `None` for other members.
+/// Returns a note about the sources of a built-in member's answers; `None` for other members.
 pub fn built_in_note(member: &TeamMember) -> Option<String> {
     let name = &member.member.name;
     let does = match &member.responder {

@@ -15,7 +15,7 @@ use crate::terminal::{excerpt, visible};
 const USUAL_SIZE: (usize, usize) = (24, 80);
 /// Prefix of all rows of the input line but the first.
 const CONTINUED: &str = "  ";
-/// Turns on bracketed paste, so that a paste arrives as one.
+/// Turns on bracketed paste, so that the program can distinguish pasted text from keys.
 const PASTES_ON: &str = "\x1b[?2004h";
 const PASTES_OFF: &str = "\x1b[?2004l";
 
@@ -141,7 +141,7 @@ impl<'s> Screen<'s> {
 
     /// Adds finished lines, and redraws rows below them without an input line; the cursor is after the last row.
     pub fn draw(&mut self, lines: &[Line], below: &[Line]) -> io::Result<()> {
-        // If nothing was drawn here, the rows may belong to somebody else.
+        // If nothing was drawn here, the rows may belong to another program.
         let mut bytes = if self.widths.is_empty() { String::new() } else { self.erased() };
         bytes.push_str(&self.talk(lines));
         self.forget();
@@ -149,7 +149,7 @@ impl<'s> Screen<'s> {
         let rows: Vec<String> = below.iter().map(|line| self.row(line, columns)).collect();
         bytes.push_str(&rows.join("\r\n"));
         self.above_cursor = rows.len().saturating_sub(1);
-        // Behind a row that fills the terminal the cursor is still in that row.
+        // After a row that fills the terminal, the cursor is still in that row.
         if let Some(last) = self.widths.last_mut() {
             *last = last.saturating_sub(1);
         }
@@ -229,7 +229,7 @@ struct Layout {
 
 /// Lays out a text after a prompt. If there are too many rows, returns those around the cursor.
 fn lay_out(prompt: &str, text: &str, cursor: usize, columns: usize, rows_max: usize) -> Layout {
-    // The last column stays empty: what a terminal does there differs.
+    // The last column stays empty, because terminals treat it differently.
     let columns = columns.saturating_sub(1).max(CONTINUED.len() + 4);
     let mut rows = vec![prompt.to_owned()];
     let mut width = prompt.chars().filter_map(UnicodeWidthChar::width).sum::<usize>();
@@ -259,7 +259,8 @@ fn lay_out(prompt: &str, text: &str, cursor: usize, columns: usize, rows_max: us
     Layout { rows, cursor_row: cursor_row - from, cursor_column }
 }
 
-/// Returns how a typed or pasted character is shown. Borrowed if possible, because every key lays out the whole text.
+/// Returns how a typed or pasted character is shown. Borrows if possible, because the whole text is laid out after
+/// every key.
 fn shown(c: char, bytes: &mut [u8; 4]) -> Cow<'_, str> {
     match c {
         '\n' => Cow::Borrowed(""),

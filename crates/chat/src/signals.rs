@@ -134,7 +134,7 @@ pub(crate) fn leave(handle: &DriverHandle) {
         thread::sleep(MOMENT);
     }
     thread::sleep(GRACE);
-    // No agent is left, unless the session ended with its turn still running.
+    // No agent is running, unless the session ended during a turn.
     leave_now()
 }
 
@@ -161,7 +161,8 @@ impl Drop for SignalListener {
     }
 }
 
-/// Kills every agent and ends the process. The running turn is not unwound, and its agent has its own process group.
+/// Kills every agent and ends the process. Needed because the running turn is not unwound and its agent has its own
+/// process group.
 fn leave_now() -> ! {
     tertulia_team::end_all_now();
     std::process::exit(INTERRUPTED)
@@ -175,7 +176,7 @@ enum Request {
     EndNow,
 }
 
-/// Returns what a signal means that arrives now.
+/// Returns the meaning of a signal that arrives now.
 fn request(first: &mut Option<Instant>, now: Instant) -> Request {
     match *first {
         None => {

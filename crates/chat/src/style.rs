@@ -24,7 +24,7 @@ pub enum Look {
     Name(Color),
 }
 
-/// A piece of text with one look. Its text holds no control character.
+/// A piece of text with one look. Its text contains no control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Span {
     text: String,
@@ -111,7 +111,7 @@ impl Line {
         }
     }
 
-    /// Adds a character of another line, which is already harmless.
+    /// Adds a character of another line, which contains no control characters.
     fn push_again(&mut self, c: char, look: Look) {
         match self.spans.last_mut() {
             Some(last) if last.look == look => last.text.push(c),

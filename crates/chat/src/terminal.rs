@@ -18,7 +18,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 pub fn excerpt(text: &str, columns: usize) -> String {
     let mut shown = String::new();
     let mut width = 0;
-    // Marks without a width of their own may be many on one letter.
+    // One letter can have many marks without a width.
     let limit = columns * 4;
     for (count, c) in text.trim().chars().enumerate() {
         let c = if matches!(c, '\n' | '\t') { ' ' } else { c };
@@ -59,9 +59,9 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-/// Controls, the marks that turn the direction of what follows, line breaks of another kind, and what has no
-/// width and can carry words that nobody sees: tags, joiners of words, variation selectors. What joins the parts
-/// of an emoji or letters, or chooses the look of an emoji, stays.
+/// Whether a character is hidden: control characters, direction marks, other line breaks, and characters without
+/// width that could hide words: tags, word joiners, variation selectors. Characters that join the parts
+/// of an emoji or letters, or select the look of an emoji, are not hidden.
 fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c,

@@ -1,4 +1,4 @@
-//! The command-line arguments. Declares them and checks their form; reads no file and starts nothing.
+//! The command-line arguments. Declares them and checks their syntax; reads no files and starts no programs.
 
 mod conversation;
 mod global;
@@ -83,11 +83,10 @@ pub(crate) struct StoreArg {
 
 /// Show the prompt that an agent would get now, from a stored session or a snapshot
 ///
-/// Prints the prompt, byte for byte. --explain prints a table instead: the size of each section, which
-/// messages are in the prompt, which are not, and why. --member shows what that member of the team would
-/// be sent now. --turn shows what an agent was sent for that turn, checked against the stored hash. With
-/// --member or --turn, a system text that is sent separately is printed first; --part prints only one of
-/// the two.
+/// Prints the prompt, byte for byte. --explain prints a table instead: the size of each section, which messages are
+/// in the prompt, which are not, and why. --member shows what this member of the team would get now. --turn shows
+/// what an agent got for this turn, checked against the stored hash. With --member or --turn, the command prints a
+/// separately sent system text before the prompt; --part prints only one of the two.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("conversation").required(true).multiple(true)
     .args(["session", "snapshot", "member", "turn"])))]
@@ -101,15 +100,15 @@ pub(crate) struct ContextArgs {
     /// The stored session: latest, an ID, a unique part of it, or a title
     #[arg(long, value_name = "SESSION", conflicts_with = "snapshot")]
     pub(crate) session: Option<String>,
-    /// Snapshot file, or - for standard input
+    /// Snapshot of a conversation: a JSON file, or - for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) snapshot: Option<PathBuf>,
-    /// Member of the team; without --session, in the newest session of this folder
+    /// Show the prompt of this member of the team [default session: the newest of this folder]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["snapshot", "agent_type", "window",
         "budget", "whitespace", "instruction", "instruction_file"])]
     pub(crate) member: Option<String>,
-    /// Turn, or an agent's answer, whose prompt is shown (a unique prefix is enough); without --session,
-    /// in the newest session of this folder
+    /// Show what was sent for this turn: its ID or that of the agent's answer, or a unique prefix
+    /// [default session: the newest of this folder]
     #[arg(long, value_name = "ID", conflicts_with_all = ["snapshot", "member", "agent_type", "window",
         "budget", "whitespace", "instruction", "instruction_file", "explain"])]
     pub(crate) turn: Option<String>,
@@ -119,27 +118,26 @@ pub(crate) struct ContextArgs {
     /// Agent type: claude, codex or gemini; any other name gets plain text
     #[arg(long = "type", value_name = "AGENT", default_value = PLAIN)]
     pub(crate) agent_type: String,
-    /// Number of messages before the newest one [default: 20 with --session, as for a member, or 5 with
-    /// --snapshot]
+    /// Maximum number of messages before the newest one [default: 20 with --session, 5 with --snapshot]
     #[arg(long, value_name = "N", value_parser = whole_number, allow_hyphen_values = true)]
     pub(crate) window: Option<usize>,
-    /// Maximum size of the prompt in bytes, such as 65536 or 64KiB [default: with --session that of a
-    /// member of this type (claude 360000, codex 489600), otherwise 786432]
+    /// Maximum size of the prompt in bytes, such as 65536 or 64KiB [default: with --session, 360000 for
+    /// claude and 489600 for codex; otherwise 786432]
     #[arg(long, value_name = "BYTES", value_parser = byte_count, allow_hyphen_values = true)]
     pub(crate) budget: Option<u64>,
     /// How to treat whitespace around removed markers
     #[arg(long, value_name = "MODE", default_value = "preserve")]
     pub(crate) whitespace: WhitespaceArg,
-    /// Instruction for the agent
+    /// Instruction for the agent, as part of the prompt
     #[arg(long, value_name = "TEXT")]
     pub(crate) instruction: Option<String>,
     /// File with more instructions
     #[arg(long, value_name = "FILE")]
     pub(crate) instruction_file: Option<PathBuf>,
-    /// Show sections, sizes, and the outcome for every message
+    /// Print a table instead: sections, sizes, and the outcome of every message
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Print JSON: the prompt and its sizes, and with --explain the verdict on every message
+    /// Print JSON: the prompt and its sizes, and with --explain the outcome of every message
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -151,8 +149,8 @@ pub(crate) struct ContextArgs {
 /// Build the messages for a model's next call, within a token budget
 ///
 /// Reads one ContextBuildInput ({config: {maxInputTokens}, sessionEntries, inputMessages, …}) and
-/// prints the result as one line of JSON: the messages, the entries to append to the log, statistics.
-/// Flags override fields of the input. docs/model-context.md describes both.
+/// prints the result as one line of JSON: the messages, the entries to append to the log, and statistics.
+/// Options override fields of the input. docs/model-context.md describes the input and the result.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia build --session login-page --model claude-sonnet-4-5 --explain
@@ -160,19 +158,19 @@ pub(crate) struct ContextArgs {
   tertulia build input.json --budget 8000 --format anthropic
   tertulia build request.json --from openai --budget 8000 --format gemini")]
 pub(crate) struct BuildArgs {
-    /// Input file, or - for standard input, which is also read if neither a file nor --log nor --session
-    /// is given. With --from, it can be a request of that API, or its list of messages
+    /// Input file, or - for standard input [default: standard input, unless --log or --session is
+    /// given]. With --from, it can also be a request to that API, or the list of messages of a request
     pub(crate) file: Option<PathBuf>,
     /// Model to call; it determines the tokenizer and the default budget
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Maximum number of tokens of the request [default: what the model's window leaves]
+    /// Maximum number of tokens of the request [default: from the context window of the model]
     #[arg(long, value_name = "TOKENS", value_parser = token_count, allow_hyphen_values = true)]
     pub(crate) budget: Option<u64>,
     /// System prompt
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) system: Option<String>,
-    /// Maximum number of tokens to recall from messages that are no longer sent (0 = none)
+    /// Maximum number of tokens for passages recalled from messages that are no longer sent (0 = no recall)
     #[arg(long, value_name = "TOKENS", value_parser = token_count, allow_hyphen_values = true)]
     pub(crate) recall: Option<u64>,
     /// Log of the session, one entry per line, instead of sessionEntries in the input
@@ -181,27 +179,27 @@ pub(crate) struct BuildArgs {
     /// Stored session whose log is used: latest, an ID, a unique part of it, or a title
     #[arg(long, value_name = "SESSION", conflicts_with = "log")]
     pub(crate) session: Option<String>,
-    /// Append the new entries to the session, unless another process appended meanwhile
+    /// Append the new entries to the session; fails if another process has changed it meanwhile
     #[arg(long, requires = "session")]
     pub(crate) append: bool,
-    /// Print the request of an API instead of the result: openai, responses, anthropic, gemini
+    /// Print a request to this API instead of the result: openai, responses, anthropic, gemini
     #[arg(long, value_name = "API", value_parser = word::<Dialect>)]
     pub(crate) format: Option<Dialect>,
     /// API format of the new messages: openai, responses, anthropic, gemini
     #[arg(long, value_name = "API", value_parser = word::<Dialect>)]
     pub(crate) from: Option<Dialect>,
-    /// Show where the tokens go, and the outcome for every entry
+    /// Print a table instead: the tokens of each part, and the outcome of every entry
     #[arg(long, conflicts_with = "format")]
     pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) store: StoreArg,
 }
 
-/// Turn contexts into prompts: one JSON object per line in, one per line out
+/// Convert contexts to prompts: reads and prints one JSON object per line
 ///
 /// Reads AssemblerInput objects ({contextMessages, currentMessage, teamTask, systemInstruction?,
-/// instructionFileText?, maxBytes?}) from standard input. For a line that cannot be read, the output
-/// has a line {"error": …}, and the exit code is 1.
+/// instructionFileText?, maxBytes?}) from standard input. For an invalid line, prints {"error": …} and
+/// continues; the exit code is then 1.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   echo '{\"contextMessages\":[],\"currentMessage\":\"Hello\",\"teamTask\":null}' |
@@ -210,13 +208,13 @@ pub(crate) struct AssembleArgs {
     /// Agent type: claude, codex or gemini; any other name gets plain text
     #[arg(long = "type", value_name = "AGENT", default_value = PLAIN)]
     pub(crate) agent_type: String,
-    /// Print only the prompt, byte for byte, instead of JSON; prompts are separated by a line break
+    /// Print only the prompts, byte for byte, instead of JSON; a line break separates them
     #[arg(long)]
     pub(crate) text: bool,
     /// Fail if the current message does not fit completely
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Add the size of every section to the JSON
+    /// Add the size of every section to the JSON output
     #[arg(long, conflicts_with = "text")]
     pub(crate) explain: bool,
     #[command(flatten)]
@@ -225,8 +223,8 @@ pub(crate) struct AssembleArgs {
 
 /// Serve contexts and sessions to other programs: JSON-RPC 2.0 on standard input and output
 ///
-/// One object or batch per line. Hooks and logs arrive as notifications. docs/rpc.md lists the
-/// methods.
+/// Every line is one request or one batch. The server sends hooks and log lines as notifications.
+/// docs/rpc.md lists the methods.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"stripAllMarkers\",\"params\":{\"text\":\"hi [NEXT: max]\"}}' |
@@ -240,20 +238,20 @@ pub(crate) struct RpcArgs {
 
 /// Count the tokens of files or standard input
 ///
-/// Exact for OpenAI's models and for Gemini, whose vocabularies are public; an estimate, marked with ~,
-/// for Claude and for unknown models.
+/// Counts are exact for OpenAI's models and for Gemini, whose vocabularies are public. For Claude and for
+/// unknown models they are estimates, marked with ~.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia tokens README.md docs/*.md
   git diff | tertulia tokens --model gpt-5 --model claude-opus-4")]
 pub(crate) struct TokensArgs {
-    /// Files, or - for standard input, which is also read if no file is given
+    /// Files, or - for standard input [default: standard input]
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Model; can be given several times
+    /// Count as for this model; can be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Vec<String>,
-    /// Tokenizer to use instead of a model's: o200k, cl100k, gemma, claude, bytes
+    /// Count with this tokenizer: o200k, cl100k, gemma, claude, bytes; can be given several times
     #[arg(long, value_name = "NAME", value_parser = word::<Tokenizer>)]
     pub(crate) tokenizer: Vec<Tokenizer>,
     /// Print one JSON object per file
@@ -269,7 +267,7 @@ pub(crate) struct LineLimit {
     pub(crate) max_line_bytes: u64,
 }
 
-/// One part of what an agent is sent.
+/// A part of the prompt that an agent gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PromptPart {
     /// The system text, if it is sent separately

@@ -1,4 +1,4 @@
-//! Errors of the command line: one sentence with a hint, and an exit code.
+//! Errors of the command line: each has one sentence with a hint, and an exit code.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -100,12 +100,12 @@ pub(crate) enum CliError {
     #[error("--as: {}", wrong_speaker(.0))]
     Speaker(SpeakerError),
     #[error(
-        "--as {flag} and [FROM: {marker}] in the text name two speakers; leave one of them out"
+        "--as {flag} and [FROM: {marker}] in the text name different speakers; remove one of them"
     )]
     TwoSpeakers { flag: String, marker: String },
     #[error("{0}")]
     Drive(#[from] DriveError),
-    #[error("{given} is not a turn; `{why}` lists the turns it led to")]
+    #[error("{given} is not a turn; `{why}` lists the turns that it caused")]
     NoTurn { given: String, why: String },
     /// Something that `run` needs is missing; standard output says what.
     #[error("not ready")]

@@ -116,7 +116,8 @@ pub fn main_with(
     }
 }
 
-/// On a terminal the chat opens; without a team file one is offered first. Elsewhere the help is printed.
+/// Opens the chat on a terminal; without a team file, first offers to create one. Without a terminal, prints the
+/// help.
 fn without_command(streams: &mut Streams<'_>) -> Result {
     const QUESTION: &str = "There is no team file here yet. Create tertulia.toml with the agents found on this \
                             machine? [y/N] ";
@@ -126,7 +127,7 @@ fn without_command(streams: &mut Streams<'_>) -> Result {
     if load_team::find(&TeamFileArg::default())?.is_none() && streams.confirm(QUESTION)? {
         commands::run(Command::Init(InitArgs::default()), streams)?;
     }
-    // The store may be named by a variable: the arguments are read as if they had been typed.
+    // Parsed as if a person had typed them, because a variable may name the store.
     match Cli::read(["tertulia", "chat"].map(OsString::from)).map(|cli| cli.command) {
         Ok(Some(chat)) => commands::run(chat, streams),
         _ => Err(CliError::Usage("the chat cannot be opened; try `tertulia chat`")),
@@ -140,7 +141,7 @@ fn start_logging() {
         return;
     };
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).without_time();
-    // Tests run several commands in one process; the first one's log stays.
+    // Tests run several commands in one process; only the first one sets up the log.
     let _ = tracing_subscriber::registry().with(lines).with::<Targets>(targets).try_init();
 }
 
@@ -192,7 +193,7 @@ fn report_usage(usage: &clap::Error, wants_events: bool, streams: &mut Streams<'
         // error is closed, nobody can read it.
         let _ = write!(streams.stderr, "{}", visible(&text.to_string()));
         if wants_events {
-            // The error without the usage.
+            // Keeps the error and removes the usage.
             let text = text.to_string();
             let text = text.split("\n\nUsage:").next().unwrap_or_default();
             let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();

@@ -15,7 +15,7 @@ use crate::error::{CliError, Result};
 use crate::store_location;
 use crate::trust_question;
 
-/// A team, and where it came from.
+/// A team, and its source.
 pub(crate) struct LoadedTeam {
     pub(crate) team: Team,
     /// The team file, with colours and other display settings.
@@ -39,10 +39,10 @@ impl LoadedTeam {
         let Some(found) = find(&arg.file)? else { return Self::built_in() };
         let opened = open(&found)?;
         allow(arg, &found, &opened, streams)?;
-        // The settings are pinned: a member that may edit files could change them before the next one starts.
+        // The settings are fixed here: a member that may edit files could change them before the next one starts.
         let (folders, home, settings) = settings_of(found.origin, &opened)?;
         if let Some(changed) = untrusted_settings(found.origin, &opened)? {
-            // They changed while the person was asked.
+            // They changed while the question was open.
             let key = store_location::in_home(Trust::open)?.hide_key();
             return Err(CliError::Untrusted(trust_question::settings_question(
                 &changed, &key, None,
@@ -102,8 +102,8 @@ impl LoadedTeam {
     }
 }
 
-/// Returns the project that a command without a team works for, as [`LoadedTeam::folder`] gives it. A team file that
-/// a variable names and that is missing changes nothing here.
+/// Returns the project that a command without a team works for, as [`LoadedTeam::folder`] returns it. A team file
+/// that an environment variable names may be missing here.
 pub(crate) fn project_here() -> String {
     let nowhere = || working_folder().map(|folder| shown(project(&folder))).unwrap_or_default();
     LoadedTeam::folder(&TeamFileArg { team: None }).unwrap_or_else(|_| nowhere())
@@ -329,8 +329,8 @@ fn trust_seen(
 ) -> Result {
     store_location::in_home(|home| {
         let mut list = Trust::open(home)?;
-        // Stored for the next question, which otherwise shows everything again. Stored first, so that an interruption
-        // repeats both steps.
+        // The next question shows only what changed since this content. It is stored before the trust, so that an
+        // interruption repeats both steps.
         if let Some(seen) = seen(&list) {
             let _ = list.remember(path, hash, &seen);
         }

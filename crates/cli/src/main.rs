@@ -13,7 +13,7 @@ use tertulia_cli::{Streams, Zone, main_with, wants_colour};
 use tertulia_team::supervisor_main;
 
 fn main() -> ExitCode {
-    // First of all: this process may have been started to supervise a turn, and nothing else.
+    // Checked first, because this process may have been started only to supervise a turn.
     if let Some(code) = supervisor_main() {
         return code;
     }

@@ -1,4 +1,4 @@
-//! Where the agents on this machine keep their sessions, from the environment of the process.
+//! Finds the folders in which agents keep their sessions, from the environment of the process.
 
 use std::env;
 
@@ -7,7 +7,7 @@ use tertulia_native::Environment;
 use crate::error::{CliError, Result};
 use crate::load_team::project_here;
 
-/// Returns where agents keep their sessions.
+/// Returns the folders in which agents keep their sessions.
 pub(crate) fn native_environment() -> Result<Environment> {
     let home = env::var_os("HOME").filter(|home| !home.is_empty()).ok_or(CliError::NoHome)?;
     let environment = Environment::new(home, env::temp_dir());

@@ -37,7 +37,7 @@ pub(crate) const VARIABLE: &str = "TERTULIA_COMPLETE";
 struct Offer {
     value: String,
     help: String,
-    /// Whether it is offered only if nothing else matches.
+    /// Whether it is only offered if nothing else matches.
     is_rare: bool,
 }
 
@@ -275,7 +275,7 @@ fn values(arg: &Arg, words: &[String], before: &Before<'_>) -> Option<Vec<Offer>
             plain(NativeFormat::ALL.into_iter().map(NativeFormat::as_str))
         }
         ("AGENT", _) => plain(["claude", "codex", "gemini", PLAIN]),
-        // `--as` takes only people; a search can be for any speaker.
+        // `--as` accepts only people; a search accepts any speaker.
         ("NAME", "speaker") if arg.get_long() == Some("as") => {
             line.members(|member| member.agent.is_none())
         }
@@ -294,7 +294,7 @@ fn values(arg: &Arg, words: &[String], before: &Before<'_>) -> Option<Vec<Offer>
     })
 }
 
-/// The options on the command line, which select members, sessions and entries to offer.
+/// The options on the command line that determine which members, sessions and entries are offered.
 struct Line {
     store: Option<String>,
     team: TeamFileArg,
@@ -351,7 +351,7 @@ impl Line {
             let (title, shown) = (title.unwrap_or_default(), short_session(&info.id));
             offers.push(Offer::new(shown).with_help(&title));
             if shown != info.id.as_str() {
-                // Matches if the date was typed.
+                // Matches if the person typed a date.
                 offers.push(Offer { is_rare: true, ..Offer::new(info.id.as_str()) });
             }
         }

@@ -21,7 +21,7 @@ pub(crate) fn file_question(
     match before {
         Some(before) => changed(path, &reasons, lines, before),
         None => {
-            let head = format!("{} is not trusted yet. With it:\n", path.display());
+            let head = format!("{} is not trusted yet. If you trust it:\n", path.display());
             reasons.iter().fold(head, |text, reason| text + &format!("  {reason}\n"))
         }
     }
@@ -72,21 +72,20 @@ fn changed(path: &Path, reasons: &[String], lines: &[String], before: &Trusted) 
     let (hidden, open): (Vec<_>, Vec<_>) =
         changes(&before.lines, lines).into_iter().partition(Change::is_hidden);
     if wants.is_empty() {
-        let things = counted(same, "thing", "things");
+        let things = counted(same, "permission", "permissions");
         // The values of variables are not part of the requests.
         text.push_str(&match hidden.is_empty() {
-            true => format!("It asks for the same things as before ({things}).\n"),
+            true => format!("It requests the same permissions as before ({things}).\n"),
             false => format!(
-                "The commands and permissions are the same as before ({things}); hidden values \
-                 changed.\n"
+                "It requests the same permissions as before ({things}), but hidden values changed.\n"
             ),
         });
     } else {
-        text.push_str("It asks for:\n");
+        text.push_str("It requests these permissions:\n");
         write(&wants, wants.len(), &mut text);
         if same > 0 {
-            let things = counted(same, "other thing", "other things");
-            text.push_str(&format!("  and {things} as before\n"));
+            let things = counted(same, "other permission", "other permissions");
+            text.push_str(&format!("  and {things}, unchanged\n"));
         }
     }
     if !hidden.is_empty() || !open.is_empty() {
@@ -97,7 +96,7 @@ fn changed(path: &Path, reasons: &[String], lines: &[String], before: &Trusted) 
     text
 }
 
-/// Writes the first `shown` changes and says how many more there are.
+/// Writes the first `shown` changes and the number of the others.
 fn write(changes: &[Change<'_>], shown: usize, text: &mut String) {
     for change in changes.iter().take(shown) {
         text.push_str(&match change {

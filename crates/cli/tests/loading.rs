@@ -1,5 +1,5 @@
-//! When `tertulia build` loads a vocabulary. A program of its own: what is loaded stays for the whole process,
-//! so no other test may count in it.
+//! Tests when `tertulia build` loads a vocabulary. This is a separate program, because a vocabulary stays loaded
+//! for the whole process, so no other test may count in it.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -8,8 +8,8 @@ use crate::style::{Line, Look};
 /// The longest link that is shown as one.
 const LINK_BYTES_MAX: usize = 2048;
 
-/// Adds a text with its marks turned into looks; `usual` is the look outside them. Returns how many bytes were looked
-/// at to find where marks are closed.
+/// Adds a text and converts its marks to looks; `usual` is the look outside them. Returns how many bytes were
+/// searched for closing marks.
 pub(super) fn add(line: &mut Line, text: &str, usual: Look) -> usize {
     let mut searched = Searched::default();
     let mut rest = text;
@@ -30,7 +30,7 @@ pub(super) fn add(line: &mut Line, text: &str, usual: Look) -> usize {
 /// line.
 #[derive(Default)]
 struct Searched {
-    /// These are not closed any more.
+    /// Marks of these kinds have no closing mark in the rest of the line.
     double_star: bool,
     star: bool,
     underline: bool,
@@ -99,7 +99,7 @@ fn mark(
     match found {
         Some(taken) => (taken, text.get(..taken).and_then(|all| all.chars().last()).unwrap_or(' ')),
         None => {
-            // The whole run, so that no part of it is taken for another mark.
+            // Takes the whole run, so that no part of it counts as another mark.
             let first = text.chars().next().unwrap_or(' ');
             let run = match first {
                 '[' | '\\' => 1,
@@ -172,7 +172,7 @@ fn link(line: &mut Line, text: &str, usual: Look, searched: &mut Searched) -> Op
     let Searched { label_end, address_end, bytes, .. } = searched;
     let middle = label_end.find(text, |text| text.find("]("), bytes)?;
     let near = text.get(1..middle).filter(|label| label.len() <= LINK_BYTES_MAX);
-    // A bracket inside begins a link of its own, if any.
+    // A bracket inside the label may start another link.
     let label = near.filter(|label| !label.contains('['))?;
     let rest = text.get(middle + 2..)?;
     let ends = |text: &str| text.find(|c: char| c == ')' || c.is_whitespace());

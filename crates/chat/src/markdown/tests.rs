@@ -1,4 +1,4 @@
-//! What Markdown looks like, and that it does not depend on the pieces in which it came.
+//! Tests how Markdown is rendered, and that the result does not depend on the chunks of the input.
 
 use proptest::prelude::*;
 

@@ -30,7 +30,7 @@ impl Figures {
         }
     }
 
-    /// Returns tokens and cost for a list, and says if the cost was not reported. `None` if nothing was reported.
+    /// Returns tokens and cost for a list, or a note that the cost was not reported. `None` if nothing was reported.
     pub(crate) fn counted(&self) -> Option<String> {
         let unpriced = if self.cost.is_none() { " · cost not reported" } else { "" };
         self.describe().map(|reported| format!("{reported}{unpriced}"))

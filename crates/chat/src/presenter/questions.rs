@@ -1,4 +1,4 @@
-//! Questions to the person: from the session, and permission requests of agents. Each says what can be answered.
+//! Questions to the person: from the session, and permission requests of agents. Each lists the possible answers.
 
 use tertulia_operations::names::short;
 use tertulia_team::{
@@ -28,26 +28,26 @@ pub(super) fn question(question: &Question, why: &str, names: &DisplayNames) -> 
         | PauseReason::LimitedAfterTools { .. }
         | PauseReason::Paused { .. }
         | PauseReason::Resumed { interrupted: None, .. } => {
-            "yes or /resume continues, no or /drop all cancels the queued turns; any other message \
-             leaves them paused"
+            "\"yes\" or /resume continues; \"no\" or /drop all cancels the queued turns; any other \
+             message leaves them paused"
                 .to_owned()
         }
         PauseReason::Spending { allowed, .. } if *allowed == Dollars::default() => {
             "/drop all cancels the queued turns".to_owned()
         }
         PauseReason::Spending { .. } => {
-            "yes or /resume allows as much again, no or /drop all cancels the \
-                                 queued turns; any other message leaves them paused"
+            "\"yes\" or /resume allows the same amount again; \"no\" or /drop all cancels the \
+             queued turns; any other message leaves them paused"
                 .to_owned()
         }
         PauseReason::Failed { turn, .. } => format!("/resume {turn} retries it; or send a message"),
         PauseReason::Resumed { interrupted: Some(turn), waiting: 0 } => {
-            format!("yes or /resume {turn} retries it; or send a message")
+            format!("\"yes\" or /resume {turn} retries it; or send a message")
         }
         PauseReason::Resumed { interrupted: Some(turn), .. } => {
             format!(
-                "/resume {turn} retries it; yes or /resume continues without it, no or /drop all \
-                 cancels the queued turns"
+                "/resume {turn} retries it; \"yes\" or /resume continues without it; \"no\" or \
+                 /drop all cancels the queued turns"
             )
         }
         PauseReason::Unresolved { .. } | PauseReason::NobodyToAnswer { .. } => {
@@ -123,7 +123,7 @@ fn effect(choice: &PermissionChoice) -> &'static str {
     }
 }
 
-/// The meaning of a line that is typed while an agent waits for permission.
+/// The meaning of a line that a person types while an agent waits for permission.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     Answer(PermissionAnswer),

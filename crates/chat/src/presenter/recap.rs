@@ -36,7 +36,7 @@ impl Presenter {
             lines.extend(self.message_lines(message, &text, false));
             if left_out > 0 {
                 let more = counted(left_out as u64, "more byte", "more bytes");
-                let text = format!("(… and {more}; /export FILE has all of it)");
+                let text = format!("(… and {more}; /export FILE writes the whole message)");
                 lines.push(Line::new(&text, Look::Dim));
             }
             if is_partial(entry) {
@@ -130,7 +130,7 @@ mod tests {
             assert!(lines.len() <= BYTES_MAX / 40 + 4, "{} lines of {line:?}", lines.len());
             assert!(bytes <= BYTES_MAX + 200, "{bytes} bytes of {line:?}");
             let end = &lines[lines.len() - 2];
-            assert!(end.contains("more bytes; /export FILE has all of it"), "{end}");
+            assert!(end.contains("more bytes; /export FILE writes the whole message"), "{end}");
         }
     }
 
@@ -141,7 +141,10 @@ mod tests {
         assert_eq!(recap(&[said(&all)]).len(), LINES_MAX + 2);
         let more = format!("{all}and more");
         let lines = recap(&[said(&more)]);
-        assert_eq!(lines[LINES_MAX + 1], "(… and 9 more bytes; /export FILE has all of it)");
+        assert_eq!(
+            lines[LINES_MAX + 1],
+            "(… and 9 more bytes; /export FILE writes the whole message)"
+        );
         let long = "word ".repeat(BYTES_MAX);
         let said = said(&long);
         let (text, left_out) = beginning(said.message().unwrap());

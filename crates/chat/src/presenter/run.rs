@@ -1,5 +1,5 @@
-//! The lines of `run`. Nobody can answer there, so a question says whose turn it is and who waits for whom. In a pipe
-//! every step is one line or a few, and the answers go to standard output.
+//! The lines of `run`. Nobody can answer there, so a question shows whose turn it is and who waits for whom. In a
+//! pipe every step is one line or a few, and the answers go to standard output.
 
 use std::time::Instant;
 
@@ -39,7 +39,7 @@ impl Presenter {
             SessionEvent::Permission { member, request, .. } => {
                 self.remark(&narrate::permission(self.names.name(member), &request.title))
             }
-            // The turn itself has reported it.
+            // The turn has already reported it.
             SessionEvent::Note(Note::Failed { .. }) => Vec::new(),
             // This is the partial answer of a cancelled turn, not a late one.
             SessionEvent::Note(Note::Late { turn, entry: Some(_) })
@@ -192,7 +192,7 @@ impl QuestionContext {
                 Some(format!("{whose}{}", asked.unwrap_or_default()))
             }
             (PauseReason::Resumed { .. }, _) => None,
-            // What was asked before did not end the run, so it is shown now.
+            // The earlier question did not end the run, so it is shown now.
             (why, _) => self.open.replace(names.why(why)),
         }
     }

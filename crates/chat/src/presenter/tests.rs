@@ -1,4 +1,4 @@
-//! What the chat shows of a turn, from the events of a session.
+//! Tests what the chat shows of a turn, from the events of a session.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -149,7 +149,7 @@ fn an_answer_that_differs_from_what_streamed_in_is_reported_whole() {
     }));
     harness.says("max", SpeakerType::Ai, "right");
     harness.turn("e-1", TurnState::Done, Cause::Answered { entry: "m2".into() });
-    let taken_back = "(the agent withdrew this and starts again)";
+    let taken_back = "(the agent discarded this text and starts again)";
     assert_eq!(harness.shown, ["Max:", "wrong", taken_back, "right", "1.5 s", ""]);
 }
 

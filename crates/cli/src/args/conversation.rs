@@ -40,9 +40,9 @@ pub(crate) struct SessionArg {
 
 /// Chat with your team of agents
 ///
-/// Answers stream in as they are written; you can edit the line below them meanwhile. Type /help for the
-/// commands. Without a terminal it reads one message per line, answers in plain text and ends with the
-/// input, with the exit code of `tertulia run`. docs/chat.md has more.
+/// Shows answers while agents write them; meanwhile you can type the next message. /help lists the
+/// commands. Without a terminal, reads one message per line, prints answers as plain text, ends with the
+/// input, and exits with the codes of `tertulia run`. docs/chat.md describes the details.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia chat
@@ -50,7 +50,7 @@ pub(crate) struct SessionArg {
   tertulia chat --continue --as ann
   echo '@scribe what did we decide?' | tertulia chat --session login-page")]
 pub(crate) struct ChatArgs {
-    /// Person who types, if the team has several
+    /// Person who writes the messages, if the team has several people
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) speaker: Option<String>,
     #[command(flatten)]
@@ -61,12 +61,11 @@ pub(crate) struct ChatArgs {
     pub(crate) store: StoreArg,
 }
 
-/// Send one message and run until a human is needed
+/// Send one message and run agents until they are done or need you
 ///
-/// Sends the text, lets agents answer and hand over to each other, and stops when they are done or need
-/// you. On a terminal answers stream in as they are written. In a pipe an answer is a line with the name
-/// and a colon, then the text; an empty line separates answers. Progress goes to standard error; --quiet
-/// turns it off.
+/// Agents answer and can hand over to each other. On a terminal, shows answers while agents write them. In
+/// a pipe, prints each answer as a line with the member's name and a colon, then the text; an empty line
+/// separates answers. Progress goes to standard error; --quiet turns it off.
 ///
 /// Exit codes: 0 done, or it is your turn to answer; 1 an agent could not answer; 2 wrong usage or an
 /// unusable team file; 3 you need to decide something; 130 interrupted.
@@ -77,17 +76,17 @@ pub(crate) struct ChatArgs {
   tertulia run --continue
   tertulia run --continue \"@max take the second option\" --json")]
 pub(crate) struct RunArgs {
-    /// Message to send, or - for standard input. With --continue and no text, the agents continue
+    /// Message to send, or - for standard input. Without a message, --continue runs the queued turns
     pub(crate) text: Option<String>,
-    /// Member who answers if the text addresses nobody
+    /// Member who answers if the message addresses nobody
     #[arg(long, value_name = "NAME")]
     pub(crate) member: Option<String>,
-    /// Person who speaks, if the team has several
+    /// Person who sends the message, if the team has several people
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) speaker: Option<String>,
     #[command(flatten)]
     pub(crate) session: SessionArg,
-    /// Retry a failed, cancelled or interrupted turn (a unique prefix is enough)
+    /// Retry a failed, cancelled or interrupted turn: its ID, or a unique prefix of it
     #[arg(long, value_name = "TURN", conflicts_with_all = ["text", "member", "speaker", "new"])]
     pub(crate) repeat: Option<String>,
     /// Pause and ask a person after this many turns of agents
@@ -104,15 +103,15 @@ pub(crate) struct RunArgs {
 
 /// Explain why an agent was (or wasn't) asked
 ///
-/// For a turn: its full history. For a message: who was queued and who wasn't, with the full history
-/// of the turns that it ended or led to. The decisions are derived from the log; nothing is stored.
+/// For a turn, prints its full history. For a message, prints who was queued and who wasn't, and the full
+/// history of the turns that the message ended or caused. Derives all this from the log and stores nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia why
   tertulia why e-4f1c
   tertulia why e-4f1c --session login-page --json")]
 pub(crate) struct WhyArgs {
-    /// The entry (a unique prefix is enough) [default: the newest message]
+    /// The entry: its ID, or a unique prefix of it [default: the newest message]
     pub(crate) entry: Option<String>,
     /// The session: latest, an ID, a unique part of it, or a title [default: the newest of this folder]
     #[arg(long, value_name = "SESSION")]
@@ -126,10 +125,10 @@ pub(crate) struct WhyArgs {
     pub(crate) store: StoreArg,
 }
 
-/// Re-run the routing of a recorded session and compare
+/// Compare the routing of a stored session with that of the current team file
 ///
-/// Compares every decision in the log with the decision that the current team file leads to. Nothing is
-/// started or stored. Exit codes: 0 all are the same, 1 some differ.
+/// Compares every decision in the log with the decision that the current team file leads to. Starts no
+/// agents and stores nothing. Exit codes: 0 all decisions are the same, 1 some differ.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia replay

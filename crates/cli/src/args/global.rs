@@ -1,6 +1,5 @@
-//! The options of all commands. The help of a single command hides them; the overview lists them.
-//! `--color` and `run --json` are also searched for before the arguments are parsed, because they decide how a parse error is
-//! printed.
+//! The options of all commands. The help of a single command hides them; the overview lists them. The program looks
+//! for `--color` and `run --json` before it parses the arguments, because they decide how a parse error is printed.
 
 use std::ffi::OsString;
 
@@ -9,7 +8,7 @@ use clap::{Args, ValueEnum};
 /// Options of all commands.
 #[derive(Debug, Args)]
 pub(crate) struct GlobalArgs {
-    /// Print results and errors only, no progress and no notes
+    /// Print only results and errors, no progress and no notes
     #[arg(long, short, global = true, hide = true)]
     pub(crate) quiet: bool,
     /// When to use colours

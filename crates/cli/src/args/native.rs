@@ -10,9 +10,9 @@ use super::values::{token_count, whole_number, word};
 
 /// Continue a session in another agent
 ///
-/// Writes the session so that the agent's own resume command accepts it, and prints that command. What does not
-/// fit is summarised or left out; `tertulia receipt` shows what became of every message. The session itself does
-/// not change. A second handover to the same agent adds only what is new.
+/// Writes the session in the agent's own format and prints the agent's command that resumes it. Summarises or
+/// leaves out messages that do not fit; `tertulia receipt` shows what became of every message. The messages in
+/// the store do not change. A second handover to the same agent adds only new messages.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia handover --from claude --to codex
@@ -21,35 +21,35 @@ use super::values::{token_count, whole_number, word};
 pub(crate) struct HandoverArgs {
     /// The session: latest, an ID, a unique part of it, or a title [default: the newest of this project]
     pub(crate) session: Option<String>,
-    /// Agent that continues: claude, codex, gemini, opencode, copilot, pi
+    /// Agent that continues the session: claude, codex, gemini, opencode, copilot, pi
     #[arg(long, value_name = "AGENT", value_parser = word::<NativeFormat>)]
     pub(crate) to: NativeFormat,
-    /// Import the newest session of this agent in this project first, and hand that over
+    /// First import the newest session of this agent in this project, then hand it over
     #[arg(long, value_name = "AGENT", value_parser = word::<NativeFormat>, conflicts_with = "session")]
     pub(crate) from: Option<NativeFormat>,
-    /// Maximum number of tokens, such as 60k [default: what the window of the agent's model leaves]
+    /// Maximum number of tokens, such as 60k [default: from the context window of the agent's model]
     #[arg(long, value_name = "TOKENS", value_parser = token_count, allow_hyphen_values = true)]
     pub(crate) budget: Option<u64>,
     /// Hand over at most the newest N messages
     #[arg(long, value_name = "N", value_parser = whole_number)]
     pub(crate) last: Option<usize>,
-    /// In a session of a team, the member whose part the agent takes [default: the member with the agent's
+    /// In a session of a team, the member that the agent replaces [default: the member with the agent's
     /// name, or the agent that spoke last]
     #[arg(long, value_name = "NAME")]
     pub(crate) member: Option<String>,
-    /// Model that continues; it determines the tokenizer and the default budget
+    /// Model that continues the session; it determines the tokenizer and the default budget
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// Folder in which the agent continues [default: the project of the session]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) folder: Option<PathBuf>,
-    /// Write a new session even if an earlier one can be continued
+    /// Create a new session of the agent, even if an earlier handover could be extended
     #[arg(long)]
     pub(crate) new: bool,
-    /// Show what would be handed over, and write no session of the agent
+    /// Show what would be handed over, without writing a session of the agent
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Start the agent with the session
+    /// Start the agent and resume the session
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     pub(crate) open: bool,
     /// Print a JSON object
@@ -61,8 +61,8 @@ pub(crate) struct HandoverArgs {
 
 /// Show what became of every item of an import or a handover
 ///
-/// Every item was kept, reshaped, shortened or left out. --verify reads both sides again: the session in the
-/// store and the session of the agent.
+/// Every item was kept, reshaped, shortened or left out. --verify reads both sessions again, that in the store
+/// and that of the agent, and compares them with the receipt.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia receipt
@@ -71,7 +71,7 @@ pub(crate) struct HandoverArgs {
 pub(crate) struct ReceiptArgs {
     /// ID of the receipt, or a session for its newest receipt [default: the newest session of this project]
     pub(crate) id: Option<String>,
-    /// Read both sides again and compare them with the receipt
+    /// Compare the receipt with both sessions as they are now
     #[arg(long)]
     pub(crate) verify: bool,
     /// Print one JSON object with all items

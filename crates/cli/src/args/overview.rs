@@ -19,7 +19,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 const OPTIONS: &str =
-    "  -q, --quiet         Print results and errors only, no progress and no notes
+    "  -q, --quiet         Print only results and errors, no progress and no notes
       --color <WHEN>  Use colours: auto, always, never
   -h, --help          Print help
   -V, --version       Print version

@@ -12,8 +12,8 @@ use super::{LineLimit, StoreArg, When};
 
 /// List, read, search, rename, branch, redact, move and check stored sessions
 ///
-/// SESSION is latest (or -), an ID, a title, or a unique prefix of an ID, of a later part of it, or of a
-/// title. ENTRY is an ID or a unique prefix of one. docs/sessions.md has more.
+/// SESSION is latest (or -), an ID, a title, or a unique prefix of a title, an ID or a later part of an ID.
+/// ENTRY is an ID or a unique prefix of one. docs/sessions.md describes the details.
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct SessionsArgs {
@@ -46,13 +46,13 @@ pub(crate) enum SessionsCommand {
   tertulia sessions list --all
   tertulia sessions list --prefix login --json")]
 pub(crate) struct ListArgs {
-    /// Only sessions changed since then: a date, a timestamp, or an age (12h, 3d)
+    /// Only sessions changed since this time: a date, a timestamp, or an age (12h, 3d)
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub(crate) since: Option<When>,
-    /// Only sessions changed before then
+    /// Only sessions changed before this time
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub(crate) until: Option<When>,
-    /// Only IDs with this prefix
+    /// Only sessions whose ID begins with this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) prefix: Option<String>,
     /// Include sessions of all projects
@@ -68,8 +68,8 @@ pub(crate) struct ListArgs {
 
 /// Show what was said in a session
 ///
-/// Messages, tool calls, tasks, summaries and failures, oldest first, with local times and short IDs. The
-/// bookkeeping of turns is left out; --all shows it. Redacted entries are marked.
+/// Prints messages, tool calls, tasks, summaries and failures, oldest first, with local times and short
+/// IDs. Marks redacted entries. --all also prints the states of turns, costs and settings.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions show
@@ -83,7 +83,7 @@ pub(crate) struct ShowArgs {
     /// Show only messages
     #[arg(long)]
     pub(crate) messages: bool,
-    /// Include the bookkeeping of turns, costs and settings
+    /// Also show the states of turns, costs and settings
     #[arg(long, conflicts_with = "messages")]
     pub(crate) all: bool,
     /// Show only the newest N entries
@@ -98,17 +98,17 @@ pub(crate) struct ShowArgs {
     /// Wait for new entries and show them as they arrive
     #[arg(long, conflicts_with = "branch")]
     pub(crate) follow: bool,
-    /// Print one entry record per line, as docs/session-record.md describes it; all entries, or with
-    /// --messages the messages
+    /// Print one JSON object per line, for every entry or with --messages for every message;
+    /// docs/session-record.md describes the format
     #[arg(long, conflicts_with = "all")]
     pub(crate) json: bool,
 }
 
-/// Search the messages of this project's sessions, of all sessions, or of one
+/// Search the sessions of this project, of all projects, or one session
 ///
-/// All words must match, in any of their English forms; if no entry has all of them, the best partial matches are
-/// shown. "words in quotes" must appear exactly as written, and word* matches a prefix. Common words are ignored
-/// unless they are quoted or alone.
+/// All words must match, in any of their English forms. If no entry contains all of them, prints the best partial
+/// matches. "words in quotes" must appear exactly as written, and word* matches a prefix. Ignores common words
+/// unless they are quoted or the query has no others.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions search 'session cookie'
@@ -126,10 +126,10 @@ pub(crate) struct SearchArgs {
     /// Only entries of this type, such as message or team_task
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) type_name: Option<String>,
-    /// Only entries since then: a date, a timestamp, or an age (12h, 3d)
+    /// Only entries since this time: a date, a timestamp, or an age (12h, 3d)
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub(crate) since: Option<When>,
-    /// Only entries before then
+    /// Only entries before this time
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub(crate) until: Option<When>,
     /// Search sessions of all projects
@@ -138,7 +138,7 @@ pub(crate) struct SearchArgs {
     /// Maximum number of results (0 = no limit)
     #[arg(long, value_name = "N", value_parser = whole_number, default_value_t = 20)]
     pub(crate) limit: usize,
-    /// Show which words matched in each hit, and their weights
+    /// Show the words that matched in each hit, and their weights
     #[arg(long)]
     pub(crate) explain: bool,
     /// Print one JSON object per hit
@@ -148,8 +148,8 @@ pub(crate) struct SearchArgs {
 
 /// Give a session a title
 ///
-/// The title is shown in lists, and names the session wherever an ID does. It is part of the session, so it
-/// travels with exports and backups. An empty title removes it.
+/// Lists show the title, and every command accepts it in place of the ID. Exports and backups contain it. An
+/// empty title removes the present one.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions rename latest 'Login page'
@@ -166,8 +166,8 @@ pub(crate) struct RenameArgs {
 
 /// Continue from an earlier entry, in the same session or a new one
 ///
-/// New entries follow that entry; the entries after it stay in the log, on their own branch. Prints the ID
-/// of the entry that records the branch, or with --into the ID of the new session.
+/// New entries follow this entry. The entries that followed it before stay in the log, on their own branch.
+/// Prints the ID of the entry that records the branch, or with --into the ID of the new session.
 #[derive(Debug, Args)]
 pub(crate) struct BranchArgs {
     /// The session
@@ -184,29 +184,29 @@ pub(crate) struct BranchArgs {
 
 /// Redact an entry, or every entry that contains a text, and remove the text from disk
 ///
-/// The ID, type and time of the entry stay visible. The hash of its record stays too, for verify; it cannot
-/// confirm a guess of the text. Summaries and answers of built-in members that may contain the text are
-/// redacted as well, in all sessions. Matching lines of the chat history and copies left by migrations are
-/// removed. Copies that cannot be reached are listed. This cannot be undone.
+/// The ID, type and time of the entry stay visible. The hash of its record also stays, for `sessions verify`;
+/// nobody can use it to check a guess of the text. Also redacts summaries and answers of built-in members
+/// that may contain the text, in all sessions. Removes matching lines of the chat history and copies left by
+/// migrations. Lists the copies that Tertulia cannot remove. This cannot be undone.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions redact login-page 4f1c
   tertulia sessions redact --text - --yes < secret.txt
   tertulia sessions redact --text 'correct horse' login-page")]
 pub(crate) struct RedactArgs {
-    /// The session; with --text, all sessions if none is given
+    /// The session [default with --text: all sessions]
     #[arg(value_name = "SESSION", required_unless_present = "text")]
     pub(crate) session: Option<String>,
     /// The entry: an ID, or a unique prefix of at least four digits
     #[arg(value_name = "ENTRY", required_unless_present = "text", conflicts_with = "text")]
     pub(crate) entry: Option<String>,
-    /// Redact every entry that contains exactly this text (case-sensitive); - reads it from standard input
+    /// Redact every entry that contains this text (case-sensitive), or - to read it from standard input
     #[arg(long, value_name = "TEXT")]
     pub(crate) text: Option<String>,
     /// Skip the confirmation prompt
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Reason, which is stored in the session
+    /// Reason to store in the session
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// Print a JSON object
@@ -216,9 +216,10 @@ pub(crate) struct RedactArgs {
 
 /// Write a session to standard output or a file
 ///
-/// jsonl is the whole log, one entry per line; importing it creates the same session. markdown and
-/// html are for people to read; they shorten long outputs of tools. snapshot (importSnapshot, tertulia context) and agent-chatter (session file, schema 1.0) contain
-/// the messages of the current branch; a note on standard error says how much is left out.
+/// jsonl is the whole log, one entry per line; importing it creates the same session. markdown and html are
+/// for people to read; they shorten long outputs of tools. snapshot (for importSnapshot and `tertulia
+/// context`) and agent-chatter (session file, schema 1.0) contain only the messages of the current branch;
+/// a note on standard error names what is left out.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions export login-page -o login-page.jsonl
@@ -245,8 +246,8 @@ pub(crate) struct ExportArgs {
 /// Store a session from a file, or one that an agent keeps on this machine
 ///
 /// Without SOURCE, lists the sessions of Claude Code, Codex, Gemini CLI, opencode, Copilot CLI, pi, goose, Cline
-/// and aider, newest first, and asks which to import. Importing again adds only what is new. Prints the ID of
-/// each session. If there is an error, nothing is stored.
+/// and aider, newest first, and asks which to import. A second import of a session adds only new entries. Prints
+/// the ID of each session. If there is an error, nothing is stored.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions import
@@ -255,11 +256,11 @@ pub(crate) struct ExportArgs {
   tertulia sessions import login-page.jsonl --as login-page
   tertulia sessions export old | ssh host tertulia sessions import -")]
 pub(crate) struct ImportArgs {
-    /// File, folder, - for standard input, or an agent's ID of a session [default: the sessions of
-    /// all agents]
+    /// File, folder, - for standard input, or the ID that the agent gave the session [default: the
+    /// sessions of all agents]
     #[arg(value_name = "SOURCE")]
     pub(crate) source: Option<PathBuf>,
-    /// ID of the new session [default: generated, or the agent and its ID]
+    /// ID of the new session [default: generated; for a session of an agent, made from the agent's ID]
     #[arg(long = "as", value_name = "ID", conflicts_with = "all")]
     pub(crate) id: Option<String>,
     /// File format; auto detects it from the content
@@ -277,13 +278,13 @@ pub(crate) struct ImportArgs {
     /// Import all sessions that are listed
     #[arg(long)]
     pub(crate) all: bool,
-    /// Show what would be imported, and store nothing
+    /// Show what would be imported, without storing it
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Go on importing while the agent works, and show what is said, until Ctrl-C
+    /// Keep importing while the agent works, and show new messages, until Ctrl-C
     #[arg(long, conflicts_with_all = ["all", "dry_run"])]
     pub(crate) watch: bool,
-    /// Remove keys, tokens and private keys of known kinds before anything is stored
+    /// Remove API keys, tokens and private keys of known kinds before anything is stored
     #[arg(long)]
     pub(crate) redact_secrets: bool,
     /// Print one JSON object per session
@@ -313,9 +314,9 @@ impl ImportArgs {
     }
 }
 
-/// Check a session, or the whole store, against the hashes that were stored with it
+/// Check a session, or the whole store, against the stored hashes
 ///
-/// Prints the number of valid entries and the hash of the whole session. If an entry is damaged, prints the
+/// Prints the number of valid entries and the hash of the whole session. If entries are damaged, prints the
 /// first one and exits with 1.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
@@ -328,7 +329,7 @@ pub(crate) struct VerifyArgs {
 
 /// Delete a session permanently
 ///
-/// Asks first. --yes skips the prompt and requires the full ID.
+/// Asks for confirmation. --yes skips the question and requires the full ID.
 #[derive(Debug, Args)]
 pub(crate) struct DeleteArgs {
     /// The session
@@ -343,7 +344,7 @@ pub(crate) struct DeleteArgs {
 
 /// Copy all sessions into a new SQLite file, and check the copy
 ///
-/// Other processes can write to the store meanwhile.
+/// Other processes can write to the store during the backup.
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
     /// Output file (must not exist)
@@ -353,9 +354,9 @@ pub(crate) struct BackupArgs {
     pub(crate) json: bool,
 }
 
-/// Copy all sessions of a backup into the store, after checking it
+/// Check a backup and copy all its sessions into the store
 ///
-/// If the store already has one of them, nothing is copied.
+/// If the store already has one of the sessions, nothing is copied.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
     /// Backup file
@@ -370,9 +371,9 @@ pub(crate) struct RestoreArgs {
 pub(crate) enum FileFormat {
     /// The whole log, one entry per line
     Jsonl,
-    /// The current branch as a document to read, such as in a pull request
+    /// The current branch as a document for people, for example for a pull request
     Markdown,
-    /// The same as one HTML file with a search, which needs no other file
+    /// The same as a single HTML file with a search field
     Html,
     /// The messages of the current branch, for importSnapshot
     Snapshot,

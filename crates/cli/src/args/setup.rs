@@ -9,8 +9,8 @@ use super::{StoreArg, TeamFileArg};
 
 /// Create a team file with the agents found on this machine
 ///
-/// Writes tertulia.toml to the working folder, with a role for each agent and comments on what can be
-/// changed. Agents may only read until you allow more.
+/// Writes tertulia.toml to the working folder, with a role for each agent and comments that explain what you
+/// can change. Agents may only read files until you allow more.
 #[derive(Debug, Default, Args)]
 #[command(after_help = "Examples:
   tertulia init
@@ -26,15 +26,14 @@ pub(crate) struct InitArgs {
 
 /// Show a sample conversation; needs no key, network or files
 ///
-/// Scripted agents and the built-in members answer, and the demo shows what each of them received. Nothing
-/// is stored.
+/// Scripted agents and the built-in members answer. Shows what each of them received. Stores nothing.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {}
 
 /// Check that everything is ready: team file, agents, store, terminal
 ///
-/// Sends nothing and reads no credentials. The last line says what to do next. Exits 0 if `run` would work,
-/// 1 otherwise.
+/// Sends nothing and reads no credentials. The last line names the next step. Exit codes: 0 `tertulia run`
+/// would work, 1 it would not.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   tertulia doctor")]
@@ -50,8 +49,8 @@ pub(crate) struct DoctorArgs {
 
 /// Generate shell completions
 ///
-/// The scripts for bash, zsh and fish also complete members, sessions, entries, models and formats. Completing
-/// starts no agent and writes no file.
+/// The scripts for bash, zsh and fish also complete members, sessions, entries, models and formats. Completion
+/// starts no agents and writes no files.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia completions bash > ~/.local/share/bash-completion/completions/tertulia
@@ -65,7 +64,7 @@ pub(crate) struct CompletionsArgs {
 /// Print the manual page, or write the pages of all commands to a folder
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Output directory (created if missing)
+    /// Output folder (created if missing)
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -7,7 +7,7 @@ use tertulia_session::{Timestamp, UnknownWord};
 
 use crate::clock::LocalTime;
 
-/// A time as it is typed.
+/// A time as a person typed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum When {
     At(Timestamp),

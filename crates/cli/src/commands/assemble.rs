@@ -107,8 +107,8 @@ impl Writer<'_> {
         if prompt.flag_bytes() > 0 {
             let _ = writeln!(
                 self.notes,
-                "tertulia: line {line}: the system text ({} bytes) is sent separately, \
-                 for --append-system-prompt; without --text it is systemFlag in the output",
+                "tertulia: line {line}: the system text ({} bytes) is not part of the prompt; \
+                 leave out --text to get it as systemFlag, for --append-system-prompt",
                 prompt.flag_bytes()
             );
         }

@@ -1,4 +1,4 @@
-//! `tertulia build`: the messages for a model's next call.
+//! `tertulia build`: builds the messages for a model's next call.
 
 mod table;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result {
     }
     let log = args.log.as_deref().map(|path| read_log(path, streams)).transpose()?;
     let stored = Stored::load(args)?;
-    // The stored log is lent to the input during the build.
+    // The input borrows the stored log during the build.
     let log = log.or_else(|| stored.is_some().then(Vec::new));
     // With a log, standard input is not needed.
     let path = args.file.as_deref().or_else(|| log.is_none().then_some(standard_input));
@@ -82,7 +82,7 @@ impl Stored {
             }
             write(args, &BuildOutput { input, index, result: &result }, streams)
         })?;
-        // The context is complete; without the counts the next build only takes longer.
+        // The context is complete without the stored counts; the next build only takes longer.
         if let Err(error) = log.store_counts(store) {
             streams.note(&format!("the token counts were not stored: {error}"));
         }

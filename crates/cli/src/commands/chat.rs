@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result {
             "interrupted; the store is in memory, so nothing was saved".to_owned(),
         )),
         Ended::Interrupted => Err(CliError::Interrupted(format!(
-            "interrupted; what was said is saved, `tertulia chat{} --continue` resumes",
+            "interrupted; all messages are saved. Resume with `tertulia chat{} --continue`",
             resume_flags(args)
         ))),
         Ended::NeedsPerson(why) => Err(CliError::NeedsPerson(why)),

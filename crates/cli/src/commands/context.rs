@@ -1,5 +1,5 @@
-//! `tertulia context`: what an agent would get now, from a stored session or a snapshot file, and why. A stored session
-//! gives the same view to `--member` and `--type`.
+//! `tertulia context`: shows the prompt that an agent would get now, from a stored session or a snapshot file, and
+//! why. A stored session gives the same view to `--member` and `--type`.
 
 mod stored;
 mod table;
@@ -132,8 +132,8 @@ fn write_text(system_bytes: usize, prompt: &str, streams: &mut Streams<'_>) -> R
     written.map_err(CliError::output)
 }
 
-/// Prints what an agent is sent: the system text, if it is sent separately, and the prompt. Titles go to standard
-/// error, so that standard output has only the texts.
+/// Prints the system text, if it is sent separately, and the prompt. Titles go to standard error, so that standard
+/// output has only the texts.
 fn write_sent(
     args: &ContextArgs,
     system: Option<&str>,

@@ -1,5 +1,5 @@
-//! `tertulia demo`: two agents hand over to each other and to the person; then a bundled conversation, two
-//! turns of built-in members, and what each of them received. All of it in memory: no key, no network, no file.
+//! `tertulia demo`: shows two agents that hand over to each other and to a person; then a bundled conversation, two
+//! turns of built-in members, and the prompt of each of them. Runs in memory: no key, no network, no file.
 
 use std::io::{self, Write};
 
@@ -17,9 +17,9 @@ use crate::Streams;
 use crate::args::DemoArgs;
 use crate::error::{CliError, Result};
 
-/// The conversation: how an import became fast enough.
+/// The bundled conversation, in which a team makes an import faster.
 const SESSION: &str = include_str!("demo/session.jsonl");
-/// A past one, for the librarian.
+/// An earlier conversation, in which the librarian searches.
 const PAST: &str = include_str!("demo/past.jsonl");
 
 const FOR_SCRIBE: &str = "@scribe what did we decide so far, and what is open?";
@@ -27,7 +27,7 @@ const FOR_LIBRARIAN: &str =
     "@librarian did we have trouble with E-2041 or the account lock before?";
 
 const NEXT: &str = "\
-That was in memory; nothing of yours was touched. Try next, in this order:
+The demo ran in memory and changed no files. Next, try these commands in this order:
 
   tertulia init                                create a team file with the agents on this machine
   tertulia doctor                              see what is installed and what is missing
@@ -84,8 +84,9 @@ pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result {
     let messages = SESSION.lines().filter(|line| line.contains("\"type\":\"message\"")).count();
     writeln!(
         streams.stdout,
-        "A longer session of this team has {messages} messages. Two built-in members answer about it; they need \
-         no key\nand no network. The id in brackets before a line is the message that it comes from."
+        "A longer session of this team has {messages} messages. Two built-in members answer \
+         questions about it,\nwithout a key or a network. The ID in brackets names the message \
+         that a line comes from."
     )
     .map_err(CliError::output)?;
     for (member, request) in [("scribe", FOR_SCRIBE), ("librarian", FOR_LIBRARIAN)] {
@@ -101,7 +102,7 @@ pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result {
         writeln!(streams.stdout, "\n{you} {request}\n\n{name}\n{answer}\n")
             .map_err(CliError::output)?;
         if let Some(prompt) = &prompt {
-            let title = format!("what {member} received");
+            let title = format!("What {member} received");
             let mut sheet = Sheet { out: streams.stdout, paint: &paint };
             explain(&mut sheet, &title, None, (prompt, None)).map_err(CliError::output)?;
         }
@@ -119,7 +120,7 @@ fn bring_in(store: &SessionStore, id: &str, log: &str) -> Result<SessionId> {
     Ok(import.finish(&NewSession { id: Some(id) })?.id)
 }
 
-/// The entries, why the second agent was asked, and what it was sent.
+/// The entries, the reason why the second agent was asked, and its prompt.
 struct DemoResult {
     entries: Vec<Entry>,
     why: Vec<String>,
@@ -165,7 +166,7 @@ fn write_conversation(out: &mut dyn Write, shown: &DemoResult, paint: &Paint) ->
             _ => {}
         }
     }
-    writeln!(out, "Now it is Ann's turn, and everything waits for her answer.\n")?;
+    writeln!(out, "Now it is Ann's turn. The team waits for her answer.\n")?;
     writeln!(out, "{}", paint.strong("Why was eva asked? (tertulia why shows this)"))?;
     for line in &shown.why {
         let line = names.iter().fold(line.clone(), |line, (id, name)| line.replace(id, name));

@@ -24,7 +24,7 @@ const MARK_COLUMNS: usize = 9;
 #[serde(rename_all = "camelCase")]
 enum Health {
     Ok,
-    /// It works, but something may be wrong.
+    /// It works, but there may be a problem.
     Warning,
     /// The team needs it, and it is missing.
     Missing,
@@ -154,15 +154,14 @@ impl Finding {
 fn containment_finding(containment: Containment) -> Finding {
     let text = match containment {
         Containment::ControlGroup => {
-            "one control group per turn; no process of an agent outlives its turn"
+            "one control group per turn; it stops all processes of the turn"
         }
-        Containment::Supervisor => {
-            "one supervisor per turn; no process of an agent outlives its turn"
-        }
+        Containment::Supervisor => "one supervisor per turn; it stops all processes of the turn",
         Containment::Descendants => {
-            "child processes are tracked; one that hides on purpose may outlive its turn"
+            "child processes are tracked and stopped; a process that hides on purpose can continue \
+             after the turn"
         }
-        Containment::None => "processes that outlive their turn are not killed",
+        Containment::None => "processes that continue after their turn are not stopped",
     };
     let health = match containment {
         Containment::ControlGroup | Containment::Supervisor => Health::Ok,

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &HandoverArgs, streams: &mut Streams<'_>) -> Result {
                 let added = import_linked(&links, &location, &environment, streams)?;
                 if added > 0 {
                     let messages = counted(added, "new message", "new messages");
-                    print_note(streams, &format!("first imported {messages} from the agents"));
+                    print_note(streams, &format!("imported {messages} of the agents first"));
                 }
             }
             (store, session)
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &HandoverArgs, streams: &mut Streams<'_>) -> Result {
     let receipt = match job.record(&handover, saved.as_ref()) {
         Ok(receipt) => receipt,
         Err(error) => {
-            // What the log does not know would come back as new.
+            // Without the link in the log, the next import would add these messages as new ones.
             if let Some(saved) = &saved {
                 save::undo(saved, handover.continues.as_ref()).map_err(failed)?;
             }
@@ -145,7 +145,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Returns whether lines may be added to a session: a log from elsewhere may name any file and any id.
+    /// Returns whether lines may be added to a session: a log that was imported can contain any path and any id.
     fn can_continue(&self, link: &Link) -> bool {
         let id = &*link.native_session_id;
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:-".contains(c);
@@ -207,7 +207,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Writes a session that its agent has deleted as it was. Returns whether it did.
+    /// Restores a session that its agent has deleted. Returns whether it did.
     fn restore(&self, link: &Link, streams: &mut Streams<'_>) -> Result<bool> {
         let is_gone = |path: &str| !Path::new(path).exists();
         if !link.path.as_deref().is_some_and(is_gone) {
@@ -218,9 +218,7 @@ impl<'a> Job<'a> {
         };
         let agent = self.args.to.agent_name();
         let path = saved.path.display();
-        streams.note(&format!(
-            "{path} of {agent} did not exist any more; Tertulia restored it byte for byte"
-        ));
+        streams.note(&format!("{agent} had deleted {path}; Tertulia restored it byte for byte"));
         Ok(true)
     }
 
@@ -232,7 +230,7 @@ impl<'a> Job<'a> {
         let mut command = Command::new(program);
         command.args(arguments).arg(&file).current_dir(&self.folder);
         let output = command.output();
-        // The agent has read it.
+        // The agent has read the file.
         let _ = std::fs::remove_file(&file);
         let name = self.args.to.agent_name();
         let output = output.map_err(|error| {
@@ -296,7 +294,7 @@ impl<'a> Job<'a> {
         }
         print_note(
             streams,
-            &format!("`tertulia receipt {receipt}` shows what became of every item"),
+            &format!("`tertulia receipt {receipt}` shows the outcome of every item"),
         );
         streams.note("continue with:");
         write_line(streams, &self.command(&handover.native_session_id))

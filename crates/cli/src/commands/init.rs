@@ -1,4 +1,4 @@
-//! `tertulia init`: creates a team file with the agents found on this machine, says who does what, and suggests a
+//! `tertulia init`: creates a team file with the agents found on this machine, lists their roles, and suggests a
 //! first command. Replaces an existing file only with `--force`.
 
 use std::io::{self, Write};
@@ -40,7 +40,8 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result {
     write(&path, &text, args.force)?;
     print_note(streams, &format!("created {}", path.display()));
     tell_roles(&text, streams);
-    // The person's own command wrote the file, so it is trusted. If that cannot be stored, the first run asks.
+    // The file is trusted, because the person's own command wrote it. If the trust cannot be stored, the first run
+    // asks.
     tell_trust(&path, &text, streams);
     if found.is_empty() {
         print_note(streams, NO_AGENT);
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result {
     Ok(())
 }
 
-/// Trusts the new file, unless its agents read settings of the project: then the first run asks about both.
+/// Trusts the new file, unless its agents read settings of the project. In that case, the first run asks about both.
 fn tell_trust(path: &Path, text: &str, streams: &mut Streams<'_>) {
     let opened = file::open(path).map_err(CliError::from);
     let settings =
@@ -85,7 +86,7 @@ fn tell_roles(text: &str, streams: &mut Streams<'_>) {
     }
 }
 
-/// Writes the file completely or not at all. Replaces an existing file only with `force`.
+/// Writes the whole file, or nothing on an error. Replaces an existing file only with `force`.
 fn write(path: &Path, text: &str, force: bool) -> Result {
     let begun = match force {
         // If the path is a link, its target is replaced.

@@ -1,4 +1,4 @@
-//! `tertulia receipt`: what became of every item of an import or a handover.
+//! `tertulia receipt`: shows the outcome of every item of an import or a handover.
 
 use serde::Serialize;
 use tertulia_chat::terminal::visible;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ReceiptArgs, streams: &mut Streams<'_>) -> Result {
     }
     match verification {
         Some(found) if !found.is_ok() => {
-            Err(CliError::Failed("the receipt does not match any more".to_owned()))
+            Err(CliError::Failed("the sessions no longer match the receipt".to_owned()))
         }
         _ => Ok(()),
     }
@@ -58,7 +58,7 @@ fn find(store: &SessionStore, given: Option<&str>) -> Result<(SessionId, Vec<Ent
             let newest = links(&entries).pop().map(|link| link.entry);
             let none = || {
                 CliError::Failed(format!(
-                    "session {session} was neither imported nor handed over; there is no receipt"
+                    "session {session} has no receipt, because it was neither imported nor handed over"
                 ))
             };
             let id = newest.ok_or_else(none)?;
@@ -168,13 +168,15 @@ fn print_verification(
 ) -> Result {
     let mut lines = Vec::new();
     match found.changed_entries.as_slice() {
-        [] => lines.push("this session: every entry has the size that the receipt says".to_owned()),
+        [] => {
+            lines.push("this session: every entry has the size that the receipt records".to_owned())
+        }
         changed => {
             let shown: Vec<String> = changed.iter().take(8).map(u64::to_string).collect();
             let entries = counted(changed.len() as u64, "entry", "entries");
             let more = if changed.len() > shown.len() { ", …" } else { "" };
             lines.push(format!(
-                "this session: {entries} changed since, such as by a redaction: {}{more}",
+                "this session: {entries} changed since, for example by a redaction: {}{more}",
                 shown.join(", ")
             ));
         }

@@ -1,4 +1,5 @@
-//! `tertulia replay`: repeats the decisions of a session with the recorded answers, and compares.
+//! `tertulia replay`: repeats the decisions of a session with the recorded answers, and compares them with the
+//! recorded decisions.
 
 use serde::Serialize;
 use tertulia_operations::names::{Latest, find_session_or_latest, short};
@@ -66,18 +67,16 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result {
         let them = if unchecked.len() == 1 { "it" } else { "them" };
         print_note(
             streams,
-            &format!("{gone} redacted; decisions made for {them} are not compared."),
+            &format!("{gone} redacted; the decisions about {them} are not compared"),
         );
     }
     if equal {
-        print_note(streams, &format!("{turns}, all decisions are the same"));
+        print_note(streams, &format!("{turns} compared; all decisions are the same"));
         return Ok(());
     }
     let count = counted(differences.len() as u64, "difference", "differences");
     let count = if more { format!("at least {count}") } else { count };
-    Err(CliError::Failed(format!(
-        "{turns}, {count}; the recorded decisions are kept; nothing was changed"
-    )))
+    Err(CliError::Failed(format!("{turns} compared: {count}; the stored decisions did not change")))
 }
 
 impl<'a> DifferenceRecord<'a> {

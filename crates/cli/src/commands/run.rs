@@ -32,7 +32,7 @@ use outcome::End;
 use plain::PlainOutput;
 
 trait RunOutput: EventSink {
-    /// Prints a note for people; programs get it in another form.
+    /// Prints a note for people. Programs get the same information as an event.
     fn remark(&mut self, text: &str);
 
     fn opened(&mut self, session: &SessionId, is_new: bool) {
@@ -44,14 +44,14 @@ trait RunOutput: EventSink {
         self.remark(text);
     }
 
-    /// Drives until nothing runs any more.
+    /// Runs until no turn is running.
     fn drive(&mut self, driver: &mut Driver) -> Result<StopReason, DriveError>;
 
     /// Ends the output and returns the first write error.
     fn close(self: Box<Self>) -> io::Result<()>;
 }
 
-/// Filters the events of opening a session. Earlier questions and rests are not repeated; they are shown only if they
+/// Filters the events of opening a session. Does not repeat earlier questions and ends; they are shown only if they
 /// still apply at the end.
 struct Opening<'w>(&'w mut dyn EventSink);
 
@@ -62,10 +62,10 @@ struct Ended {
 }
 
 pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result {
-    // The events have the error too.
+    // The events contain the error, too.
     let ended = converse(args, streams).map_err(|error| error.at(flags_for(args)));
     if args.json {
-        // The last event says that no more will come, even after an error.
+        // The last event marks the end of the output, even after an error.
         events::write_end(&ended, streams)?;
     }
     ended.and_then(|ended| ended.outcome)
@@ -75,7 +75,7 @@ pub(super) fn flags_for(args: &RunArgs) -> SuggestedFlags {
     SuggestedFlags::new(Some(&args.team.file), &args.store)
 }
 
-/// Sends the message and runs. An error means that the run did not reach a pause.
+/// Sends the message and runs until a pause. An error means that the run did not reach one.
 fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended> {
     let text = text_to_say(args, streams)?;
     let LoadedTeam { team, folder, file } = LoadedTeam::trusted(&args.team, streams)?;
@@ -89,7 +89,7 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended> {
     let store = StoreLocation::read(&args.store)?;
     let (there, id) = look_for(&session, &store, &folder)?;
     if let (Some(message), None) = (&message, &id) {
-        // Nothing is created for a message that nobody may say.
+        // Checked before a session is created, so that an invalid speaker creates none.
         check_speaker(&Machine::new(team.roster().clone()), args, message)?;
     }
     if let (Some(store), Some(id)) = (&there, &id)
@@ -162,7 +162,7 @@ fn session_arg(args: &RunArgs) -> SessionArg {
     SessionArg { session: session.clone(), new: new.clone(), resume }
 }
 
-/// Returns the text to send; `None` if a turn is repeated or the agents only continue.
+/// Returns the text to send; `None` if a turn is retried or the agents only continue.
 fn text_to_say(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Option<String>> {
     let text = match args.text.as_deref() {
         _ if args.repeat.is_some() => return Ok(None),
@@ -233,7 +233,7 @@ fn ask(
         }
         (None, None) => {
             driver.execute(Command::Continue, output)?;
-            // Only the command itself was stored.
+            // No turn has started: only the command itself was stored.
             if driver.entries().len() <= before + 1 {
                 output.remark("nothing to do: no turns are queued");
             }
@@ -242,8 +242,8 @@ fn ask(
             let turn = turn_to_repeat(driver, args, given)?;
             driver.execute(Command::Repeat(turn), output)?;
             if driver.entries().len() == before {
-                // A note has said why.
-                return Err(CliError::Failed(format!("{given} was not repeated")));
+                // A note has already named the reason.
+                return Err(CliError::Failed(format!("turn {given} was not retried")));
             }
         }
     }
@@ -261,7 +261,7 @@ fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryI
     })
 }
 
-/// Returns the message, with the addressee in front if it addresses nobody, so that the log shows who was meant.
+/// Returns the message, with the addressee added if it addresses nobody, so that the log shows who was asked.
 fn message_to(addressee: Option<&str>, text: String, roster: &Roster) -> PersonMessage {
     let message = PersonMessage::new(text, roster);
     let Some(name) = addressee.filter(|_| message.addresses_nobody()) else { return message };

@@ -1,4 +1,4 @@
-//! `tertulia sessions`: one module per command; this file calls them and has their shared functions.
+//! `tertulia sessions`: one module per command; this file calls them and contains their shared functions.
 
 mod changes;
 mod export;

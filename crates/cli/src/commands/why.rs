@@ -61,7 +61,7 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result {
     if !is_same && !recorded.is_empty() {
         let replay =
             format!("tertulia replay {session}{}", team_and_store_flags(&args.team, &args.store));
-        let line = "this decision would differ with the current team file";
+        let line = "the current team file would lead to another decision";
         print_note(streams, &format!("{line}; `{replay}` shows how"));
     }
     if args.json {
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result {
         return Ok(());
     }
     if decisions.is_empty() {
-        print_note(streams, &format!("no decision was made because of {}", entry.id));
+        print_note(streams, &format!("{} caused no decision", entry.id));
     }
     for decision in decisions {
         write_line(streams, &short(&decision.to_string()))?;

@@ -1,4 +1,4 @@
-//! `tertulia assemble`: line by line, wrong lines in their place, bare prompts.
+//! Tests `tertulia assemble`: lines in order, errors for invalid lines, and output without JSON.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ fn bare_prompts_are_apart_by_one_line_break_and_the_system_text_is_reported() {
         tertulia(&["assemble", "--type", "claude", "--text"], &format!("{HELLO}\n{HELLO}"));
     assert_eq!(outcome.stdout.matches("[MESSAGE]\nHello").count(), 2);
     assert!(outcome.stdout.ends_with("Hello"));
-    assert!(outcome.stderr.contains("the system text (6 bytes) is sent separately"));
+    assert!(outcome.stderr.contains("the system text (6 bytes) is not part of the prompt"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `tertulia build`: an input, a log or a vendor's request in, the messages for a model out.
+//! Tests `tertulia build`: from an input, a log or a vendor's request to the messages for a model.
 
 mod errors;
 mod flags;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::tertulia;
 
-/// Returns an input with a short talk, counted by bytes so that figures are easy to follow.
+/// Returns an input with a short conversation, counted by bytes so that the figures are simple.
 fn talk() -> Value {
     json!({
         "config": {"maxInputTokens": 1000},
@@ -58,7 +58,7 @@ fn entry(place: usize, role: &str, parts: &Value) -> Value {
         "payload": {"role": role, "parts": parts}})
 }
 
-/// Returns the result of a build that works.
+/// Returns the result of a successful build.
 #[track_caller]
 fn built(flags: &[&str], input: &Value) -> Value {
     let outcome = tertulia(&[&["build"], flags].concat(), &input.to_string());
@@ -66,7 +66,7 @@ fn built(flags: &[&str], input: &Value) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap()
 }
 
-/// Returns what a build that fails says.
+/// Returns the error of a failed build.
 #[track_caller]
 fn refused(flags: &[&str], input: &str) -> String {
     let outcome = tertulia(&[&["build"], flags].concat(), input);

@@ -1,5 +1,5 @@
-//! `tertulia chat` as a process: by plain lines through pipes, and on a pseudo-terminal with an emulator
-//! that shows what a person would see.
+//! Tests `tertulia chat` as a process: with plain lines through pipes, and on a pseudo-terminal with an emulator
+//! that shows the screen.
 
 mod commands;
 mod escapes;
@@ -12,13 +12,13 @@ mod waiting;
 
 use std::path::{Path, PathBuf};
 
-/// A folder with a team in it.
+/// A folder with a team.
 pub(crate) struct ChatWorkspace {
     folder: tempfile::TempDir,
 }
 
 impl ChatWorkspace {
-    /// Creates a person, `max` who plays these answers, and `slow` who counts for a minute.
+    /// Creates a person, `max` with these scripted answers, and `slow`, who counts for a minute.
     pub(crate) fn new(answers: &[&str]) -> Self {
         let script: Vec<String> =
             answers.iter().map(|text| serde_json::to_string(text).unwrap()).collect();
@@ -30,7 +30,7 @@ impl ChatWorkspace {
         Self::with(team, &[("script.jsonl", &script.join("\n")), ("slow.sh", slow)])
     }
 
-    /// This team, and files beside its file.
+    /// Creates this team, and other files beside its file.
     pub(crate) fn with(team: &str, files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files.iter().chain([&("tertulia.toml", team)]) {

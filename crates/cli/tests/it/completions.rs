@@ -1,4 +1,4 @@
-//! What a shell offers at Tab, asked the way a shell does it.
+//! Tests the completions of a shell, requested in the way of the shell.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ const TEAM: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
     [[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"Done.\"]\n\
     [[member]]\nname = \"mona\"\nagent = \"command\"\ncommand = [\"touch\", \"started\"]\n";
 
-/// Returns what the program offers for the last of these words.
+/// Returns the completions of the last of these words.
 fn offered(workspace: &Workspace, words: &[&str]) -> Vec<String> {
     let line = [&["--", "tertulia"], words].concat();
     let mut command = workspace.command(&line);
@@ -110,7 +110,7 @@ fn behind_sessions_the_newest_session_is_that_of_the_store() {
     }
     let named = offered(&workspace, &["sessions", "redact", "--json", "here", ""]);
     assert!(named.contains(&first), "{named:?}");
-    // The commands of the team mean the newest session of the folder.
+    // Commands with a team use the newest session of the folder.
     assert!(offered(&workspace, &["why", ""]).contains(&first));
 }
 
@@ -147,7 +147,7 @@ fn files_are_left_to_the_shell() {
     assert_eq!((output.code, &*output.stdout, &*output.stderr), (Some(1), "", ""));
 }
 
-/// Returns what bash offers with the printed script, if it has parted the line into these words.
+/// Returns the completions of bash with the printed script, if bash has split the line into these words.
 fn offered_by_bash(workspace: &Workspace, words: &str) -> String {
     let script = format!(
         "source <(tertulia completions bash); COMP_WORDS=(tertulia {words}); \
@@ -182,11 +182,11 @@ fn bash_completes_behind_colons_and_quotes_and_quotes_what_it_offers() {
         .exits(0, &["run", "hello", "--new", "login:one", "--store", "sqlite:there.db", "--trust"]);
     let there = "sessions --store sqlite : there.db show";
     assert_eq!(offered_by_bash(&workspace, &format!("{there} lo")), "login:one\n");
-    // Behind a colon bash replaces only the rest of the word.
+    // After a colon, bash replaces only the rest of the word.
     assert_eq!(offered_by_bash(&workspace, &format!("{there} login : o")), "one\n");
     assert_eq!(offered_by_bash(&workspace, "sessions --store sqlite :"), "\n");
     workspace.write("my team.toml", &TEAM.replace("mona", "mona lisa"));
-    // As bash has it: with the quotes of the line.
+    // Bash passes the words with the quotes of the line.
     let quoted = r#"run --team "'my team.toml'" --member m"#;
     assert_eq!(offered_by_bash(&workspace, quoted), "max\nmona\\ lisa\n");
     let escaped = r"run --team 'my\ team.toml' --member 'mona\ '";

@@ -1,4 +1,4 @@
-//! `tertulia context`: the prompt, the table that explains it, and what goes wrong.
+//! Tests `tertulia context`: the prompt, the table that explains it, and errors.
 
 use insta::assert_snapshot;
 
@@ -159,7 +159,7 @@ fn names_and_texts_cannot_move_the_cursor() {
     let outcome = piped(hostile, &["--explain"]);
     assert!(!outcome.stdout.contains(['\u{1b}', '\u{7}', '\u{202e}']));
     assert!(outcome.stdout.contains("␛]0;title␇ hi"));
-    // Data is another matter: a pipe gets what was said.
+    // Data in a pipe is not changed.
     assert!(piped(hostile, &[]).stdout.contains('\u{1b}'));
 }
 

@@ -1,12 +1,11 @@
-//! `tertulia context --member` and `--turn` print what an agent is sent, compared with what programs
-//! received.
+//! Compares the output of `tertulia context --member` and `--turn` with the prompts that programs received.
 
 use serde_json::Value;
 
 use crate::workspace::{CommandOutput, Workspace};
 
-/// Keeps what it receives, and fails, so that the message stays the newest one. Two of the arguments of
-/// Claude Code name a file with the system text.
+/// Stores its input, and fails, so that the message stays the newest one. Two of the arguments of Claude Code name
+/// a file with the system text.
 const RECORDER: &str = r#"cat > "$OUT/prompt"
 while [ $# -gt 0 ]; do
   [ "$1" = --append-system-prompt-file ] && cp "$2" "$OUT/system"
@@ -51,7 +50,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// A session in which Max was sent a prompt.
+    /// Creates a session in which Max got a prompt.
     fn new(kind: &'static str) -> Self {
         let workspace = Workspace::empty();
         workspace.program("recorder", RECORDER);
@@ -65,7 +64,7 @@ impl Recorded {
         Self { workspace, kind }
     }
 
-    /// Returns what the program received.
+    /// Returns the input of the program.
     fn received(&self, part: &str) -> Option<String> {
         std::fs::read_to_string(self.workspace.root().join("data").join(part)).ok()
     }
@@ -112,7 +111,7 @@ fn a_file_in_a_persons_message_keeps_the_syntax_of_the_agent() {
         let prompt = Recorded::new(kind).received("prompt").unwrap();
         let (_, message) = prompt.rsplit_once("from ann").unwrap();
         let expected = match kind {
-            // These attach files: one that is missing must not become another one.
+            // These attach files: a missing file must not become another one.
             "claude" => {
                 "]\n  @max read @notes.md and \\@gone.md, as eva said.\n  @notes.md\n\n  \\@gone.md"
             }
@@ -122,7 +121,7 @@ fn a_file_in_a_persons_message_keeps_the_syntax_of_the_agent() {
             _ => "]\n  @max read @notes.md and @gone.md, as eva said.\n  @notes.md\n\n  @gone.md",
         };
         assert_eq!(message, expected, "{kind}");
-        // What Eva said attaches nothing.
+        // Eva's message attaches nothing.
         let said = match kind {
             "claude" => r"See \@notes.md, ask ann@example.org, as @max said: is /tmp fine? `\@max`",
             "gemini" => r"See \@notes.md, ask ann\@example.org, as max said: is /tmp fine? `\@max`",
@@ -167,7 +166,7 @@ fn a_turn_on_a_branch_that_was_left_shows_what_was_sent() {
     let workspace = &recorded.workspace;
     let first = workspace.entries()[0]["id"].as_str().unwrap().to_owned();
     let turns = ["queued", "started", "failed"].map(|state| recorded.turn(state));
-    // The second branch begins where the turn was queued and did not start yet.
+    // The second branch begins where the turn was queued but not started.
     for from in [&first, &turns[0]] {
         workspace.exits(0, &["sessions", "branch", "talk", from]);
         for id in &turns {

@@ -1,4 +1,4 @@
-//! `tertulia demo`: in a moment, without files, key or network.
+//! Tests `tertulia demo`: it needs no files, key or network.
 
 use crate::workspace::Workspace;
 
@@ -13,15 +13,15 @@ fn the_demo_shows_two_answers_and_what_each_member_received() {
         "you: @librarian",
         "librarian:\n",
         "E-2041",
-        "what scribe received",
-        "what librarian received",
+        "What scribe received",
+        "What librarian received",
         "messages covered by the summary",
         "tertulia init",
     ] {
         assert!(output.stdout.contains(text), "{text}:\n{}", output.stdout);
     }
     assert_eq!(output.stderr, "");
-    // What was decided and what is open are reported apart, and nothing else is among them.
+    // Decisions and open points are listed separately, without anything else.
     let lines_of = |heading: &str| {
         let lines = output.stdout.lines().skip_while(|line| *line != heading).skip(1);
         lines.take_while(|line| line.starts_with("- ")).collect::<Vec<_>>()
@@ -67,7 +67,7 @@ fn the_demo_shows_two_agents_that_hand_over_to_each_other_and_to_the_person() {
 fn what_the_demo_recommends_works_in_its_order_on_a_fresh_machine() {
     let workspace = Workspace::empty();
     let shown = workspace.exits(0, &["demo"]).stdout;
-    let (_, next) = shown.split_once("Try next").unwrap();
+    let (_, next) = shown.split_once("Next, try").unwrap();
     let commands: Vec<&str> =
         next.lines().filter_map(|line| line.trim().strip_prefix("tertulia ")).collect();
     assert_eq!(commands.len(), 4, "{next}");

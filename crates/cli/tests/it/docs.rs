@@ -1,4 +1,4 @@
-//! What the documents show is what the command does.
+//! Checks that the documentation shows the real output of the commands.
 
 use crate::harness::{NOW_MILLIS, TestStore, repository_file, tertulia, without_salts};
 use crate::workspace::Workspace;
@@ -9,7 +9,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(repository_file(path)).unwrap()
 }
 
-/// Returns the texts between fences that open with this line.
+/// Returns the texts of code blocks that open with this line.
 fn fenced(document: &str, opening: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut lines = document.lines();
@@ -113,7 +113,7 @@ fn the_command_reference_prints_the_help_of_every_command() {
     }
 }
 
-/// A command as it is shown, with the files of the repository in its arguments, is what it prints.
+/// Runs a command from the documentation, and checks that it prints the shown text.
 #[track_caller]
 fn check_screen(shown: &str, prompt: &str) {
     let (command, printed) = shown.split_once('\n').unwrap();
@@ -147,8 +147,8 @@ fn readme_commands() -> Vec<String> {
     commands.map(|line| line.split("  #").next().unwrap().trim_end().to_owned()).collect()
 }
 
-/// Tests cannot run the tests, and installing builds everything anew: CI runs the first, and this checks that
-/// the folder of the second holds the command.
+/// Tests cannot run the commands for testing and installing: CI runs the first, and this test checks that the
+/// folder of the second contains the command.
 #[test]
 fn every_command_of_the_readme_works_on_a_fresh_machine() {
     let workspace = Workspace::empty();

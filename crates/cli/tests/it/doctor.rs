@@ -1,4 +1,4 @@
-//! `tertulia doctor`: what is there, what is missing, and what would stop a run.
+//! Tests `tertulia doctor`: what it finds, what is missing, and what would stop a run.
 
 use serde_json::Value;
 
@@ -90,7 +90,7 @@ fn settings_of_a_project_without_trust_would_stop_a_run() {
     let text = settings["text"].as_str().unwrap();
     assert!(text.contains("contains settings for agents that are not trusted yet"), "{text}");
     assert_eq!(settings["advice"], "review it, then run `tertulia chat --trust`");
-    // Whatever becomes of the turn, it may begin.
+    // The turn may fail, but it is allowed to start.
     assert_ne!(workspace.tertulia(&["run", "hello", "--trust"]).code, Some(2));
     let reported = workspace.tertulia(&["doctor"]).stdout;
     assert!(!reported.contains("project settings"), "{reported}");
@@ -122,7 +122,7 @@ fn agents_that_the_team_does_not_use_are_optional_and_listed_last() {
     );
     let reported = workspace.exits(1, &["doctor"]).stdout;
     let (used, optional) = reported.split_once("\nOptional, not used by this team:\n").unwrap();
-    // The same fault is reported in the same words, once for all whom it concerns.
+    // A problem of several members is reported once.
     assert!(used.contains("missing  member max: claude not found\n"), "{reported}");
     assert!(used.contains("missing  members eva, leo: codex not found\n"), "{reported}");
     assert_eq!(reported.matches("install Codex").count(), 1, "{reported}");

@@ -1,4 +1,4 @@
-//! Runs the command in-process with texts for streams.
+//! Runs the command in-process with texts as its streams.
 
 use std::ffi::OsString;
 use std::io::BufReader;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use tertulia_cli::{Streams, Zone, main_with};
 use tertulia_operations::rpc::RpcServer;
 
-/// What a command left behind.
+/// The output and the exit code of a command.
 pub(crate) struct Outcome {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -16,7 +16,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// The exit code, which std lets nobody read but by its `Debug`.
+    /// Returns whether the exit code is this one. The standard library shows it only in its `Debug` output.
     pub(crate) fn exits_with(&self, code: u8) -> bool {
         format!("{:?}", self.code) == format!("{:?}", ExitCode::from(code))
     }
@@ -27,7 +27,7 @@ pub(crate) fn tertulia_chunked(arguments: &[&str], stdin: &[u8], chunk: usize) -
     run(arguments, stdin, chunk, false)
 }
 
-/// The same for a person who looks at a terminal and types on it.
+/// The same with a terminal on all streams.
 pub(crate) fn tertulia_on_terminal(arguments: &[&str], stdin: &str) -> Outcome {
     run(arguments, stdin.as_bytes(), 8192, true)
 }
@@ -54,12 +54,12 @@ fn run(arguments: &[&str], stdin: &[u8], chunk: usize, is_terminal: bool) -> Out
     }
 }
 
-/// The same with a usual chunk.
+/// The same with the default chunk size.
 pub(crate) fn tertulia(arguments: &[&str], stdin: &str) -> Outcome {
     tertulia_chunked(arguments, stdin.as_bytes(), 8192)
 }
 
-/// The moment of all snapshots in these tests.
+/// The time of all snapshots in these tests.
 pub(crate) const NOW_MILLIS: i64 = 1_794_822_000_000;
 
 /// Returns what `tertulia rpc` writes for these lines, without log lines.
@@ -86,7 +86,7 @@ pub(crate) fn ask(method: &str, params: &str) -> String {
     answer.strip_suffix('}').unwrap().to_owned()
 }
 
-/// A store in a folder of its own, gone with the test.
+/// A store in a temporary folder.
 pub(crate) struct TestStore {
     folder: tempfile::TempDir,
 }
@@ -111,7 +111,7 @@ impl TestStore {
         tertulia(&[&["sessions", "--store", &self.url()], arguments].concat(), stdin)
     }
 
-    /// The same, where it must work; what it prints.
+    /// The same, but must succeed; returns the output.
     #[track_caller]
     pub(crate) fn prints(&self, arguments: &[&str], stdin: &str) -> String {
         let outcome = self.sessions(arguments, stdin);
@@ -119,7 +119,7 @@ impl TestStore {
         outcome.stdout
     }
 
-    /// The same, where it must fail; what it says.
+    /// The same, but must fail; returns the error.
     #[track_caller]
     pub(crate) fn refuses(&self, arguments: &[&str], stdin: &str) -> String {
         let outcome = self.sessions(arguments, stdin);
@@ -157,13 +157,12 @@ pub(crate) fn request(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
 }
 
-/// Returns a file of the repository. Cargo runs tests in the folder of their package, wherever that was when
-/// they were compiled.
+/// Returns a file of the repository. Cargo runs tests in the folder of their package.
 pub(crate) fn repository_file(path: &str) -> PathBuf {
     std::path::absolute(PathBuf::from("../..").join(path)).unwrap()
 }
 
-/// The same text with `…` for every salt, and `e-1`, `e-2` and so on for the ids that were made with one.
+/// Returns the text with `…` for every salt, and `e-1`, `e-2` and so on for the ids that were made with one.
 pub(crate) fn without_salts(text: &str) -> String {
     const DIGITS: usize = 32;
     let (mut shown, mut ids, mut rest) = (String::new(), Vec::<String>::new(), text);

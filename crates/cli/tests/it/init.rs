@@ -28,7 +28,7 @@ fn the_agents_of_this_machine_are_found_and_written() {
     for role in ["role = \"author: ", "role = \"reviewer: "] {
         assert_eq!(file.matches(role).count(), 1, "{file}");
     }
-    // What it writes can be used, and asks for no trust.
+    // The written file can be used without a trust question.
     let output = workspace.exits(0, &["run", "@scribe We decided to ship."]);
     assert!(output.stdout.starts_with("scribe:\n"), "{}", output.stdout);
 }

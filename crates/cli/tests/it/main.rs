@@ -1,5 +1,5 @@
-//! The command as its users meet it: in-process where text in and text out is the point, as a real
-//! process where pipes, exit codes and memory are.
+//! Tests of the command: in-process if only text input and output matter, as a real process if pipes, exit codes or
+//! memory matter.
 
 #![expect(
     clippy::disallowed_methods,

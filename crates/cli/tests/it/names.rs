@@ -1,4 +1,4 @@
-//! Names that people can type: short ids, `latest`, titles, and what an unknown or ambiguous one leads to.
+//! Names that people can type: short ids, `latest`, titles, and errors for unknown or ambiguous names.
 
 use crate::harness::{TestStore, request, said};
 use crate::workspace::{CommandOutput, Workspace};
@@ -7,7 +7,7 @@ const TEAM: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
     [[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"Done.\"]\n\
     [[member]]\nname = \"bad\"\nagent = \"script\"\nanswers = [\" \"]\n";
 
-/// A workspace in which something was said in a session whose id the store made.
+/// A workspace with messages in a session whose id was generated.
 fn talked() -> Workspace {
     let workspace = Workspace::new(TEAM);
     workspace.exits(0, &["run", "hello"]);
@@ -26,7 +26,7 @@ fn id_of(workspace: &Workspace, kind: &str) -> String {
     entry["id"].as_str().unwrap().to_owned()
 }
 
-/// Returns whether a text has an id of an entry in full.
+/// Returns whether a text contains the full id of an entry.
 fn has_long_id(text: &str) -> bool {
     let digits = |place: usize| text[place + 2..].bytes().take_while(u8::is_ascii_hexdigit).count();
     text.match_indices("e-").any(|(place, _)| digits(place) == 32)
@@ -68,7 +68,7 @@ fn an_entry_is_not_redacted_for_a_digit_or_two() {
         let why =
             format!("redact needs at least four digits of the entry's ID; {prefix} has {digits}\n");
         assert!(reported.contains(&why), "{reported}");
-        // Where nothing is lost, it is enough.
+        // A short prefix is enough for commands that remove nothing.
         workspace.exits(0, &["sessions", "show", "talk", "--from", prefix]);
     }
     assert!(workspace.exits(0, &["sessions", "show", "talk"]).stdout.contains("A secret"));
@@ -154,7 +154,7 @@ fn latest_and_a_dash_name_the_newest_session() {
         workspace.exits(0, &["replay", name]);
         workspace.exits(0, &["build", "--session", name, "--budget", "9000"]);
     }
-    // In another folder the newest session of that folder is meant.
+    // In another folder, `latest` is the newest session of that folder.
     let other = workspace.root().join("home");
     let mut command = workspace.command(&["why", "--session", "latest"]);
     let output = CommandOutput::wait(command.current_dir(other).spawn().unwrap());
@@ -165,7 +165,7 @@ fn latest_and_a_dash_name_the_newest_session() {
 fn a_session_that_is_called_latest_is_not_taken_where_none_is_named() {
     let workspace = talked();
     let (made, turn) = (workspace.session(), id_of(&workspace, "turn"));
-    // A program may still call one so.
+    // Programs may still use this name.
     let line = request("createSession", r#"{"sessionId":"latest"}"#) + "\n";
     let output = workspace.tertulia_with(&["rpc"], line.as_bytes());
     assert!(output.stdout.contains(r#""sessionId":"latest""#), "{output:?}");
@@ -211,7 +211,7 @@ fn why_replay_and_show_take_the_newest_session_if_none_is_named() {
     assert_eq!((alone.stdout, alone.stderr), (named.stdout, named.stderr));
     assert_eq!(
         workspace.exits(0, &["replay"]).stderr,
-        "tertulia: 1 turn, all decisions are the same\n"
+        "tertulia: 1 turn compared; all decisions are the same\n"
     );
     let output = workspace.exits(0, &["sessions", "show"]);
     assert!(
@@ -274,7 +274,7 @@ fn a_title_is_shown_and_names_the_session() {
     for name in ["Login page", "login page", "login"] {
         workspace.exits(0, &["run", "again", "--session", name]);
     }
-    // Routing and prompts know nothing of it.
+    // The title does not affect routing and prompts.
     workspace.exits(0, &["replay"]);
     let prompt = workspace.exits(0, &["context", "--member", "max"]).stdout;
     assert!(!prompt.contains("Login page"), "{prompt}");
@@ -299,7 +299,7 @@ fn a_title_in_full_wins_over_a_part_of_an_id() {
         workspace.exits(0, &["sessions", "rename", "s1", title]);
         assert!(shown(title).contains("second"), "{title}");
     }
-    // But an ID in full wins over a title, and a part of one over the beginning of a title.
+    // But a full ID takes precedence over a title, and a part of an ID over the beginning of a title.
     workspace.exits(0, &["sessions", "rename", "s1", "my-login-page"]);
     assert!(shown("my-login-page").contains("first"));
     workspace.exits(0, &["sessions", "rename", "s1", "login form"]);

@@ -1,4 +1,4 @@
-//! `tertulia` without a command, the help of the program as a whole, and the options of all commands.
+//! Tests `tertulia` without a command, the help of the whole program, and the options of all commands.
 
 use crate::pty::Pty;
 use crate::workspace::Workspace;
@@ -48,7 +48,7 @@ fn the_help_lists_commands_by_task_with_the_daily_ones_first_and_examples() {
     let places: Vec<usize> = [
         "Work with your team:",
         "  chat         Chat with your team of agents\n",
-        "  run          Send one message and run until a human is needed\n",
+        "  run          Send one message and run agents until they are done or need you\n",
         "Look back:",
         "  why          Explain why an agent was (or wasn't) asked\n",
         "For scripts and other programs:",

@@ -12,12 +12,12 @@ use crate::reference::check_file;
 use svg::Theme;
 
 const COLUMNS: u16 = 112;
-/// Enough for all that the demo prints, so that nothing scrolls away.
+/// Enough rows for the whole output of the demo, so that nothing scrolls away.
 const ROWS: u16 = 400;
 /// The picture ends before this line.
 const END: &str = "What eva received";
 
-/// The screen after the command has ended.
+/// Returns the screen after the command has ended.
 fn screen_of(arguments: &[&str]) -> vt100::Parser {
     let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
     let pair = NativePtySystem::default().openpty(size).unwrap();

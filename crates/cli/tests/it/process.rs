@@ -1,4 +1,4 @@
-//! The real binary: pipes that close, messages of 100 MB, colours, and answers that do not wait.
+//! Tests of the real binary: pipes that close, messages of 100 MB, colours, and answers that are written at once.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -37,7 +37,7 @@ fn rpc_ends_with_an_error_when_its_reader_closes_the_output() {
     let mut child = start(&["rpc"]);
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
-    // The server ends at the first answer, so nothing may read the later lines.
+    // The server ends after the first answer, so the later lines may not be read.
     for _ in 0..100 {
         let _ = writeln!(stdin, "{}", request("getTeamTask", "{}"));
     }
@@ -78,7 +78,7 @@ fn a_message_of_a_hundred_megabytes_passes_through() {
         .collect();
     writer.join().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    // Log line, notification, answer, and the answer to the small request behind it.
+    // Log line, notification, answer, and the answer to the small request after it.
     assert_eq!(lines.len(), 4);
     assert!(lines[1] > 100_000_000 && lines[2] > 100_000_000);
 }
@@ -121,7 +121,7 @@ fn log_lines_go_to_standard_error_when_asked_for() {
     );
 }
 
-/// The harness itself, with a shell in the place of the command.
+/// Tests the harness itself, with a shell instead of the command.
 #[test]
 fn a_process_may_end_before_it_reads_and_write_while_it_reads() {
     let input = vec![b'x'; 1_000_000];

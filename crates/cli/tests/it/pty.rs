@@ -1,4 +1,4 @@
-//! The command on a pseudo-terminal in a workspace, and an emulator that says what is on the screen.
+//! Runs the command on a pseudo-terminal in a workspace, with an emulator that returns the screen.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -9,7 +9,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, NativePtySystem, PtySize, P
 
 use crate::workspace::{Workspace, wait_until};
 
-/// Longer than anything takes, even on a machine that does much else.
+/// A time limit that is long enough for a busy machine.
 const LIMIT: Duration = Duration::from_secs(90);
 const ROWS: u16 = 24;
 const COLUMNS: u16 = 100;
@@ -29,13 +29,13 @@ pub(crate) struct Pty {
     _master: Box<dyn MasterPty + Send>,
 }
 
-/// What a command left on its terminal.
+/// The output of a command on a terminal.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) code: u32,
     /// The screen at the end.
     pub(crate) screen: String,
-    /// All that was written.
+    /// The whole output.
     pub(crate) raw: String,
 }
 
@@ -89,7 +89,7 @@ impl Pty {
         Self { seen, keyboard, child, _master: pair.master }
     }
 
-    /// Waits until the screen is as wanted; gives what is on it.
+    /// Waits until the screen meets a condition, and returns it.
     #[track_caller]
     pub(crate) fn until(&self, what: &str, is_wanted: impl Fn(&str) -> bool) -> String {
         let (seen, news) = &*self.seen;
@@ -107,7 +107,7 @@ impl Pty {
         }
     }
 
-    /// Types; only for a command that waits for it.
+    /// Types, for a command that waits for input.
     pub(crate) fn types(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
         self.keyboard.flush().unwrap();

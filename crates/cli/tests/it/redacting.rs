@@ -1,4 +1,4 @@
-//! What a redaction takes along, what it finds elsewhere, and what it says is left.
+//! Tests what a redaction removes, what it finds in other places, and which copies it reports.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -17,7 +17,7 @@ fn talked() -> Workspace {
     workspace
 }
 
-/// Returns the first entry that holds the secret.
+/// Returns the first entry that contains the secret.
 fn reported_in(workspace: &Workspace) -> String {
     let reported =
         workspace.entries().into_iter().find(|entry| entry.to_string().contains(SECRET)).unwrap();
@@ -35,7 +35,11 @@ fn summaries_of_the_scribe_are_redacted_with_the_entry_that_they_cite() {
         "{}",
         output.stderr
     );
-    assert!(output.stderr.contains("out of reach: backups and exports"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("cannot remove may remain in: earlier backups and exports"),
+        "{}",
+        output.stderr
+    );
     assert!(!output.stderr.contains("guess"), "{}", output.stderr);
     for arguments in [&["sessions", "export", "talk"][..], &["sessions", "search", SECRET]] {
         let shown = workspace.exits(0, arguments).stdout;
@@ -55,7 +59,7 @@ fn the_same_text_elsewhere_is_named_with_the_command_that_redacts_it() {
     assert_eq!(record["sameText"].as_array().unwrap().len(), 1, "{record}");
     assert_eq!(record["sameText"][0]["sessionId"], "again");
     let output = workspace.exits(0, &["sessions", "redact", "talk", &entry]);
-    assert!(output.stderr.contains("was redacted before"), "{}", output.stderr);
+    assert!(output.stderr.contains("was already redacted"), "{}", output.stderr);
 }
 
 #[test]
@@ -76,7 +80,7 @@ fn a_text_is_redacted_in_all_sessions_and_in_the_chat_history() {
         assert!(!shown.contains(SECRET), "{shown}");
     }
     let again = workspace.exits(0, &["sessions", "redact", "--text", SECRET, "--yes"]).stderr;
-    assert!(again.contains("no entry holds this text"), "{again}");
+    assert!(again.contains("no entry contains this text"), "{again}");
 }
 
 #[test]
@@ -115,7 +119,7 @@ fn a_redaction_removes_the_copy_of_a_migration_and_says_what_confirms_a_guess() 
     let removed = format!("removed {}, a copy from before an update", copy.display());
     assert!(output.stderr.contains(&removed), "{}", output.stderr);
     // Entries of earlier versions have no salt.
-    let guess = format!("the hash or the id of {id} can still confirm a guess");
+    let guess = format!("the hash or the id of {id} can still be used to check a guess");
     assert!(output.stderr.contains(&guess), "{}", output.stderr);
     assert!(!copy.exists());
 }

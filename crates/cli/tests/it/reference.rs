@@ -1,4 +1,4 @@
-//! The reference pages hold what the code says: the help of every command, the fields of the team file, the rpc
+//! Checks that the reference pages match the code: the help of every command, the fields of the team file, the rpc
 //! methods and the types of entries. `cargo xtask reference` runs these tests with `TERTULIA_UPDATE` set, which
 //! writes the pages instead of comparing them.
 

@@ -1,4 +1,4 @@
-//! `tertulia replay`: the same log gives the same decisions, and another team is noticed.
+//! Tests `tertulia replay`: the same log leads to the same decisions, and differences of another team are found.
 
 use crate::workspace::Workspace;
 
@@ -19,7 +19,7 @@ fn the_same_team_decides_the_same() {
     let before = workspace.entries();
     let output = workspace.exits(0, &["replay", "tal"]);
     assert_eq!(output.stdout, "");
-    assert_eq!(output.stderr, "tertulia: 4 turns, all decisions are the same\n");
+    assert_eq!(output.stderr, "tertulia: 4 turns compared; all decisions are the same\n");
     let record = &workspace.exits(0, &["replay", "talk", "--json"]).json()[0];
     assert_eq!((&record["equal"], &record["turns"]), (&true.into(), &4.into()));
     assert_eq!(record["differences"].as_array().map(Vec::len), Some(0));
@@ -31,8 +31,8 @@ fn another_team_decides_otherwise_and_every_difference_is_reported() {
     let workspace = talked();
     workspace.write("other.toml", &format!("default = \"eva\"\n{TEAM}"));
     let output = workspace.exits(1, &["replay", "talk", "--team", "other.toml"]);
-    assert!(output.stdout.contains("now it would be eva's turn"), "{}", output.stdout);
-    assert!(output.stderr.contains("the recorded decisions are kept"), "{}", output.stderr);
+    assert!(output.stdout.contains("with the current team, eva's turn"), "{}", output.stdout);
+    assert!(output.stderr.contains("the stored decisions did not change"), "{}", output.stderr);
 }
 
 #[test]
@@ -55,9 +55,11 @@ fn a_session_that_would_continue_now_is_reported() {
     workspace.exits(0, &["replay", "talk"]);
     workspace.write("tertulia.toml", &limits(9));
     let output = workspace.exits(1, &["replay", "talk"]);
-    assert!(output.stdout.contains("the current team would continue with eva's turn is started"));
+    assert!(output.stdout.contains("with the current team, eva's turn is started"));
     assert!(
-        output.stderr.contains("1 turn, 1 difference; the recorded decisions are kept"),
+        output
+            .stderr
+            .contains("1 turn compared: 1 difference; the stored decisions did not change"),
         "{}",
         output.stderr
     );
@@ -93,7 +95,9 @@ fn one_difference_is_reported_as_one() {
     workspace.write("tertulia.toml", &format!("default = \"eva\"\n{TEAM}"));
     let output = workspace.exits(1, &["replay", "talk"]);
     assert!(
-        output.stderr.contains("1 turn, 1 difference; the recorded decisions are kept"),
+        output
+            .stderr
+            .contains("1 turn compared: 1 difference; the stored decisions did not change"),
         "{}",
         output.stderr
     );
@@ -126,7 +130,7 @@ fn after_a_redaction_no_decision_differs() {
         let id = log.iter().find(said).expect(text)["id"].as_str().unwrap().to_owned();
         workspace.exits(0, &["sessions", "redact", "talk", &id]);
         let output = workspace.exits(0, &["replay", "talk"]);
-        assert!(output.stderr.contains(" redacted; decisions made for "), "{}", output.stderr);
+        assert!(output.stderr.contains(" redacted; the decisions about "), "{}", output.stderr);
         let record = &workspace.exits(0, &["replay", "talk", "--json"]).json()[0];
         assert!(record["unchecked"].as_array().unwrap().contains(&id.into()), "{record}");
     }
@@ -182,8 +186,8 @@ fn a_fork_at_an_answer_interrupts_nobody_and_says_who_was_not_asked() {
     let id = log.iter().find(said).unwrap()["id"].as_str().unwrap();
     workspace.exits(0, &["sessions", "branch", "talk", id, "--into", "fork"]);
     let output = workspace.exits(0, &["chat", "--session", "fork"]);
-    let reported =
-        "The last message is for eva. Nobody was asked in this session yet; /next eva asks.";
+    let reported = "The last message is for eva. Nobody has been asked in this session yet; to \
+        ask, type /next eva.";
     assert!(output.stdout.contains(reported), "{}", output.stdout);
     let output = workspace.exits(0, &["run", "@eva go", "--session", "fork"]);
     assert!(!output.stderr.contains("would differ") && !output.stderr.contains("interrupted"));

@@ -1,5 +1,5 @@
-//! Hostile input takes no more than 256 MiB of memory beyond its own size. The most that the real command ever
-//! had in memory is read from the system while it runs.
+//! Checks that hostile input uses at most 256 MiB of memory beyond its own size. The peak memory of the real
+//! command is read from the system while it runs.
 
 use std::process::Child;
 
@@ -8,7 +8,7 @@ use crate::workspace::{Workspace, feed};
 
 const LIMIT_KB: u64 = 256 * 1024;
 
-/// Runs a command with this input, and gives what it left and the most memory it had.
+/// Runs a command with this input, and returns its output and its peak memory.
 fn run(workspace: &Workspace, arguments: &[&str], input: &[u8]) -> (String, u64) {
     let child = workspace.start(arguments);
     let status = format!("/proc/{}/status", child.id());
@@ -26,14 +26,14 @@ fn run(workspace: &Workspace, arguments: &[&str], input: &[u8]) -> (String, u64)
     (reported.into_owned(), peak)
 }
 
-/// Returns the most that a process had in memory so far; `None` once it is gone.
+/// Returns the peak memory of a process so far; `None` after it has ended.
 fn peak_kb(status: &str) -> Option<u64> {
     let status = std::fs::read_to_string(status).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// Checks the memory of a command. One that ends within a moment is not seen, and had no time to take much.
+/// Checks the memory of a command. A command that ends at once is not measured, but also cannot use much memory.
 #[track_caller]
 fn check(workspace: &Workspace, arguments: &[&str], input: &[u8], own_kb: u64) -> String {
     let (reported, peak) = run(workspace, arguments, input);
@@ -121,7 +121,7 @@ fn a_hostile_team_file_takes_little_memory() {
     }
 }
 
-/// A child that was started by [`Workspace::start`] is ended by the test that started it.
+/// Ends a child that was started by [`Workspace::start`].
 fn end(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
@@ -133,7 +133,7 @@ fn doctor_names_what_a_killed_import_left_and_the_next_writer_deletes_it() {
     let mut child = workspace.start(&["sessions", "import", "-", "--as", "killed"]);
     let line = |number: usize| said(&format!("e{number}"), "user", "left words") + "\n";
     let mut stdin = child.stdin.take().unwrap();
-    // More than waits in memory and in the pipe: what was stored of it is there when all is written.
+    // More than fits into memory buffers and the pipe, so that a part is stored when everything is written.
     crate::workspace::tell(&mut stdin, (0..8_000).map(line).collect::<String>().as_bytes());
     end(child);
     let reported = workspace.exits(0, &["doctor"]).stdout;

@@ -1,4 +1,4 @@
-//! The rpc methods that build contexts for models: shapes, errors for programs, summaries of models.
+//! Tests the rpc methods that build contexts for models: formats, errors for programs, summaries of models.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use tertulia_session::record::{MessageRecord, read_entry_line};
 
 use crate::harness::{ask, request, rpc_with_logs};
 
-/// A log that is far too long for the budget, and a question at its end.
+/// Returns a log that is far too long for the budget, with a question at its end.
 fn long() -> Value {
     let words = "The cache in src/cache.rs keeps its keys for 90 seconds and no longer. ";
     let mut entries: Vec<Value> = (0..20)
@@ -155,7 +155,7 @@ fn a_summary_of_another_log_is_wrong_input() {
     let mut params = long();
     params["summaryRequest"] = result("buildContext", &params)["summaryRequest"].clone();
     params["text"] = json!("Done.");
-    assert_snapshot!(error("acceptSummary", &params), @r#"{"code":-32000,"data":{"category":"context","code":"ContextInvalidInput","field":"summaryRequest.coveredHash","retryable":false},"message":"summaryRequest.coveredHash is not that of the newest summary: append entriesToAppend before, or build again if something was redacted or cut since"}"#);
+    assert_snapshot!(error("acceptSummary", &params), @r#"{"code":-32000,"data":{"category":"context","code":"ContextInvalidInput","field":"summaryRequest.coveredHash","retryable":false},"message":"summaryRequest.coveredHash does not belong to the newest summary: first append entriesToAppend, or build again if entries were redacted or cut since"}"#);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_cut_that_makes_nothing_smaller_is_an_error_and_no_loop() {
     let params = json!({"config": {"maxInputTokens": 20}, "tokenizer": "bytes", "sessionEntries": [
         {"id": "a", "type": "message", "payload": {"role": "user", "content": "y".repeat(200)}},
         cut("b", "a"), cut("c", "b")]});
-    assert_snapshot!(error("buildContext", &params), @r#"{"code":-32000,"data":{"category":"context","code":"ContextCompactionFailed","reason":"the last two cuts made it no smaller and nothing was said since; raise maxInputTokens or shorten what is pinned","retryable":false},"message":"the context cannot be made smaller: the last two cuts made it no smaller and nothing was said since; raise maxInputTokens or shorten what is pinned"}"#);
+    assert_snapshot!(error("buildContext", &params), @r#"{"code":-32000,"data":{"category":"context","code":"ContextCompactionFailed","reason":"the last two cuts did not make it smaller, and there are no new messages; raise maxInputTokens or shorten pinned entries","retryable":false},"message":"the context cannot be made smaller: the last two cuts did not make it smaller, and there are no new messages; raise maxInputTokens or shorten pinned entries"}"#);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The rpc methods: shapes, hooks, and the contract's error texts.
+//! Tests the rpc methods: formats, hooks, and the error texts of the contract.
 
 use insta::assert_snapshot;
 
@@ -57,7 +57,7 @@ fn a_message_that_is_none_gets_the_contracts_text() {
     }
 }
 
-/// Each call is refused as a wrong parameter, with this text.
+/// Checks that each call is refused because of a wrong parameter, with this text.
 fn check_refused(wrong: &[(&str, &str, &str)]) {
     for (method, params, text) in wrong {
         let error = ask(method, params);
@@ -210,7 +210,7 @@ fn creating_a_conversation_again_replaces_it_and_reports_what_was_lost() {
         &request("getMessages", "{}"),
     ]);
     assert!(
-        answers[3].contains(r#"[rpc] Conversation replaced: 1 messages of \"main\" are gone"#),
+        answers[3].contains(r#"[rpc] Conversation replaced: 1 messages of \"main\" are lost"#),
         "{answers:?}"
     );
     assert!(answers[5].contains(r#""result":{"messages":[]}"#));

@@ -1,4 +1,4 @@
-//! The rpc methods on stored sessions.
+//! Tests the rpc methods for stored sessions.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::harness::{NOW_MILLIS, TestStore, request};
 struct RpcClient(RpcServer);
 
 impl RpcClient {
-    /// One that forgets its sessions in the end.
+    /// Creates a client whose store is in memory.
     fn new() -> Self {
         Self(RpcServer::new(|| NOW_MILLIS))
     }
@@ -47,7 +47,7 @@ impl RpcClient {
         self.result("append", &json!({"sessionId": "s", "entries": entries}))
     }
 
-    /// Returns the entries of `s`, but for its header.
+    /// Returns the entries of `s` except its header.
     #[track_caller]
     fn entries(&mut self) -> Vec<Value> {
         let loaded = self.result("load", &json!({"sessionId": "s"}));
@@ -101,7 +101,7 @@ fn entries_are_appended_once_whatever_is_tried_again() {
 #[test]
 fn an_entry_without_id_follows_the_one_before_it() {
     let mut client = client();
-    // The same words twice are two messages.
+    // The same text twice is two messages.
     let first = client.append(&json!([message(None, "Yes"), message(None, "Yes")]));
     assert_eq!(first["appendedCount"], 2);
     client.append(&json!([message(None, "Yes")]));
@@ -116,7 +116,7 @@ fn an_entry_without_id_follows_the_one_before_it() {
 fn an_entry_without_parent_starts_no_branch_by_accident() {
     let mut client = client();
     client.append(&json!([message(Some("a"), "One")]));
-    // The redaction names its parent; from here on an entry without one would start a branch.
+    // The redaction names its parent, so a later entry without a parent would start a branch.
     client.append(&json!([message(Some("b"), "Secret")]));
     let redacted =
         client.result("redact", &json!({"sessionId": "s", "entryId": "b", "reason": "private"}));
@@ -128,7 +128,7 @@ fn an_entry_without_parent_starts_no_branch_by_accident() {
     assert_eq!(entries[3]["parentId"], redacted["lastAppendedEntryId"]);
     assert_eq!(entries[4]["parentId"], "c");
     assert_eq!(entries[1]["type"], "purged");
-    // What was there before is still known as it is.
+    // Earlier entries are still recognized.
     assert_eq!(client.append(&json!([message(Some("a"), "One")]))["appendedCount"], 0);
 }
 
@@ -232,7 +232,7 @@ fn branches_searches_lists_and_checks_answer() {
     assert_eq!(wrong["code"], -32602);
 }
 
-/// Returns what a build sends, without the system prompt.
+/// Returns the messages of a build, without the system prompt.
 fn sent(built: &Value) -> Vec<String> {
     let messages = built["modelMessages"].as_array().unwrap();
     messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
@@ -247,7 +247,7 @@ fn contexts_are_built_from_what_is_stored_now() {
         json!({"sessionId": "s", "config": {"maxInputTokens": 9000}, "tokenizer": "bytes"});
     client.append(&json!([message(Some("a"), "One")]));
     assert_eq!(sent(&client.result("buildContext", &params)), ["One"]);
-    // Somebody else appends, redacts, deletes and begins anew.
+    // Another client appends, redacts, deletes and creates the session again.
     other.append(&json!([message(Some("b"), "Two")]));
     assert_eq!(sent(&client.result("buildContext", &params)), ["One", "Two"]);
     other.result("redact", &json!({"sessionId": "s", "entryId": "a"}));

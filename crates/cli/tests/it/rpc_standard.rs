@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 as the standard says: envelopes, ids, batches, notifications, error codes.
+//! Tests that rpc follows the JSON-RPC 2.0 standard: envelopes, ids, batches, notifications, error codes.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;

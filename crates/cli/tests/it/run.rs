@@ -1,4 +1,4 @@
-//! `tertulia run`: answers, exit codes, sessions, and what a person is shown.
+//! Tests `tertulia run`: answers, exit codes, sessions, and the output for people.
 
 use crate::workspace::{Workspace, wait_until};
 
@@ -17,7 +17,7 @@ agent = "script"
 answers = ["Looks good."]
 "#;
 
-/// Returns a team in which one member says this.
+/// Returns a team with one member that gives this answer.
 fn one(answer: &str) -> String {
     let answer = serde_json::Value::from(answer);
     format!(
@@ -86,7 +86,7 @@ fn an_unknown_member_is_refused_with_the_nearest_one() {
     let output = workspace.exits(3, &["run", "[NEXT: mx] hello"]);
     assert!(output.stderr.contains("did you mean max?"), "{}", output.stderr);
     assert!(output.stderr.contains("tertulia run --session"), "{}", output.stderr);
-    // The message is kept, and its session is the one that is resumed.
+    // The message is kept, and its session is resumed.
     workspace.exits(0, &["run", "--continue", "@max hello"]);
     assert_eq!(workspace.said().len(), 3);
 }
@@ -121,7 +121,7 @@ fn a_speaker_who_is_named_twice_is_one_and_the_same() {
     for text in ["[FROM: bob] @eva hello", "[FROM: max] @eva hello", "[FROM: eve] @eva hello"] {
         let output = workspace.exits(2, &["run", text, "--as", "ann"]);
         let name = &text[..text.find(']').unwrap() + 1];
-        let reported = format!("--as ann and {name} in the text name two speakers");
+        let reported = format!("--as ann and {name} in the text name different speakers");
         assert!(output.stderr.contains(&reported), "{}", output.stderr);
     }
     assert!(!workspace.root().join("data/sessions.db").exists());
@@ -228,7 +228,7 @@ fn a_home_that_is_no_folder_is_reported_with_its_variable() {
         let (_, reported) = run(&["run", "hello", "--store", "memory"]);
         assert!(!reported.contains("TERTULIA_HOME"), "{reported}");
     }
-    // A list of trusted files is kept there too.
+    // The list of trusted files is also in this folder.
     workspace.write(
         "program.toml",
         "[[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"cat\"]\n",
@@ -237,7 +237,7 @@ fn a_home_that_is_no_folder_is_reported_with_its_variable() {
     let output = workspace.command(&run).env("TERTULIA_HOME", &file).output().unwrap();
     let reported = String::from_utf8(output.stderr).unwrap();
     assert!(reported.contains("file is not a folder; set TERTULIA_HOME"), "{reported}");
-    // Without that variable the one that counts is named.
+    // Without this variable, the error names the variable that is used.
     let mut command = workspace.command(&["run", "hello"]);
     let output = command.env_remove("TERTULIA_HOME").env("HOME", &file).output().unwrap();
     let reported = String::from_utf8(output.stderr).unwrap();
@@ -330,12 +330,12 @@ fn the_newest_team_session_is_that_of_the_folder() {
     }
     let (code, reported) = there("", &["run", "two", "--new", "there"]);
     assert_eq!(code, Some(0), "{reported}");
-    // Within a repository it is all one folder.
+    // All folders of a repository are one project.
     let (_, reported) = there("deep", &["run", "--continue", "three"]);
     assert!(reported.contains("resuming session there\n"), "{reported}");
     let output = workspace.exits(0, &["run", "--continue", "four"]);
     assert!(output.stderr.contains("resuming session here\n"), "{}", output.stderr);
-    // A session that is named is found everywhere, and stays with its project.
+    // A named session is found from every folder, and keeps its project.
     let (code, reported) = there("", &["run", "five", "--session", "here"]);
     assert_eq!(code, Some(0), "{reported}");
     assert!(reported.contains("session here belongs to another project: /"), "{reported}");
@@ -411,7 +411,7 @@ fn a_broken_team_file_is_named_with_its_place_and_exits_as_an_untrusted_one() {
     let workspace = Workspace::new("[[member]]\nname = \"max\"\nagent = \"clod\"\n");
     let output = workspace.exits(2, &["run", "hello"]);
     assert!(output.stderr.contains("tertulia.toml:3:"), "{}", output.stderr);
-    // Whoever reads the code of an untrusted file finds the same.
+    // The exit code for an untrusted file is the same.
     let program = "[[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"cat\"]\n";
     Workspace::new(program).exits(2, &["run", "hello"]);
 }
@@ -447,11 +447,11 @@ fn a_second_program_in_a_session_is_refused_and_stores_nothing() {
     wait_until("the first turn", || workspace.path("begun").exists());
     for words in [["run", "two", "--session", "talk"], ["run", "--continue", "--session", "talk"]] {
         let output = workspace.exits(1, &words);
-        let reported = "another process uses or has changed this session, so nothing was stored; \
-                    try again, or close it there";
+        let reported = "nothing was stored, because another process uses or has changed this \
+            session; close it there, or try again";
         assert!(output.stderr.contains(reported), "{}", output.stderr);
     }
-    // Who only looks disturbs nobody.
+    // Commands that only read do not disturb it.
     workspace.exits(0, &["context", "--member", "max", "--session", "talk"]);
     workspace.write("go", "");
     let output = crate::workspace::CommandOutput::wait(first);

@@ -1,10 +1,10 @@
-//! `tertulia run` with programs as agents: trust, failures, floods, Ctrl-C and crashes.
+//! Tests `tertulia run` with programs as agents: trust, failures, large outputs, Ctrl-C and crashes.
 
 use crate::workspace::{
     CommandOutput, Workspace, is_alive, pid_in, signal, signals_at_once, wait_until,
 };
 
-/// Returns a person, and an agent that is this script.
+/// Returns a team of a person and an agent that runs this script.
 fn team(script: &str) -> String {
     let words = serde_json::json!(["sh", "-c", script]);
     format!(
@@ -13,7 +13,7 @@ fn team(script: &str) -> String {
     )
 }
 
-/// Says how it goes and waits; its process id is in a file.
+/// Prints two lines and waits; its process id is in a file.
 const SLOW: &str = "cat > /dev/null; echo one; echo two; sleep 300 & echo $$ > pid; wait";
 
 #[test]
@@ -198,7 +198,10 @@ fn an_endpoint_that_wants_a_key_is_reported_with_the_variable_of_it() {
     let output = workspace.command(&run).env("FAR_KEY", "invented").output().unwrap();
     let reported = String::from_utf8(output.stderr).unwrap();
     assert!(reported.contains("far could not answer (auth) after "), "{reported}");
-    assert!(reported.contains("; check its key in the variable FAR_KEY\n"), "{reported}");
+    assert!(
+        reported.contains("; check its key in the environment variable FAR_KEY\n"),
+        "{reported}"
+    );
     assert!(!reported.contains("invented"), "{reported}");
 }
 
@@ -229,14 +232,14 @@ fn a_flood_is_cut_off_and_reported() {
     let workspace = Workspace::new(&team("cat > /dev/null; yes tertulia | head -c 300000000"));
     let output = workspace.tertulia(&["run", "hello", "--trust"]);
     assert_eq!(output.code, Some(1), "{}", output.stderr);
-    // The session carries a megabyte of it and not more.
+    // The session contains only one megabyte of it.
     assert_eq!(output.stdout.len(), "max (cut off):\n".len() + 1024 * 1024 + 1);
     assert!(output.stderr.contains("bytes; the first 1048576 are kept"), "{}", output.stderr);
     assert!(output.stderr.contains("max could not answer"), "{}", output.stderr);
 }
 
-/// As `timeout` does, which signals its child and then the whole group. Two different signals: of the same
-/// one the system would deliver only one.
+/// Like `timeout`, which signals its child and then the whole group. Uses two different signals, because the system
+/// would deliver only one of two equal ones.
 #[test]
 fn two_requests_to_end_at_the_same_moment_are_one() {
     let workspace = Workspace::new(&team(SLOW));
@@ -258,7 +261,7 @@ fn an_interrupt_keeps_what_was_said_and_ends_the_agent() {
     let output = CommandOutput::wait(child);
     assert_eq!(output.code, Some(130), "{output:?}");
     assert_eq!(output.stdout, "max (cut off):\none\ntwo\n");
-    assert!(output.stderr.contains("interrupted; what was said is saved"), "{}", output.stderr);
+    assert!(output.stderr.contains("interrupted; all messages are saved"), "{}", output.stderr);
     assert!(output.stderr.contains("cancelled: the person cancelled it"), "{}", output.stderr);
     assert!(output.stderr.contains("--repeat e-"), "{}", output.stderr);
     for wrong in ["crash", "stderr", "had ended"] {
@@ -267,13 +270,13 @@ fn an_interrupt_keeps_what_was_said_and_ends_the_agent() {
     wait_until("the agent's end", || !is_alive(&pid));
     let shown = workspace.exits(0, &["sessions", "show", &workspace.session()]).stdout;
     assert!(shown.contains(" max (cut off)  e-"), "{shown}");
-    assert!(shown.contains("· max: ended, since its turn was cancelled"), "{shown}");
+    assert!(shown.contains("· max: ended because its turn was cancelled"), "{shown}");
     assert!(!shown.contains("crash"), "{shown}");
     assert_eq!(workspace.turns(), ["max queued", "max started", "max cancelled"]);
     assert_eq!(workspace.said()[1], ("max".to_owned(), "one\ntwo\n".to_owned()));
 }
 
-/// Does not mind being asked to end, and neither does its child in a session of its own.
+/// Ignores signals that ask it to end, as does its child in a separate session.
 const DEAF: &str = "trap 'echo asked > asked' TERM INT HUP; cat > /dev/null; echo one
 setsid sh -c 'trap \"\" TERM INT HUP; echo $$ > child; while :; do sleep 1; done' &
 ( trap '' TERM INT HUP; ( setsid sleep 300 & echo $! > orphan ) & )
@@ -285,20 +288,20 @@ fn a_second_interrupt_ends_at_once_and_takes_the_agent_along() {
     let child = workspace.start(&["run", "hello", "--trust"]);
     let pids = ["pid", "child", "orphan"].map(|name| pid_in(&workspace.path(name)));
     signal("-INT", child.id());
-    // The first request was heard; what comes a quarter of a second after it is another one.
+    // The first signal was handled; one a quarter of a second later is a new one.
     wait_until("the agent is asked to end", || workspace.path("asked").exists());
     std::thread::sleep(std::time::Duration::from_millis(300));
     signal("-INT", child.id());
     let output = CommandOutput::wait(child);
     assert_eq!(output.code, Some(130), "{output:?}");
-    // Not when the session is opened next: now.
+    // They end now, not only when the session is opened again.
     for pid in &pids {
         wait_until("the agent's end", || !is_alive(pid));
     }
     let before = workspace.entries();
     workspace.tertulia(&["run", "--continue"]);
     assert_eq!(workspace.entries()[..before.len()], before);
-    // Its end may have been stored in the same moment.
+    // Its end may have been stored at the same moment.
     let turns = workspace.turns();
     let expected = ["max queued", "max started"];
     assert_eq!(turns[..2], expected);
@@ -320,7 +323,7 @@ fn after_a_crash_nothing_is_lost_nothing_repeated_and_no_process_left() {
     assert_eq!(output.stdout, "eva:\nHere.\n");
     assert!(output.stderr.contains("max's turn was interrupted"), "{}", output.stderr);
     wait_until("the agent's end", || !is_alive(&pid));
-    assert!(!workspace.path("pid").exists(), "the turn was not repeated");
+    assert!(!workspace.path("pid").exists(), "the turn was not retried");
     assert_eq!(workspace.entries()[..before.len()], before);
     let states =
         ["max queued", "eva queued", "max started", "max interrupted", "eva started", "eva done"];

@@ -1,10 +1,10 @@
-//! `tertulia run` on a terminal: answers stream in, rendered and coloured, above one line that says who works,
-//! how long, and who is next. In a pipe nothing of that is there.
+//! Tests `tertulia run` on a terminal: answers are shown as they are written, rendered and coloured, above one line
+//! that shows who works, how long, and who is next. In a pipe, there is no such line.
 
 use crate::pty::Pty;
 use crate::workspace::Workspace;
 
-/// Max writes two lines, waits for a file, and hands over; Eva follows.
+/// Max writes two lines, waits for a file, and hands over to Eva.
 const TEAM: &str = r#"
 [[member]]
 name = "ann"
@@ -19,7 +19,7 @@ agent = "script"
 answers = ["Fine with `me`."]
 "#;
 
-/// Returns whether the last row of a screen says who works, how long, and who is next.
+/// Returns whether the last row of a screen shows who works, how long, and who is next.
 fn is_status(screen: &str) -> bool {
     let last = screen.trim_end().lines().last().unwrap_or_default();
     last.contains("max · ") && last.contains(" s · then eva")
@@ -29,7 +29,7 @@ fn is_status(screen: &str) -> bool {
 fn an_answer_streams_in_above_a_line_that_says_who_works_and_who_is_next() {
     let workspace = Workspace::new(TEAM);
     let pty = Pty::start(&workspace, &["run", "@max @eva go", "--trust"], &[]);
-    // Before its turn ends, what it said is there, and so is what it is saying.
+    // Before the turn ends, the finished lines and the current line are shown.
     let screen = pty.until("the first lines and the status", |screen| {
         screen.contains("use **one** queue") && is_status(screen)
     });
@@ -38,7 +38,7 @@ fn an_answer_streams_in_above_a_line_that_says_who_works_and_who_is_next() {
     workspace.write("go", "");
     let shown = pty.ends();
     assert_eq!(shown.code, 0, "{}", shown.screen);
-    // Rendered once complete, each answer once, and nothing is left of the status.
+    // Lines are rendered when they are complete, each answer is shown once, and the status is removed.
     assert!(shown.screen.contains("Plan\nuse one queue for all\n"), "{}", shown.screen);
     assert!(shown.screen.contains("eva:\nFine with me.\n"), "{}", shown.screen);
     assert_eq!(shown.screen.matches("one queue").count(), 1, "{}", shown.screen);

@@ -1,4 +1,4 @@
-//! `tertulia run`: what is reported of what waits, of what is past, and of what was not meant so.
+//! Tests the notes of `tertulia run` about waiting turns, earlier turns, and likely mistakes.
 
 use crate::workspace::{CommandOutput, Workspace, pid_in, signal};
 
@@ -61,7 +61,7 @@ fn what_was_asked_before_is_not_asked_again_by_going_on() {
     let output = workspace.exits(0, &["run", "--continue"]);
     assert_eq!(output.stdout, "eva:\n@ann which one?\n");
     assert!(!output.stderr.contains("since a person last wrote"), "{}", output.stderr);
-    // What the new answer asks is new.
+    // The question of the new answer is a new one.
     assert!(
         output.stderr.contains("your turn, ann: eva asked you a question\n"),
         "{}",
@@ -119,7 +119,7 @@ fn a_name_that_nobody_has_is_reported_and_the_message_goes_on() {
     let run = |text: &str| workspace.exits(0, &["run", "--as", "ann", text]).stderr;
     for text in ["@zzz hello", "@zzz, hello", "@zzz: hello", "@zzz", "\n@zzz hello"] {
         let reported = run(text);
-        let note = "tertulia: nobody in the team is called zzz; it goes to max\n";
+        let note = "tertulia: nobody in the team is called zzz; the message goes to max\n";
         assert_eq!(reported.matches(note).count(), 1, "{text:?}: {reported}");
     }
     assert!(run("@zzz and @eva, hello").contains("called zzz; it goes to eva\n"));
@@ -169,7 +169,7 @@ fn a_team_file_that_is_no_file_is_named_with_its_path_and_a_hint() {
         "{reported}"
     );
 
-    // Who may read everything cannot be refused.
+    // Root can read every file, so the file is removed instead.
     std::fs::remove_file(workspace.path("tertulia.toml")).unwrap();
     workspace.write("tertulia.toml", TWO_PEOPLE);
     let nobody = std::os::unix::fs::PermissionsExt::from_mode(0o000);

@@ -1,9 +1,9 @@
-//! What `tertulia run` prints: nothing that a terminal obeys, and events for programs.
+//! Tests the output of `tertulia run`: no control sequences for people, and events for programs.
 
 use crate::harness::{tertulia, tertulia_on_terminal};
 use crate::workspace::Workspace;
 
-/// What a hostile answer may hold: moves, titles, clipboards, modes, queries, and ways to hide them.
+/// Sequences in a hostile answer: cursor movements, titles, clipboards, modes, queries, and ways to hide them.
 const SEQUENCES: [&str; 40] = [
     "\x1b[2J",
     "\x1b[H",
@@ -73,7 +73,7 @@ fn no_control_sequence_of_an_answer_reaches_a_terminal() {
                 |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
             assert!(!text.contains(hidden), "{index}: {text:?}");
         }
-        // In a pipe every byte is as it was.
+        // In a pipe, every byte is unchanged.
         let piped = tertulia(&arguments, "");
         assert_eq!(piped.stdout, format!("max:\na{sequence}b\n"), "{index}");
     }
@@ -106,9 +106,9 @@ fn events_are_one_json_object_per_line_and_the_last_one_is_the_end() {
     assert_eq!((&end["why"], &end["question"]["why"]), (&"asked".into(), &"unresolved".into()));
     assert_eq!(end["question"]["to"], "ann");
     assert_eq!(events[12]["exitCode"], 3);
-    assert!(events[12]["error"].as_str().unwrap().contains("reached nobody"), "{}", events[12]);
+    assert!(events[12]["error"].as_str().unwrap().contains("was sent to nobody"), "{}", events[12]);
     assert_eq!(end["question"]["entries"][0], events[8]["entry"]["id"]);
-    // Talk is for people.
+    // Notes for people are not printed.
     assert_eq!(output.stderr.lines().filter(|line| line.contains("working")).count(), 0);
     let entries: Vec<_> = events.iter().filter(|event| event["type"] == "stored").collect();
     let stored = workspace.entries();

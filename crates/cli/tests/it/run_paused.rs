@@ -1,8 +1,8 @@
-//! What a person's words do while turns are paused, and where they go: as `tertulia run` shows it.
+//! Tests the effect and the addressee of a person's message while turns are paused, with `tertulia run`.
 
 use crate::workspace::Workspace;
 
-/// Two that hand over to each other until somebody is asked.
+/// Two members that hand over to each other until a person is asked.
 const LOOP: &str = r#"
 [[member]]
 name = "a"
@@ -93,7 +93,7 @@ fn a_message_that_reaches_nobody_starts_no_turn() {
     workspace.exits(0, &["replay", &workspace.session()]);
 }
 
-/// One who asks the person, and a default member who does not.
+/// A member who asks the person, and a default member who does not.
 const ASKING: &str = r#"
 default = "max"
 [[member]]
@@ -133,7 +133,7 @@ fn a_task_does_not_answer_a_question_and_a_plain_reply_goes_to_who_asked() {
     workspace.exits(0, &["replay", &workspace.session()]);
 }
 
-/// Returns what eva is asked if max answers this.
+/// Returns the prompt of eva if max gives this answer.
 fn handed_over(answer: &str) -> (bool, String) {
     let answer = serde_json::Value::from(answer);
     let workspace = Workspace::new(&format!(

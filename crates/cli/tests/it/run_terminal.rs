@@ -1,4 +1,4 @@
-//! `tertulia run` where a person sits: trust that is asked for, and what an agent wants to be allowed.
+//! Tests `tertulia run` on a terminal: trust questions and permission requests.
 
 use std::io::{Read, Write};
 
@@ -6,7 +6,7 @@ use portable_pty::{CommandBuilder, NativePtySystem, PtySize, PtySystem};
 
 use crate::workspace::{Workspace, wait_until};
 
-/// Runs the command on a terminal, answers its first question, and gives its exit code and all it showed.
+/// Runs the command on a terminal, answers its first question, and returns its exit code and its output.
 fn on_terminal(workspace: &Workspace, arguments: &[&str], answer: &str) -> (u32, String) {
     let size = PtySize { rows: 24, cols: 100, pixel_width: 0, pixel_height: 0 };
     let pair = NativePtySystem::default().openpty(size).unwrap();
@@ -59,7 +59,7 @@ fn a_person_is_asked_for_trust_once_and_may_say_no() {
     assert!(!shown.contains("[y/N]"), "{shown}");
 }
 
-/// An agent that speaks ACP and wants to write a file.
+/// An agent that uses ACP and wants to write a file.
 const ASKING: &str = r#"
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -88,11 +88,11 @@ fn an_agent_that_wants_to_be_allowed_something_needs_a_person() {
     assert!(output.stderr.contains("tertulia chat --session"), "{}", output.stderr);
     assert!(output.stderr.contains("and type /resume max there"), "{}", output.stderr);
     assert!(!output.stderr.contains("rephrase the request"), "{}", output.stderr);
-    // Whoever comes finds the turn that is to be repeated.
+    // The turn that can be retried is shown later.
     let session = workspace.session();
     let shown = workspace.exits(0, &["chat", "--session", &session]).stdout;
     assert!(shown.contains("max's last turn failed; /resume max retries it\n"), "{shown}");
-    // A session that is gone is not named.
+    // A session that no longer exists is not named.
     let output = workspace.exits(3, &["run", "hello", "--store", "memory"]);
     assert!(output.stderr.contains("or ask in `tertulia chat`\n"), "{}", output.stderr);
     assert!(!output.stderr.contains("--session"), "{}", output.stderr);

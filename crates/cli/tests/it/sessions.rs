@@ -1,4 +1,4 @@
-//! `tertulia sessions`: listing, reading, finding, branching, redacting, checking, deleting.
+//! Tests `tertulia sessions`: list, show, search, branch, redact, verify, delete.
 
 use insta::assert_snapshot;
 
@@ -277,7 +277,7 @@ fn deleting_asks_first() {
         let kept = tertulia_on_terminal(&delete, answer);
         assert!(kept.exits_with(1));
         assert!(
-            kept.stderr.starts_with("Delete login for good (9 entries, \"Logging in fails"),
+            kept.stderr.starts_with("Delete login permanently (9 entries, \"Logging in fails"),
             "{}",
             kept.stderr
         );
@@ -304,7 +304,7 @@ fn a_backup_comes_back_whole() {
     let there = store.refuses(&["backup", &file], "");
     assert!(there.contains("already exists and was not changed"), "{there}");
     let twice = store.refuses(&["restore", &file], "");
-    assert!(twice.contains("session login is in the store already; delete it"), "{twice}");
+    assert!(twice.contains("the store already has session login; delete it"), "{twice}");
     store.prints(&["delete", "login", "--yes"], "");
     assert_eq!(store.prints(&["restore", &file, "--json"], ""), "{\"sessions\":1}\n");
     assert_eq!(store.prints(&["verify"], ""), head);

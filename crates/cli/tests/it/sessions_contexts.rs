@@ -1,4 +1,4 @@
-//! Prompts and contexts from stored sessions.
+//! Tests prompts and contexts from stored sessions.
 
 use serde_json::Value;
 
@@ -24,8 +24,8 @@ fn one_of_session_and_snapshot_is_needed() {
     assert!(context(&store, &["--session", "a"]).stderr.contains("there are no sessions yet"));
 }
 
-/// Returns a session of this many messages, its task at the beginning, and between the last messages much that is
-/// none.
+/// Returns a session of this many messages, with its task at the beginning, and many entries that are not messages
+/// between the last messages.
 fn long(messages: usize, noise: usize) -> String {
     let mut log = vec![r#"{"id":"t","type":"team_task","payload":{"task":"Count"}}"#.to_owned()];
     for number in 0..messages {
@@ -106,7 +106,7 @@ fn new_entries_are_appended_when_that_is_asked_for() {
     let mut last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
     assert!(last.as_object_mut().unwrap().remove("salt").is_some(), "{last}");
     assert_eq!(last, made[made.len() - 1]);
-    // The same input again is known by now.
+    // The same input is already stored now.
     let again = build(&store, &[&flags[..], &["-"]].concat(), input);
     let result: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(result["entriesToAppend"], serde_json::json!([]));
@@ -135,7 +135,7 @@ fn a_session_is_shown_as_to_a_member_and_a_snapshot_with_the_window_of_the_libra
     store.import("long", &log.join("\n"));
     let messages = |text: &str| (0..30).filter(|n| text.contains(&format!("word{n}."))).count();
     let session = context(&store, &["--session", "long", "--type", "claude"]);
-    // What no summary covers yet goes in too.
+    // Messages that no summary covers yet are included, too.
     assert_eq!(messages(&session.stdout), 30, "{}", session.stdout);
     let reported = context(&store, &["--session", "long", "--type", "claude", "--explain"]);
     assert!(

@@ -1,4 +1,4 @@
-//! Sessions as files: out and in again, in every form.
+//! Tests exports and imports of sessions in every format.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -12,7 +12,7 @@ fn example(path: &str) -> String {
     std::fs::read_to_string(repository_file(path)).unwrap()
 }
 
-/// One of every type of entry, each after the one before it.
+/// Returns one entry of every type, each after the previous one.
 fn all_types() -> String {
     example("crates/session/tests/fixtures/entries-v1.jsonl")
 }
@@ -22,7 +22,7 @@ fn a_log_comes_back_byte_for_byte_with_the_same_head() {
     let store = TestStore::new();
     for (id, log) in [("login", example("examples/session.jsonl")), ("types", all_types())] {
         store.import(id, &log);
-        // What a log redacts is purged on the way in, so the first export is what counts.
+        // Redacted entries are purged during the import, so the first export is the reference.
         let exported = store.prints(&["export", id], "");
         let again = format!("{id}-again");
         store.import(&again, &exported);
@@ -107,7 +107,7 @@ fn a_snapshot_comes_in_and_goes_out_again() {
     assert_eq!(imported, r#""result":{"messageCount":8}"#);
 }
 
-/// A session file of agent-chatter with both spellings of a speaker, and an id that is there twice.
+/// A session file of agent-chatter with both spellings of a speaker, and a duplicate id.
 const CHATTER: &str = r#"{
   "schemaVersion": "1.0", "teamId": "web", "sessionId": "s-42", "createdAt": "2026-01-31T12:00:00.000Z",
   "updatedAt": "2026-01-31T12:05:00.000Z",
@@ -135,7 +135,7 @@ fn a_session_file_of_agent_chatter_comes_in() {
     {"id":"e-2","parentId":"msg-2","type":"message","payload":{"parts":[{"kind":"text","payload":{"text":"Or green."}}],"speaker":{"roleId":"max","roleName":"Max","type":"ai"}},"salt":"…"}
     {"id":"e-3","parentId":"e-2","type":"team_task","payload":{"task":"Paint it"},"salt":"…"}
     "#);
-    // The id is taken now, so the next one gets another.
+    // The id is now in use, so the next session gets another one.
     assert_ne!(store.prints(&["import", "-"], CHATTER), "s-42\n");
 }
 

@@ -1,4 +1,4 @@
-//! Imports that mean harm or know no better, hostile names and places: refused, and nothing is left behind.
+//! Tests hostile and faulty imports, names and paths: they are refused, and nothing is left behind.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -24,7 +24,7 @@ fn an_import_with_one_bad_line_leaves_nothing_behind() {
     assert_eq!(store.ids(), ["first"]);
     assert!(store.refuses(&["show", "bad"], "").contains("there is no session bad"));
     assert_eq!(store.prints(&["verify", "--json"], "").lines().count(), 1);
-    // The id is free, and the mended file is taken.
+    // The id is free, and the corrected file is imported.
     let mended = log.replace("{\"id\":\"x\",\"type\":\"message\"}\n", "\n");
     store.prints(&["import", "-", "--as", "bad"], &mended);
     assert_eq!(store.ids(), ["bad", "first"]);
@@ -45,7 +45,7 @@ fn entries_that_do_not_fit_together_are_named() {
     let twice = "{\"id\":\"a\",\"type\":\"custom\"}\n{\"id\":\"a\",\"type\":\"other\"}";
     assert!(store.refuses(&["import", "-"], twice).contains("entry a already exists"));
     let lost = r#"{"id":"a","type":"redaction","payload":{"targetId":"nobody"}}"#;
-    assert!(store.refuses(&["import", "-"], lost).contains("redaction a is of nobody"));
+    assert!(store.refuses(&["import", "-"], lost).contains("redaction a refers to nobody"));
     let nul = r#"{"id":"a\u0000b","type":"custom"}"#;
     assert!(store.refuses(&["import", "-"], nul).contains("an id without NUL"));
     let later = r#"{"id":"a","type":"session_header","payload":{"version":3}}"#;
@@ -70,7 +70,7 @@ fn a_line_of_sixty_four_megabytes_is_refused_by_its_limit_with_its_place() {
     assert!(reported.contains("line 3 is longer than 1048576 bytes"), "{reported}");
     let many = format!("{{\n{}", "\"x\",\n".repeat(300_000));
     let reported = store.refuses(&["import", "-", "--max-line-bytes", "1MiB"], &many);
-    assert!(reported.contains("too long for a snapshot (1048576 bytes at most)"), "{reported}");
+    assert!(reported.contains("too long for other formats (1048576 bytes at most)"), "{reported}");
     assert_eq!(store.ids(), [""; 0]);
 }
 
@@ -88,10 +88,7 @@ fn nesting_and_bytes_that_are_no_text_do_no_harm() {
         assert!(store.refuses(&["import", "-"], nothing).contains("is empty"), "{nothing:?}");
     }
     for other in ["[]", "7", "null", "{}", "{\"a\":1}"] {
-        assert!(
-            store.refuses(&["import", "-"], other).contains("unrecognised file format"),
-            "{other}"
-        );
+        assert!(store.refuses(&["import", "-"], other).contains("unknown file format"), "{other}");
     }
     assert_eq!(store.ids(), ["deep"]);
 }
@@ -283,7 +280,7 @@ fn new_entries_are_shown_as_they_land() {
     );
     assert!(tertulia(&["rpc", "--store", &store.url()], &request).stdout.contains("\"b\""));
     assert!(lines.next().unwrap().unwrap().contains("And then?"));
-    // A session that is gone ends it with a word.
+    // If the session is deleted, the command ends with a message.
     store.prints(&["delete", "one", "--yes"], "");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));

@@ -1,4 +1,4 @@
-//! `tertulia sessions import` of the sessions that agents keep: listing, choosing, importing, importing again.
+//! Tests `tertulia sessions import` with sessions of agents: list, choose, import, and import again.
 
 use std::fs;
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ fn without_a_choice_the_sessions_are_listed_and_nothing_is_imported() {
     for text in ["Claude Code", "Codex", "Fix the login page", "Count the files", "new"] {
         assert!(listed.stdout.contains(text), "{text}: {}", listed.stdout);
     }
-    assert!(listed.stderr.contains("--last, --all, or the ID of a session"), "{}", listed.stderr);
+    assert!(listed.stderr.contains("with --last, --all or an ID"), "{}", listed.stderr);
     let records = machine.import(&["--json"]).stdout;
     let states = records.lines().map(|line| {
         let record: Value = serde_json::from_str(line).unwrap();
@@ -141,9 +141,10 @@ fn a_session_belongs_to_its_project_or_if_that_is_missing_to_the_one_here() {
     let machine = Machine::new();
     let imported = machine.import(&["c-elsewhere"]);
     assert!(
-        imported
-            .stderr
-            .contains("the folder /no/such/folder does not exist here; the session belongs to"),
+        imported.stderr.contains(
+            "the folder /no/such/folder of this session does not exist here; the session \
+                now belongs to project"
+        ),
         "{}",
         imported.stderr
     );
@@ -175,7 +176,7 @@ fn importing_again_adds_what_is_new_and_the_list_says_what_is_known() {
     assert!(again.stderr.contains("added 1 entry (1 message)"), "{}", again.stderr);
     let unchanged = machine.import(&["c-here"]);
     assert!(
-        unchanged.stderr.contains("has everything of Claude Code session"),
+        unchanged.stderr.contains("is up to date with Claude Code session"),
         "{}",
         unchanged.stderr
     );
@@ -263,7 +264,7 @@ fn a_redaction_of_an_imported_message_removes_its_record_too() {
     let log = machine.workspace.exits(0, &["sessions", "export", "claude-c-pin"]).stdout;
     assert!(!log.contains("482913"), "{log}");
     let again = machine.import(&["c-pin"]);
-    assert!(again.stderr.contains("has everything"), "{}", again.stderr);
+    assert!(again.stderr.contains("is up to date"), "{}", again.stderr);
 }
 
 #[test]
@@ -273,7 +274,7 @@ fn a_session_is_followed_while_its_agent_works() {
     let path = machine.workspace.root().join("home/.claude/projects/-p/c-here.jsonl");
     let mut child = machine.workspace.start(&["sessions", "import", "c-here", "--watch"]);
     let mut notes = BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(notes.any(|line| line.unwrap().contains("following")));
+    assert!(notes.any(|line| line.unwrap().contains("importing new entries")));
     let more = claude("c-here", "u2", "a1", "user", "Firefox", &machine.here());
     let text = fs::read_to_string(&path).unwrap() + &more;
     fs::write(&path, text).unwrap();
@@ -289,7 +290,7 @@ fn a_session_is_followed_while_its_agent_works() {
 fn on_a_terminal_a_number_chooses() {
     let machine = Machine::new();
     let mut terminal = Pty::start(&machine.workspace, &["sessions", "import"], &[]);
-    terminal.until("the question", |screen| screen.contains("Import which?"));
+    terminal.until("the question", |screen| screen.contains("Which sessions?"));
     terminal.types("1-2\r");
     let shown = terminal.ends();
     assert_eq!(shown.code, 0, "{shown:?}");

@@ -1,4 +1,4 @@
-//! `tertulia sessions show` and the Markdown export: what people read of a session.
+//! Tests `tertulia sessions show` and the Markdown export.
 
 use crate::workspace::{CommandOutput, Workspace};
 
@@ -11,15 +11,14 @@ fn talked() -> Workspace {
     workspace
 }
 
-/// Returns what the command prints for a person two hours east of Greenwich, or wherever this
-/// leads.
+/// Returns the output of the command in this time zone.
 fn printed(workspace: &Workspace, zone: &str, arguments: &[&str]) -> String {
     let output = CommandOutput::wait(workspace.command(arguments).env("TZ", zone).spawn().unwrap());
     assert_eq!(output.code, Some(0), "{output:?}");
     output.stdout
 }
 
-/// A log with one message, late in the evening of Greenwich.
+/// Imports a log with one message, late in the evening in UTC.
 fn late(workspace: &Workspace) {
     let log = r#"{"id":"m1","type":"message","timestamp":1769900400000,
         "payload":{"role":"user","content":"late words"}}"#;
@@ -40,11 +39,11 @@ fn times_are_local() {
     assert!(printed(&workspace, "EET-2", &search).starts_with("late  2026-02-01 01:00  user"));
     let export = ["sessions", "export", "late", "--format", "markdown"];
     assert!(printed(&workspace, "EET-2", &export).contains("2026-02-01 01:00"));
-    // A day begins where the person is.
+    // A day begins at midnight in the person's time zone.
     let since = ["sessions", "search", "late", "--since", "2026-02-01", "--json"];
     assert_eq!(printed(&workspace, "UTC0", &since), "");
     assert!(printed(&workspace, "EET-2", &since).contains("\"timestamp\":1769900400000"));
-    // Programs get the same everywhere.
+    // The output for programs does not depend on the time zone.
     let json = ["sessions", "show", "late", "--json"];
     assert_eq!(printed(&workspace, "UTC0", &json), printed(&workspace, "EET-2", &json));
 }

@@ -1,4 +1,4 @@
-//! What agents wrote never steers the terminal of whoever reads a session.
+//! Checks that texts of agents cannot control the terminal of a person who reads a session.
 
 use proptest::prelude::*;
 

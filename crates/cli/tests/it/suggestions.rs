@@ -1,8 +1,8 @@
-//! Every command that the program suggests works when it is pasted.
+//! Checks that every command that the program suggests works when it is pasted.
 
 use crate::workspace::{CommandOutput, Workspace};
 
-/// Returns the commands in backticks that a text suggests, as a shell takes them.
+/// Returns the commands in backticks that a text suggests, for a shell.
 fn suggested(text: &str) -> Vec<String> {
     let pieces = text.split('`').skip(1).step_by(2);
     pieces.filter(|piece| piece.starts_with("tertulia ")).map(str::to_owned).collect()
@@ -23,7 +23,7 @@ fn paste(workspace: &Workspace, command: &str) -> CommandOutput {
     CommandOutput::wait(child.unwrap())
 }
 
-/// Pastes all that a text suggests, at least this many; none may be refused as wrong usage.
+/// Pastes all commands that a text suggests, at least this many; none may be refused as wrong usage.
 #[track_caller]
 fn paste_all(workspace: &Workspace, text: &str, at_least: usize) {
     let commands = suggested(text);
@@ -34,7 +34,7 @@ fn paste_all(workspace: &Workspace, text: &str, at_least: usize) {
     }
 }
 
-/// Claude Code and Codex that say nothing but a word.
+/// Returns Claude Code and Codex as scripts that answer with one word.
 fn with_agents() -> Workspace {
     let workspace = Workspace::empty();
     let version = |said: &str| format!("case \"$*\" in *--version*) echo '{said}'; exit ;; esac\n");
@@ -100,7 +100,7 @@ fn what_a_run_suggests_works_in_a_team_of_several_people() {
         |reported: &str| suggested(reported).into_iter().find(|one| one.ends_with(" no")).unwrap();
     let first = workspace.exits(3, &["run", "--as", "ann lee", "--max-turns", "2", "go"]);
     assert!(stop(&first.stderr).ends_with(" --as 'ann lee' no"), "{}", first.stderr);
-    // Whoever only lets it continue does not say who speaks.
+    // To continue, no speaker is needed.
     let again = workspace.exits(3, &["run", "--continue", "--max-turns", "2"]);
     let output = paste(&workspace, &stop(&again.stderr));
     assert_eq!(output.code, Some(0), "{output:#?}");

@@ -1,4 +1,4 @@
-//! `tertulia tokens`: files and standard input, models and tokenizers.
+//! Tests `tertulia tokens`: files and standard input, models and tokenizers.
 
 use insta::assert_snapshot;
 

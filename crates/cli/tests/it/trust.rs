@@ -1,9 +1,9 @@
-//! What a team file may start, and where: agents of a project that nobody trusted, of the user's own file, and
-//! of one that the person has just had written.
+//! Tests which programs a team file may start, and where: of a project that is not trusted, of the user's own file,
+//! and of a file that `init` has just written.
 
 use crate::workspace::Workspace;
 
-/// An agent that tells where it works, in the words of Claude Code.
+/// An agent that prints its working folder in the format of Claude Code.
 const CLAUDE: &str = r#"
 case "$*" in *--version*) echo '9.8.7 (Claude Code)'; exit ;; esac
 cat > /dev/null
@@ -68,10 +68,10 @@ fn agents_of_the_users_own_file_work_where_the_command_runs_and_need_no_trust() 
     own_file(&workspace, COMMAND);
     let output = workspace.exits(0, &["run", "hello"]);
     assert_eq!(output.stdout, format!("max:\n{}\n", shown(&workspace.path(""))));
-    // A list of trusted files that cannot be used is no matter of the user's own file.
+    // An unusable list of trusted files does not affect the user's own file.
     std::os::unix::fs::symlink("/dev/null", workspace.root().join("data/trusted")).unwrap();
     workspace.exits(0, &["run", "hello"]);
-    // Where a path is written, it starts at the file.
+    // A path in the file is relative to the file.
     own_file(&workspace, &format!("{COMMAND}cwd = \"sub\"\n"));
     let sub = workspace.root().join("home/.config/tertulia/sub");
     std::fs::create_dir(&sub).unwrap();
@@ -128,7 +128,7 @@ fn settings_of_a_project_have_to_be_trusted_whoever_names_the_agents() {
     let workspace = Workspace::empty();
     workspace.program("claude", CLAUDE);
     own_file(&workspace, TEAM);
-    // Whatever becomes of the turn, it may begin.
+    // The turn may fail, but it is allowed to start.
     let code = |more: &[&str]| workspace.tertulia(&[&["run", "hello"], more].concat()).code;
     assert_ne!(code(&[]), Some(2), "without settings nobody is asked");
     std::fs::create_dir_all(workspace.path(".claude")).unwrap();
@@ -159,13 +159,13 @@ fn init_trusts_its_file_only_where_the_project_has_no_settings() {
 fn the_question_after_a_change_shows_what_changed() {
     let workspace = Workspace::new(COMMAND);
     let output = workspace.exits(2, &["run", "hello"]);
-    let head = "tertulia.toml is not trusted yet. With it:\n  max starts sh";
+    let head = "tertulia.toml is not trusted yet. If you trust it:\n  max starts sh";
     assert!(output.stderr.contains(head), "{}", output.stderr);
     workspace.exits(0, &["run", "hello", "--trust"]);
     workspace.write("tertulia.toml", &format!("# for all of us\n{COMMAND}"));
     let output = workspace.exits(2, &["run", "hello"]);
     for part in [
-        "has changed since you trusted it.\nIt asks for the same things as before (1 thing).\n",
+        "has changed since you trusted it.\nIt requests the same permissions as before (1 permission).\n",
         "Changed lines:\n  + # for all of us\nReview it",
     ] {
         assert!(output.stderr.contains(part), "{part:?} is not in:\n{}", output.stderr);
@@ -176,8 +176,9 @@ fn the_question_after_a_change_shows_what_changed() {
     );
     let output = workspace.exits(2, &["run", "hello"]);
     for part in [
-        "It asks for:\n  - max starts sh -c \"cat > /dev/null; pwd -P\"\n  + max starts sh -c \"cat > /dev/null; ls\"\n",
-        "  + max is given the variables KEY\n",
+        "It requests these permissions:\n  - max starts sh -c \"cat > /dev/null; pwd -P\"\n  + max \
+         starts sh -c \"cat > /dev/null; ls\"\n",
+        "  + max gets the variables KEY\n",
         "  + env (hidden, ",
     ] {
         assert!(output.stderr.contains(part), "{part:?} is not in:\n{}", output.stderr);
@@ -209,7 +210,7 @@ fn a_hidden_value_that_changed_is_reported_first_whatever_else_changed() {
     let comments: String = (1..=45).map(|n| format!("# note {n} (hidden, 1a2b3c4d)\n")).collect();
     workspace.write("tertulia.toml", &(comments + &file("evil")));
     let reported = workspace.exits(2, &["run", "hello"]).stderr;
-    let head = "The commands and permissions are the same as before (2 things); hidden values changed.\n\
+    let head = "It requests the same permissions as before (2 permissions), but hidden values changed.\n\
                 Changed lines:\n  - env (hidden, ";
     assert!(reported.contains(head), "{reported}");
     assert!(reported.contains("\n  + env (hidden, ") && !reported.contains("evil"), "{reported}");

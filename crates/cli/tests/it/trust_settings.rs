@@ -1,13 +1,14 @@
-//! The settings of a project that agents obey: trusted by content, all of them, whatever starts the program.
+//! Tests trust in the agent settings of a project: it applies to the content of all of them, for all kinds of
+//! members.
 
 use std::os::unix::fs::symlink;
 
 use crate::workspace::Workspace;
 
-/// It ends at once, also where it is expected to speak ACP.
+/// A program that ends at once, even if it should use ACP.
 const PROGRAM: &str = "echo started";
 
-/// Returns a team of one program, in the words of each kind of member.
+/// Returns a team of one program, for each kind of member.
 fn teams() -> [String; 3] {
     let head = "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"max\"\n";
     [
@@ -109,7 +110,7 @@ fn settings_are_asked_about_for_the_team_file_of_the_project_too_and_at_once() {
     );
     trust(&workspace);
     starts(&workspace);
-    // What a later version of the project brings is asked about.
+    // New settings in a later version of the project cause a question.
     put(&workspace, ".gemini/settings.json", "{\"hooks\": 1}");
     let reported = refused(&workspace);
     assert!(!reported.contains("tertulia.toml"), "{reported}");
@@ -138,7 +139,8 @@ fn a_link_to_settings_that_were_trusted_elsewhere_is_refused() {
     symlink(workspace.root().join("good/.claude"), workspace.path(".claude")).unwrap();
     let reported = workspace.exits(2, &["run", "hello", "--trust"]).stderr;
     assert!(
-        reported.contains(".claude links to a file outside") && reported.contains("replace it"),
+        reported.contains(".claude links to a file outside")
+            && reported.contains("replace the link"),
         "{reported}"
     );
     std::fs::remove_file(workspace.path(".claude")).unwrap();
@@ -146,7 +148,7 @@ fn a_link_to_settings_that_were_trusted_elsewhere_is_refused() {
     symlink("/etc/passwd", workspace.path(".gemini/more")).unwrap();
     let reported = workspace.exits(2, &["run", "hello", "--trust"]).stderr;
     assert!(reported.contains(".gemini/more links to a file outside"), "{reported}");
-    // One that stays among the settings leads to what is trusted too.
+    // A link that stays inside the settings leads to trusted content, too.
     std::fs::remove_file(workspace.path(".gemini/more")).unwrap();
     symlink("../.gemini/settings.json", workspace.path(".gemini/more")).unwrap();
     trust(&workspace);
@@ -169,8 +171,7 @@ fn too_many_settings_and_such_that_are_no_files_are_refused() {
     assert!(made.success());
     let reported = workspace.exits(2, &["run", "hello", "--trust"]).stderr;
     assert!(
-        reported.contains(".claude/pipe is among the settings")
-            && reported.contains("not a regular file"),
+        reported.contains(".claude/pipe, but it is not") && reported.contains("not a regular file"),
         "{reported}"
     );
 }

@@ -1,4 +1,4 @@
-//! Files and arguments that somebody else chose: links, devices, pipes, names with control characters.
+//! Tests unusual files and arguments: links, devices, pipes, names with control characters.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -22,7 +22,7 @@ fn a_team_file_that_is_a_link_out_of_its_folder_is_refused_and_nothing_of_it_is_
     }
     let reported = workspace.exits(2, &["run", "hello"]).stderr;
     assert!(reported.contains("is a link that leads out of its folder"), "{reported}");
-    // A file that is named is read, and still no line of it is printed.
+    // A named file is read, but none of its lines is printed.
     let reported = workspace.exits(2, &["run", "hello", "--team", secret.to_str().unwrap()]).stderr;
     assert!(!reported.contains("wJalr"), "{reported}");
 }

@@ -1,5 +1,4 @@
-//! `tertulia why` and `tertulia context --member`: what the log tells about its decisions, and what a member
-//! would get.
+//! `tertulia why` and `tertulia context --member`: the decisions in the log, and the prompt that a member would get.
 
 use crate::workspace::Workspace;
 
@@ -93,7 +92,7 @@ fn a_member_gets_what_its_turn_would_begin_with_and_nothing_is_written() {
         table.contains("max in session talk") && table.contains("covered by the summary"),
         "{table}"
     );
-    // Claude's system text travels apart.
+    // Claude gets its system text separately.
     let output = workspace.exits(0, &["context", "--member", "eva", "--session", "talk", "--json"]);
     let system = output.json()[0]["systemFlag"].as_str().unwrap().to_owned();
     assert!(system.starts_with("You are eva, a member of a team"), "{system}");
@@ -110,9 +109,9 @@ fn nothing_is_reported_that_was_never_decided() {
         assert_eq!(workspace.tertulia_with(&import, log.as_bytes()).code, Some(0));
         let output = workspace.exits(0, &["why", "m1", "--session", id]);
         assert_eq!(output.stdout, "");
-        assert!(output.stderr.contains("no decision was made because of m1"), "{}", output.stderr);
+        assert!(output.stderr.contains("m1 caused no decision"), "{}", output.stderr);
     }
-    // A message for which nobody was found has a decision too.
+    // A message without an addressee has a decision, too.
     workspace.exits(3, &["run", "hello [NEXT: mex]", "--new", "new", "--trust"]);
     let output = workspace.exits(0, &["why", &id_of(&workspace, "message"), "--session", "new"]);
     assert!(output.stdout.contains("'mex'"), "{}", output.stdout);
@@ -183,7 +182,8 @@ fn a_type_has_the_budget_that_a_member_of_it_has() {
     assert!(given.contains(" of 65,536 bytes"), "{given}");
 }
 
-/// Entries that name a member, a file and a marker, and so many that a summary and recalled passages stand for some.
+/// Returns entries that name a member, a file and a marker; so many that a summary and recalled passages replace
+/// some.
 fn said_often(count: usize) -> String {
     let line = |number: usize| {
         let text = format!(

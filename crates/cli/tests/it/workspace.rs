@@ -1,5 +1,5 @@
-//! A folder with a team file, a store and a home of its own, where the real command runs. Nothing of the
-//! machine's user is seen or touched.
+//! A folder with its own team file, store and home, in which the real command runs. The tests do not use any files
+//! of the machine's user.
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// The place of one test.
+/// The folder of one test.
 pub(crate) struct Workspace {
     folder: tempfile::TempDir,
 }
 
-/// What a command left behind.
+/// The output and the exit code of a command.
 #[derive(Debug)]
 pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
@@ -43,7 +43,7 @@ impl Workspace {
         self.folder.path().join("work").join(name)
     }
 
-    /// Returns the folder of all.
+    /// Returns the folder that contains everything.
     pub(crate) fn root(&self) -> &Path {
         self.folder.path()
     }
@@ -52,7 +52,7 @@ impl Workspace {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    /// A program that is found in `PATH`.
+    /// Creates a program in `PATH`.
     pub(crate) fn program(&self, name: &str, script: &str) {
         executable(&self.root().join("bin").join(name), &format!("#!/bin/sh\n{script}\n"));
     }
@@ -109,7 +109,7 @@ impl Workspace {
         log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Returns who said what in the newest session.
+    /// Returns the speakers and texts of the newest session.
     pub(crate) fn said(&self) -> Vec<(String, String)> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let entries = self.entries();
@@ -157,8 +157,8 @@ impl CommandOutput {
     }
 }
 
-/// Gives a process all of its standard input and waits for what it leaves. It may end before it has read
-/// everything, and it may write before it has read everything: the test judges what it left.
+/// Writes the standard input of a process and waits for its output. The process may end or write before it has read
+/// everything; the test checks only the output.
 pub(crate) fn feed(mut child: Child, input: &[u8]) -> Output {
     let mut stdin = child.stdin.take().unwrap();
     std::thread::scope(|scope| {
@@ -167,7 +167,7 @@ pub(crate) fn feed(mut child: Child, input: &[u8]) -> Output {
     })
 }
 
-/// Writes to a process that may have ended already. What it printed says why, so that is left to the test.
+/// Writes to a process that may have already ended. The test checks its output, which contains the reason.
 #[track_caller]
 pub(crate) fn tell(stdin: &mut impl Write, bytes: &[u8]) {
     match stdin.write_all(bytes).and_then(|()| stdin.flush()) {
@@ -176,8 +176,9 @@ pub(crate) fn tell(stdin: &mut impl Write, bytes: &[u8]) {
     }
 }
 
-/// Writes a program file by another process. While this process has a file open for writing, each child that
-/// another test starts at that moment has it open too, and the system refuses to execute it ("text file busy").
+/// Writes a program file with another process. If this process had the file open for writing, a child that another
+/// test starts at that moment would also have it open, and the system would refuse to execute it ("text file
+/// busy").
 pub(crate) fn executable(path: &Path, script: &str) {
     let mut install = Command::new("install");
     install.args(["-m", "755", "/dev/stdin"]).arg(path).stdin(Stdio::piped());
@@ -185,10 +186,10 @@ pub(crate) fn executable(path: &Path, script: &str) {
     assert!(output.status.success(), "{}", path.display());
 }
 
-/// Longer than anything takes, even on a machine that does much else.
+/// A time limit that is long enough for a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Waits until something is true; fails if that takes too long.
+/// Waits until a condition holds; fails if that takes too long.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -198,7 +199,7 @@ pub(crate) fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
     }
 }
 
-/// Returns the id of a process that a script has written, once it has.
+/// Waits until a script has written its process id, and returns it.
 #[track_caller]
 pub(crate) fn pid_in(path: &Path) -> String {
     let read = || std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
@@ -206,18 +207,18 @@ pub(crate) fn pid_in(path: &Path) -> String {
     read()
 }
 
-/// Returns whether a process of this id is there and no zombie.
+/// Returns whether a process with this id exists and is not a zombie.
 pub(crate) fn is_alive(pid: &str) -> bool {
     state_of(pid).is_some_and(|state| state != 'Z' && state != 'X')
 }
 
-/// Returns the state of a process as the system calls it: `T` for one that is stopped.
+/// Returns the state of a process, as the system reports it: `T` means stopped.
 fn state_of(pid: &str) -> Option<char> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     status.rsplit(") ").next().and_then(|rest| rest.chars().next())
 }
 
-/// Sends several signals that arrive at the same moment: the process is stopped meanwhile.
+/// Sends several signals that arrive at the same moment, because the process is stopped meanwhile.
 pub(crate) fn signals_at_once(names: &[&str], pid: u32) {
     signal("-STOP", pid);
     wait_until("a stopped process", || state_of(&pid.to_string()) == Some('T'));

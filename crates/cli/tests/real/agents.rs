@@ -1,5 +1,5 @@
-//! The agent programs by themselves, as a user runs them in a script: how each is pointed at the model server, asked
-//! something, and asked more in a session that it has.
+//! Runs the agent programs alone, as in a user's script: configures each for the model server, asks it, and asks
+//! again in an existing session.
 
 use std::io::Write;
 use std::path::Path;
@@ -26,7 +26,7 @@ type Variables = Vec<(&'static str, String)>;
 const LIMIT: &str = "300";
 
 impl Agent {
-    /// All of them. Each hands a session to the next one, which hands it back.
+    /// All agents. Each one's session is handed over to the next one and back.
     pub(crate) const ALL: [Self; 6] =
         [Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Copilot, Self::Pi];
 
@@ -42,14 +42,14 @@ impl Agent {
         }
     }
 
-    /// Returns the one after it.
+    /// Returns the next agent.
     pub(crate) fn next(self) -> Self {
         let mut all = Self::ALL.into_iter().cycle();
         all.find(|one| *one == self);
         all.next().unwrap_or(self)
     }
 
-    /// Returns the model that it asks.
+    /// Returns the model that it uses.
     pub(crate) fn model(self) -> &'static str {
         match self {
             Self::Claude => CLAUDE,
@@ -61,7 +61,7 @@ impl Agent {
         }
     }
 
-    /// Writes the settings that it has in files.
+    /// Writes its settings files.
     pub(crate) fn write_settings(self, url: &str, home: &Path) {
         let (folder, file, text) = match self {
             Self::Codex => (".codex", "config.toml", codex_settings(url)),
@@ -72,7 +72,7 @@ impl Agent {
         std::fs::write(home.join(folder).join(file), text).unwrap();
     }
 
-    /// Returns the variables that point it at the server.
+    /// Returns the variables that configure it for the server.
     pub(crate) fn variables(self, url: &str) -> Variables {
         let text = str::to_owned;
         match self {
@@ -81,7 +81,7 @@ impl Agent {
                 ("ANTHROPIC_API_KEY", text("sk-ant-invented")),
                 ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", text("1")),
                 ("CLAUDE_CODE_MAX_RETRIES", text("0")),
-                // In a network of its own it may run as root.
+                // In the isolated network it may run as root.
                 ("IS_SANDBOX", text("1")),
             ],
             Self::Codex => vec![("OPENAI_API_KEY", text("sk-invented"))],
@@ -104,7 +104,7 @@ impl Agent {
         }
     }
 
-    /// Returns the words that ask it what stands on its standard input.
+    /// Returns the arguments with which it reads the prompt from standard input.
     fn words(self, session: Option<&str>) -> Vec<String> {
         let options = match self {
             Self::Claude => {
@@ -132,7 +132,7 @@ impl Agent {
         match (self, session) {
             (Self::Codex, Some(session)) => add(&["resume", session, "-"]),
             (Self::Codex, None) => add(&["-"]),
-            // Without a title it asks the model for one.
+            // Without a title, it asks the model for one.
             (Self::Opencode, None) => add(&["--title", "The leaves"]),
             (Self::Claude | Self::Gemini | Self::Copilot, Some(session)) => {
                 add(&["--resume", session]);
@@ -143,7 +143,7 @@ impl Agent {
         words
     }
 
-    /// Asks it, in a new session or in one that it has, and waits until it is done.
+    /// Asks it, in a new or in an existing session, and waits until it is done.
     pub(crate) fn ask(self, folder: &Path, url: &str, session: Option<&str>, prompt: &str) -> Run {
         let home = folder.join("home");
         let mut command = Command::new("timeout");
@@ -154,13 +154,13 @@ impl Agent {
         }
         command.env("HOME", &home).envs(self.variables(url));
         if self == Self::Copilot {
-            // It unpacks itself there, which takes seconds; all tests share it.
+            // The program unpacks itself into this folder, which takes seconds; all tests share it.
             let shared = folder.parent().expect("a folder of all tests").join("cache");
             command.env("XDG_CACHE_HOME", shared);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // It may end before it has read all; what it says tells why.
+        // It may end before it has read everything; its output contains the reason.
         let _ = child.stdin.take().unwrap().write_all(prompt.as_bytes());
         finish(child, String::new())
     }

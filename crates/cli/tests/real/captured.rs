@@ -19,7 +19,7 @@ pub(crate) enum Said {
     },
 }
 
-/// Reads what was said, oldest first, with what the program itself adds.
+/// Reads the messages, oldest first, including those that the program itself adds.
 pub(crate) fn conversation(asked: &Asked) -> Vec<Said> {
     let body: Value = serde_json::from_str(&asked.body).unwrap();
     let mut reading = Reading::default();
@@ -107,7 +107,7 @@ impl Reading {
             } else if response.is_object() {
                 let output = &response["response"]["output"];
                 self.result(&response["id"], text_of(output));
-                // It sends the result of a call of its own twice when it resumes.
+                // When it resumes, it sends the result of its own call twice.
                 self.said.dedup();
             } else {
                 self.text(&content["role"], &word(&part["text"]));
@@ -132,7 +132,7 @@ impl Reading {
     }
 }
 
-/// Returns a user's text without the date that Copilot CLI puts in front of it.
+/// Returns a user's text without the date that Copilot CLI adds at the beginning.
 fn without_date(text: &str) -> &str {
     let rest = text
         .strip_prefix("<current_datetime>")
@@ -140,7 +140,7 @@ fn without_date(text: &str) -> &str {
     rest.map_or(text, |(_, user)| user)
 }
 
-/// Returns a result without the number of tokens that Claude Code puts behind it.
+/// Returns a result without the number of tokens that Claude Code adds at the end.
 fn without_count(text: &str) -> &str {
     let end = text.find("\n\n<system-reminder>\n<total_tokens>");
     end.and_then(|end| text.get(..end)).unwrap_or(text)

@@ -1,5 +1,4 @@
-//! `@file` in a person's message reaches the model as each program attaches files; what members say attaches
-//! nothing.
+//! Checks that `@file` in a person's message attaches the file, and that `@file` in other messages attaches nothing.
 
 use tertulia_fake_models::Step;
 

@@ -1,12 +1,12 @@
-//! Agents hand over by name although their models know nothing but the request: the names come from the
-//! list of members in the prompt.
+//! Tests that agents hand over by name. The models get only the request, so the names come from the list of members
+//! in the prompt.
 
 use tertulia_fake_models::{Sign, Step};
 
 use crate::workspace::Workspace;
 use crate::{CLAUDE, CODEX, COPILOT, GEMINI_ASKED, OPENCODE, PI};
 
-/// From Max to Eva to Leo to Ann; each model is given a role and finds the name in its request.
+/// Hands over from Max to Eva to Leo to Ann; each model gets a role and finds the name in its request.
 fn hand_round(signs: [Sign; 3]) -> Workspace {
     let workspace = Workspace::new();
     let roles = [(CLAUDE, "reviewer"), (CODEX, "researcher"), (GEMINI_ASKED, "person")];
@@ -92,8 +92,8 @@ fn opencode_copilot_and_pi_hand_over_to_each_other_and_then_to_the_person() {
     assert_eq!(workspace.processes(), [] as [String; 0]);
 }
 
-/// What the README shows: two agents hand over to each other, then to the person. Nothing but `tertulia
-/// init` was done before.
+/// Tests the example of the README: two agents hand over to each other, then to the person. Only `tertulia init`
+/// was run before.
 #[test]
 fn a_new_team_of_claude_and_codex_hands_over_and_then_asks_the_person() {
     let workspace = Workspace::of_a_new_user();

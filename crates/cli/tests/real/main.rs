@@ -1,6 +1,6 @@
-//! A team of the real agent programs, as a user runs it: `tertulia run` with a team file, against a model server
-//! on loopback; and sessions of theirs that go on in other programs. `cargo xtask agents` installs the programs and runs this in a network of its own; `cargo test` does
-//! not run it.
+//! A team of the real agent programs, as a user runs it: `tertulia run` with a team file, against a model server on
+//! loopback; and sessions that continue in other programs. `cargo xtask agents` installs the programs and runs this
+//! in an isolated network; `cargo test` does not run it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -25,7 +25,7 @@ use workspace::Workspace;
 const CLAUDE: &str = "claude-sonnet-4-5";
 const CODEX: &str = "gpt-5-codex";
 const GEMINI: &str = "gemini-3-pro-preview";
-/// What Gemini CLI asks for when it is given that name.
+/// The model that Gemini CLI requests if it gets that name.
 const GEMINI_ASKED: &str = "gemini-3.1-pro-preview";
 const OPENCODE: &str = "model-of-opencode";
 const COPILOT: &str = "gpt-5.5";
@@ -52,7 +52,7 @@ fn a_conversation_goes_from_person_to_agent_to_agent_to_person() {
     let of = |model: &str| asked.iter().find(|one| one.model.contains(model)).expect(model);
     assert!(of(CLAUDE).user.contains("how do we buffer the events?"));
     assert!(of(CLAUDE).system.contains("You are Max."), "{}", of(CLAUDE).system);
-    // Code keeps its indentation on its way to the next one, and markers stay behind.
+    // The next agent gets the code with its indentation, but without the markers.
     assert!(of(CODEX).user.contains("    let q = Queue::new();"), "{}", of(CODEX).user);
     let (_, said) = of(CODEX).user.split_once("[CONTEXT]").expect("a context");
     assert!(!said.contains("[NEXT"), "{said}");
@@ -105,7 +105,7 @@ fn an_interrupted_turn_keeps_its_beginning_and_leaves_no_process() {
     let said = workspace.said();
     assert!(said.last().unwrap().starts_with("max: word word"), "{said:?}");
     assert_eq!(workspace.processes(), [] as [String; 0]);
-    // The session continues, and the turn is not repeated by itself.
+    // The session continues, and the turn is not retried automatically.
     workspace.says(CODEX, "Shorter, then.");
     let run = workspace.run(&["--continue", "@eva you try."]);
     assert_eq!(run.code, Some(0), "{run:#?}");

@@ -1,6 +1,6 @@
-//! A session of every agent goes on in every other agent, and comes back: the programs themselves begin it, are given
-//! it by `tertulia sessions import` and `tertulia handover`, and resume it. What counts is the request that the
-//! model server captures.
+//! Tests that a session of every agent continues in every other agent, and back: the programs themselves create it,
+//! get it from `tertulia sessions import` and `tertulia handover`, and resume it. The tests compare the requests
+//! that the model server captures.
 
 use serde_json::Value;
 use tertulia_fake_models::{Asked, Script, Step};
@@ -18,7 +18,7 @@ const THIRD: &str = "Third: measure it again, été.";
 const OTHER_ANSWER: &str = "Measured again: 4 cm.";
 const FOURTH: &str = "Fourth: so what is it?";
 
-/// What the tool prints.
+/// The output of the tool.
 const MEASURED: &str = "Größe: 42 ✓ \"漢字\"";
 
 macro_rules! for_each_source {
@@ -39,7 +39,7 @@ for_each_source![
 fn goes_on_and_comes_back(source: Agent) {
     let machine = Machine::new();
     let begun = machine.begin(source);
-    // All are written before one goes on: a handover imports first what other agents added.
+    // All are written before one continues, because a handover first imports new messages of other agents.
     let others = std::iter::successors(Some(source.next()), |agent| Some(agent.next()));
     let others: Vec<Agent> = others.take_while(|agent| *agent != source).collect();
     let hand_over = |target: &Agent| machine.hand_over(*target, &begun.session);
@@ -53,7 +53,7 @@ fn goes_on_and_comes_back(source: Agent) {
         if target != source.next() {
             continue;
         }
-        // What the other agent asked last has all that it added but its answer.
+        // The last request of the other agent contains all its new messages except its answer.
         let answer = Said::Assistant(OTHER_ANSWER.to_owned());
         let said = [begun.said.clone(), added(THIRD, &asked), vec![answer]].concat();
         let back = machine.hand_over(source, &begun.session);
@@ -65,12 +65,12 @@ fn goes_on_and_comes_back(source: Agent) {
     assert!(problems.is_empty(), "{}", problems.join("\n\n"));
 }
 
-/// A user's machine with all the programs.
+/// A user's machine with all programs.
 struct Machine {
     workspace: Workspace,
 }
 
-/// A session that an agent has begun.
+/// A session that an agent has created.
 struct Begun {
     /// The session in the store.
     session: String,
@@ -78,7 +78,7 @@ struct Begun {
     said: Vec<Said>,
 }
 
-/// What `sessions import` says.
+/// The output of `sessions import`.
 struct Imported {
     session: String,
     native_id: String,
@@ -99,7 +99,7 @@ impl Machine {
         Self { workspace }
     }
 
-    /// Lets an agent begin a session of two turns, and imports it after each.
+    /// Lets an agent create a session of two turns, and imports it after each turn.
     fn begin(&self, agent: Agent) -> Begun {
         self.ask(agent, None, FIRST);
         let newest = ["--last", "--agent", agent.word(), "--project", "."];
@@ -150,8 +150,8 @@ impl Machine {
     }
 }
 
-/// Returns what of a conversation, with this prompt at its end, the first request does not have in its order and exactly
-/// once.
+/// Returns the first part of a conversation, with this prompt at its end, that the first request does not contain
+/// in order and exactly once.
 fn missing(said: &[Said], prompt: &str, asked: &[Asked]) -> Option<String> {
     let captured = conversation(asked.first()?);
     let said = [said, &[Said::User(prompt.to_owned())]].concat();
@@ -172,7 +172,7 @@ fn missing(said: &[Said], prompt: &str, asked: &[Asked]) -> Option<String> {
     (!problems.is_empty()).then(|| format!("{problems}\n  in {captured:#?}"))
 }
 
-/// Returns what the last request has from this prompt on.
+/// Returns the part of the last request from this prompt on.
 fn added(prompt: &str, asked: &[Asked]) -> Vec<Said> {
     let mut said = conversation(asked.last().expect("a request"));
     let is_prompt = |one: &Said| *one == Said::User(prompt.to_owned());

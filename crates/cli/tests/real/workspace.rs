@@ -1,4 +1,4 @@
-//! A folder with a home, a team file and a store, a model server, and the program to try.
+//! A folder with a home, a team file and a store, a model server, and the program to test.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use crate::agents::Agent;
 pub(crate) struct Workspace {
     pub(crate) models: FakeModels,
     folder: TempDir,
-    /// What the environment has besides.
+    /// Additional environment variables.
     variables: Vec<(&'static str, String)>,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
@@ -28,7 +28,7 @@ pub(crate) struct Run {
 }
 
 impl Workspace {
-    /// Creates a workspace with a team of the three programs, each pointed at the server by the team file.
+    /// Creates a workspace with a team of the three programs, which the team file configures for the server.
     pub(crate) fn new() -> Self {
         let workspace = Self::empty();
         let team = team_file(&workspace.models.url(), &workspace.path("home"));
@@ -57,8 +57,8 @@ impl Workspace {
         workspace
     }
 
-    /// Creates a workspace without a team file, on a machine with Claude Code and Codex alone. Their user pointed them
-    /// at the server.
+    /// Creates a workspace without a team file, on a machine with Claude Code and Codex alone. The user has
+    /// configured them for the server.
     pub(crate) fn of_a_new_user() -> Self {
         let mut workspace = Self::empty();
         let url = workspace.models.url();
@@ -81,19 +81,20 @@ impl Workspace {
         workspace
     }
 
-    /// Creates a workspace without a team file, on a machine with all programs. Their user pointed each at the server.
+    /// Creates a workspace without a team file, on a machine with all programs. The user has configured each for
+    /// the server.
     pub(crate) fn of_all_programs() -> Self {
         let mut workspace = Self::empty();
         let url = workspace.models.url();
         for agent in Agent::ALL {
             agent.write_settings(&url, &workspace.path("home"));
         }
-        // A handover to opencode runs its command.
+        // A handover to opencode runs the command of opencode.
         workspace.variables = Agent::Opencode.variables(&url);
         workspace
     }
 
-    /// Asks an agent by itself, in a new session or in one that it has.
+    /// Asks an agent directly, in a new or in an existing session.
     pub(crate) fn ask(&self, agent: Agent, session: Option<&str>, prompt: &str) -> Run {
         agent.ask(self.folder.path(), &self.models.url(), session, prompt)
     }
@@ -112,7 +113,7 @@ impl Workspace {
         Self { models, folder, variables: Vec::new() }
     }
 
-    /// What a model does, in order.
+    /// Sets the steps of a model.
     pub(crate) fn does(&self, model: &str, steps: impl IntoIterator<Item = Step>) {
         self.models.script_for(model, Script::new(steps));
     }
@@ -128,7 +129,7 @@ impl Workspace {
         asked.filter(|one| one.model.contains(model)).collect()
     }
 
-    /// What a model answers.
+    /// Sets the answer of a model.
     pub(crate) fn says(&self, model: &str, text: &str) {
         self.models.script_for(model, Script::new([Step::text(text)]));
     }
@@ -150,7 +151,7 @@ impl Workspace {
         self.run_with_input(words, "")
     }
 
-    /// Runs any command of the program, as it is written.
+    /// Runs any command of the program.
     pub(crate) fn tertulia(&self, words: &[&str]) -> Run {
         let mut child = self.command(words).spawn().unwrap();
         drop(child.stdin.take());
@@ -159,12 +160,12 @@ impl Workspace {
 
     pub(crate) fn run_with_input(&self, words: &[&str], input: &str) -> Run {
         let mut child = self.command(&[&["run", "--trust"], words].concat()).spawn().unwrap();
-        // It may end before it has read all; what it says tells why.
+        // It may end before it has read everything; its output contains the reason.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         finish(child, String::new())
     }
 
-    /// Runs with events, and interrupts when two pieces of text have come.
+    /// Runs with events, and interrupts after two pieces of text.
     pub(crate) fn interrupt_after_text(&self, words: &[&str]) -> Run {
         let words = [&["run", "--trust", "--json"], words].concat();
         let mut child = self.command(&words).spawn().unwrap();
@@ -184,7 +185,7 @@ impl Workspace {
         finish(child, answers)
     }
 
-    /// Everything that was said in the newest session.
+    /// Returns all messages of the newest session.
     pub(crate) fn said(&self) -> Vec<String> {
         let store = StoreUrl::Sqlite(self.path("data/sessions.db"));
         let store = SessionStore::open(&store).unwrap();
@@ -223,7 +224,7 @@ impl Workspace {
         self.command(&["replay", session.as_str()]).status().unwrap().success()
     }
 
-    /// Returns the processes that know this home.
+    /// Returns the processes that use this home.
     pub(crate) fn processes(&self) -> Vec<String> {
         let home = self.path("home");
         let home = home.to_str().unwrap();
@@ -250,7 +251,7 @@ pub(crate) fn finish(child: Child, before: String) -> Run {
     Run { code: output.status.code(), answers, talk }
 }
 
-/// Returns where a program is on the PATH of the tests.
+/// Returns the path of a program on the PATH of the tests.
 fn found(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").expect("run by `cargo xtask agents`");
     let found = std::env::split_paths(&path).map(|folder| folder.join(program));
@@ -264,7 +265,7 @@ fn provider(url: &str, key: &str) -> String {
     )
 }
 
-/// Codex's own settings.
+/// Returns Codex's own settings.
 pub(crate) fn codex_settings(url: &str) -> String {
     let provider = provider(url, "OPENAI_API_KEY");
     let model = super::CODEX;
@@ -274,7 +275,7 @@ pub(crate) fn codex_settings(url: &str) -> String {
     )
 }
 
-/// pi's own settings.
+/// Returns pi's own settings.
 pub(crate) fn pi_settings(url: &str) -> String {
     let model = super::PI;
     format!(
@@ -283,7 +284,7 @@ pub(crate) fn pi_settings(url: &str) -> String {
     )
 }
 
-/// opencode, Copilot CLI and pi, pointed at the server as their users would, with invented keys.
+/// Returns opencode, Copilot CLI and pi, configured for the server as users would do it, with invented keys.
 fn open_team_file(url: &str, home: &Path) -> String {
     let home = home.to_str().expect("a path in UTF-8");
     let (opencode, copilot, pi) = (super::OPENCODE, super::COPILOT, super::PI);
@@ -326,7 +327,7 @@ PI_OFFLINE = "1"
     )
 }
 
-/// Returns the three programs, pointed at the server as their users would, with invented keys.
+/// Returns the three programs, configured for the server as users would do it, with invented keys.
 fn team_file(url: &str, home: &Path) -> String {
     let home = home.to_str().expect("a path in UTF-8");
     let provider = format!("model_providers.invented={}", provider(url, "INVENTED_KEY"));

@@ -1,4 +1,4 @@
-//! The table of `tertulia build --explain`: where the tokens go, and the outcome for every entry.
+//! The table of `tertulia build --explain`: the tokens of each part, and the outcome of every entry.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ fn write_head(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) -> i
     let became = match (output.result.compacted, stats.dropped_messages_count) {
         (true, _) => paint.warning("history was cut; append the new entries to the log"),
         (false, 0) => paint.good("everything is sent"),
-        (false, _) => paint.good("as the last cut left it"),
+        (false, _) => paint.good("older history was cut before"),
     };
     let name = paint.strong(&excerpt(name, 40));
     writeln!(out, "{name}  {about}{used} of {limit} tokens  {became}\n")
@@ -64,10 +64,7 @@ fn write_zones(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) -> 
     let scale = output.result.stats.scale_permille;
     if scale != 1_000 {
         let (whole, part) = (scale / 1_000, scale % 1_000);
-        writeln!(
-            out,
-            "According to reported usage, each of these tokens counts as {whole}.{part:03}."
-        )?;
+        writeln!(out, "The usage that the API reported is {whole}.{part:03} times these counts.")?;
     }
     writeln!(out)
 }
@@ -94,7 +91,7 @@ fn write_entries(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) -
     write_recalled(output, out, paint)
 }
 
-/// Writes which words brought entries back, a line for each passage.
+/// Writes the words that led to each recalled passage, one line per passage.
 fn write_recalled(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
     if output.result.recalled.is_empty() {
         return Ok(());
@@ -108,7 +105,7 @@ fn write_recalled(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) 
         });
         let words: Vec<String> = words.collect();
         let words = match words.is_empty() {
-            true => "what stands beside it".to_owned(),
+            true => "none: it is next to a passage that was found".to_owned(),
             false => words.join(", "),
         };
         let id = padded(&excerpt(&short(passage.entry.as_str()), ID_COLUMNS), ID_COLUMNS);
@@ -117,7 +114,7 @@ fn write_recalled(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) 
     Ok(())
 }
 
-/// Returns the tokens of entries: as sent, or as counted if they are not sent.
+/// Returns the tokens of every entry: as sent, or if it is not sent, as counted in the log.
 fn tokens(output: &BuildOutput<'_>) -> HashMap<EntryId, u64> {
     let mut tokens: HashMap<_, _> = output.index.counts(&output.input.session_entries).collect();
     let mut sent: HashMap<EntryId, u64> = HashMap::new();
@@ -143,7 +140,7 @@ fn role(entry: &Entry) -> &str {
     }
 }
 
-/// Returns the beginning of an entry's text; empty for a hidden entry.
+/// Returns the beginning of an entry's text, or nothing for a hidden entry.
 fn begins(entry: &Entry, verdict: &Verdict) -> String {
     if matches!(verdict.outcome, Outcome::Hidden { .. }) {
         return String::new();

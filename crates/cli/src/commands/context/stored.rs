@@ -1,5 +1,6 @@
-//! The prompt that an agent would get from a stored session now: a member of the team (`tertulia context --member`), built as
-//! for its next turn, or an agent of a type (`--session … --type`). Nothing is written to the session.
+//! The prompt that an agent would get from a stored session now: for a member of the team (`tertulia context
+//! --member`), built as for its next turn, or for an agent of a type (`--session … --type`). Nothing is written to
+//! the session.
 
 use std::io::{self, Write};
 
@@ -161,7 +162,7 @@ fn verdict_records(verdicts: &[Verdict]) -> Vec<VerdictRecord<'_>> {
     verdicts.iter().map(|one| VerdictRecord { id: &one.entry, outcome: &one.outcome }).collect()
 }
 
-/// Writes the sizes of the parts, the outcome for each message if entries are given, and the counts.
+/// Writes the sizes of the parts, the outcome of each message if entries are given, and the counts.
 pub(in crate::commands) fn explain(
     to: &mut Sheet<'_>,
     title: &str,

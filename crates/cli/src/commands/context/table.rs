@@ -1,5 +1,5 @@
-//! The output of `tertulia context --explain`: the size of each section, and the outcome for every message. A table for
-//! people, JSON for programs.
+//! The output of `tertulia context --explain`: the size of each section, and the outcome of every message. A table
+//! for people, JSON for programs.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -88,7 +88,7 @@ fn write_messages(to: &mut Sheet<'_>, explanation: &Explanation<'_>) -> io::Resu
     }
     write_titles(to)?;
     while let Some(verdict) = verdicts.next() {
-        // A conversation may be long: the messages before the window are one line.
+        // A conversation can be long, so one line represents all messages before the window.
         if let Outcome::Dropped { reason: DropReason::OutsideWindow { behind } } = verdict.outcome {
             let first = shown_id(&verdict.entry.id, 24);
             let last = (behind > 1).then(|| verdicts.by_ref().nth(behind - 2)).flatten();
@@ -161,7 +161,7 @@ fn shown_id(id: &dyn Display, columns: usize) -> String {
     excerpt(&short(&id.to_string()), columns)
 }
 
-/// The answer of `tertulia context --json`.
+/// The output of `tertulia context --json`.
 #[derive(Serialize)]
 pub(super) struct ContextRecord<'a> {
     #[serde(flatten)]
@@ -180,7 +180,7 @@ impl Serialize for VerdictRecord<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &self.id.to_string())?;
         let outcome = self.outcome;
-        // The word for a dropped message is its reason.
+        // For a dropped message, the word is the reason.
         let word = match outcome {
             Outcome::Dropped { reason } => reason.as_str(),
             outcome => outcome.as_str(),

@@ -1,4 +1,4 @@
-//! `tertulia context --turn`: what an agent was sent at a turn, byte for byte, checked against the hash that
+//! `tertulia context --turn`: shows what an agent got for a turn, byte for byte, checked against the hash that
 //! was stored when it was sent. Nothing is written to the session.
 
 use std::collections::HashSet;
@@ -34,7 +34,7 @@ struct TurnRecord<'a> {
 pub(super) fn run(args: &ContextArgs, turn: &str, streams: &mut Streams<'_>) -> Result {
     let store = StoreLocation::read(&args.store)?.open_required()?;
     let given = args.session.as_deref();
-    // A session given by name needs no folder, and no session needs the team.
+    // Only the search for the newest session needs the folder. The team is never needed.
     let folder = match given.is_none_or(is_latest) {
         true => LoadedTeam::folder(&args.team)?,
         false => String::new(),
@@ -44,12 +44,18 @@ pub(super) fn run(args: &ContextArgs, turn: &str, streams: &mut Streams<'_>) -> 
     let SentPrompt { member, turn, system, text, hash, is_second, redacted } = &sent;
     if !redacted.is_empty() {
         let ids = redacted.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ");
-        print_note(streams, &format!("Redacted since then, so the hash cannot be checked: {ids}"));
+        print_note(
+            streams,
+            &format!(
+                "The hash cannot be checked, because these entries were redacted since: {ids}"
+            ),
+        );
     }
     if *is_second {
         print_note(
             streams,
-            "The first prompt of this turn was too large for the model; this is the second.",
+            "The first prompt of this turn was too large for the model; this is the second one, \
+             which was shorter.",
         );
     }
     if args.json {
@@ -68,7 +74,7 @@ pub(super) fn run(args: &ContextArgs, turn: &str, streams: &mut Streams<'_>) -> 
     super::write_sent(args, system.as_deref(), text, streams)
 }
 
-/// Returns what was sent at a turn, on any branch.
+/// Returns the prompt that was sent for a turn, on any branch.
 fn sent(store: &SessionStore, session: &SessionId, asked: &EntryId) -> Result<SentPrompt> {
     let sent = match sent_prompt(&branch(store, session, None)?, asked) {
         Err(PromptLost::NoTurn(_) | PromptLost::NotStarted(_)) => {

@@ -1,6 +1,6 @@
-//! The programs of agents: those that are known by name, each examined once, and those of the team's members, with
-//! their keys and working folders, found as a turn would find them with the member's own settings. No program
-//! that the file names is started, for the file may not be trusted.
+//! Checks the programs of agents: those known by name, each once, and those of the team's members, with
+//! their keys and working folders. Finds them as a turn would, with the member's own settings. Starts no program
+//! that the team file names, because the file may not be trusted.
 
 use std::io;
 use std::path::Path;
@@ -30,7 +30,8 @@ impl Known {
         Self { agents: AGENTS.iter().filter_map(one).collect() }
     }
 
-    /// Returns the finding about an agent that members use. `is_needed`: the default member is among them.
+    /// Returns the finding about an agent that members use. `is_needed` tells whether the default member is among
+    /// them.
     fn used(&mut self, agent: &AgentDefinition, about: String, is_needed: bool) -> Option<Finding> {
         let one = self.agents.iter_mut().find(|one| one.agent == agent)?;
         one.is_used = true;
@@ -168,7 +169,7 @@ fn program(member: &MemberFile, base: &Path, work: &Path) -> Option<Finding> {
     if usual(member).is_some() {
         return None;
     }
-    // What is wrong with the file is shown already.
+    // Errors in the file are already shown.
     let spec = member.agent_spec(base, work).ok().flatten()?;
     match locate_program(&spec)? {
         Err(Unusable { is_missing, reason }) => {

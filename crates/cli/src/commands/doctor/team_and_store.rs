@@ -15,7 +15,7 @@ use crate::load_team::{self, TrustState};
 use crate::store_location::{self, StoreLocation};
 use crate::trust_question;
 
-/// Less free space than this is a warning.
+/// With less free space than this, the check warns.
 const SPACE_MIN: u64 = 100 * 1024 * 1024;
 /// With less than this a new session may not fit: it needs space for its journal and the reserve.
 const SPACE_NEEDED: u64 = 4 * 1024 * 1024;
@@ -69,7 +69,7 @@ fn trust_state(origin: Origin, opened: &Opened, flags: &str) -> Finding {
     }
 }
 
-/// Returns what a run says of a file that is not trusted with its content; of one that nobody trusted, with its
+/// Describes a file that is not trusted with its present content, as `run` does. If it was never trusted, adds its
 /// location.
 fn untrusted(location: &str, opened: &Opened, reasons: &[TrustReason]) -> String {
     if let Some((key, before)) = seen(&opened.path) {
@@ -81,8 +81,8 @@ fn untrusted(location: &str, opened: &Opened, reasons: &[TrustReason]) -> String
     lines.fold(format!("{location} is not trusted yet:"), |text, line| text + &line)
 }
 
-/// Returns what was trusted at this path before, with the key for hidden values, which is created only where something
-/// was.
+/// Returns the content that was trusted at this path before, and the key for hidden values. The key is created only
+/// if there was such content.
 fn seen(path: &Path) -> Option<(HideKey, Trusted)> {
     let list = store_location::in_home(Trust::open).ok()?;
     let before = list.seen(path)?;
@@ -130,7 +130,8 @@ fn check_store(arg: &StoreArg) -> Result<Finding> {
         return Ok(found);
     }
     let finding = Finding::new("store", Health::Warning, left_behind(&url, &left));
-    Ok(finding.advised("the next command that writes deletes it, for instance an import"))
+    Ok(finding
+        .advised("the next command that writes to the store deletes them, for example an import"))
 }
 
 /// Checks that the file of a store can be written or created.
@@ -167,7 +168,7 @@ fn health_of(free: u64) -> Health {
     }
 }
 
-/// Describes what interrupted imports left, which no list shows.
+/// Describes the entries that interrupted imports left. No list shows them.
 fn left_behind(url: &StoreUrl, left: &LeftBehind) -> String {
     let many = "interrupted imports or deletions";
     let imports = counted(left.sessions, "interrupted import or deletion", many);

@@ -1,5 +1,5 @@
-//! `tertulia run` on a terminal: answers stream in with colours and Markdown, and one line below them says who
-//! works, how long, and who is next. The conversation is driven in a thread of its own; only this one writes.
+//! `tertulia run` on a terminal: shows answers as agents write them, with colours and Markdown. One line below them
+//! shows who works, how long, and who is next. The session runs in its own thread; only this thread writes.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -39,7 +39,7 @@ impl<'a> LiveOutput<'a> {
         Self { screen, names, presenter, queue, lines, below, failed: None }
     }
 
-    /// Keeps track of the queue.
+    /// Updates the queue from an entry.
     fn follow(&mut self, entry: &Entry) {
         if let (Some(turn), Some(id)) = (entry.turn(), entry.turn_id()) {
             self.queue.retain(|(waiting, _)| waiting != id);
@@ -57,12 +57,13 @@ impl<'a> LiveOutput<'a> {
         self.show(below);
     }
 
-    /// Adds the lines, and redraws the rows below them. Empty lines at the end wait until something follows.
+    /// Adds the lines, and redraws the rows below them. Empty lines at the end are only written when something
+    /// follows.
     fn show(&mut self, below: Vec<Line>) {
         let is_blank = |line: &Line| line.width() == 0;
         let count = self.lines.iter().rposition(|line| !is_blank(line)).map_or(0, |last| last + 1);
         if self.failed.is_some() {
-            // The terminal is gone.
+            // The terminal was closed.
             self.lines.clear();
             self.below.clear();
             return;
@@ -119,7 +120,7 @@ impl RunOutput for LiveOutput<'_> {
         self.queue = waiting.map(|one| (one.turn.clone(), one.member.into())).collect();
         let (mut sender, events) = mpsc::channel();
         let ended = std::thread::scope(|scope| {
-            // The sender ends with the work, and the loop with the sender.
+            // The thread drops the sender when it ends, which ends the loop.
             let work = scope.spawn(move || driver.run(&mut sender));
             loop {
                 match events.recv_timeout(TICK) {

@@ -88,7 +88,7 @@ impl End<'_> {
             [] => format!("{resume} continues"),
             some => some.join(", "),
         };
-        CliError::Interrupted(format!("interrupted; what was said is saved, {hint}"))
+        CliError::Interrupted(format!("interrupted; all messages are saved. {hint}"))
     }
 
     fn not_allowed(&self, member: &str, title: &str) -> CliError {
@@ -101,8 +101,8 @@ impl End<'_> {
         };
         let others = self.others().map(|others| format!("; {others}")).unwrap_or_default();
         CliError::NeedsPerson(format!(
-            "{name} asks for permission: {title}. Nobody can answer here; allow it in the team file \
-             (permissions = \"full\"), or {chat}{others}"
+            "{name} asks for permission: {title}. Nobody can answer here. Allow it in the team \
+             file (permissions = \"full\"), or {chat}{others}"
         ))
     }
 }
@@ -136,13 +136,13 @@ fn question_result(why: &PauseReason, end: &End<'_>) -> Result {
     let resume_with = |what: &str| end.resume().map(|resume| format!("{resume} {what}"));
     let say = || end.say("\"your message\"");
     let hint = match why {
-        // The progress has shown whose turn it is.
+        // The progress output has already shown whose turn it is.
         PauseReason::Answer { .. } => return Ok(()),
         PauseReason::Failed { turn, member, class } => {
             let failed = format!("{} could not answer ({class})", end.names.name(member));
             return Err(CliError::Failed(with(&failed, "; ", end.repeat(turn))));
         }
-        // No message can change this.
+        // A message would not help.
         PauseReason::Spending { allowed, .. } if *allowed == Dollars::default() => None,
         PauseReason::Limited { .. } => resume_with("tries again"),
         PauseReason::LoopGuard { .. }

@@ -28,7 +28,7 @@ pub(super) fn branch(
             return write_json(streams, &SessionRecord::from(&made));
         }
         let entries = counted(made.entries, "entry", "entries");
-        print_note(streams, &format!("{} holds a copy up to {entry}: {entries}", made.id));
+        print_note(streams, &format!("{} is a copy up to {entry}, with {entries}", made.id));
         return write_line(streams, made.id.as_str());
     }
     let appended = store.branch(&session, &entry)?;
@@ -38,7 +38,7 @@ pub(super) fn branch(
         let last_appended_entry_id = Some(last);
         return write_json(streams, &AppendedRecord { last_appended_entry_id, ..record });
     }
-    print_note(streams, &format!("{session} continues from {entry}"));
+    print_note(streams, &format!("new entries of {session} now follow {entry}"));
     write_line(streams, last)
 }
 
@@ -49,7 +49,7 @@ pub(super) fn rename(
 ) -> Result {
     refuse_latest(&args.title)?;
     let (store, session) = location.find(&args.session)?;
-    // A process that has the session open does not expect foreign entries.
+    // A process that has the session open does not expect entries of others.
     let _hold = hold(&store, &session)?;
     store.rename(&session, &args.title)?;
     let info = store.info(&session)?;
@@ -92,7 +92,7 @@ pub(super) fn delete(
             (session, Some(hold))
         }
     };
-    // Before the session, so that an interrupted deletion can be repeated.
+    // The copies are removed before the session, so that an interrupted deletion can be repeated.
     leftovers.remove_copies(&store)?;
     leftovers.remains = store.delete(&session)?;
     if args.json {
@@ -110,7 +110,7 @@ fn session_to_delete(store: &SessionStore, args: &DeleteArgs) -> Result<SessionI
     if !args.yes {
         return find_here(store, given);
     }
-    // Without a prompt, a prefix is too risky: it may match another session tomorrow.
+    // Without a question, a prefix is too risky: later it may match another session.
     if let Some(id) = exact_session(store, given)? {
         return Ok(id);
     }
@@ -128,7 +128,7 @@ fn half_deleted(store: &SessionStore, given: &str) -> Result<Option<SessionId>> 
 fn is_agreed(info: &SessionInfo, streams: &mut Streams<'_>) -> Result<bool> {
     let title = info.title.as_deref().map(|title| format!(", \"{title}\"")).unwrap_or_default();
     let entries = counted(info.entries, "entry", "entries");
-    let question = format!("Delete {} for good ({entries}{title})? [y/N] ", info.id);
+    let question = format!("Delete {} permanently ({entries}{title})? [y/N] ", info.id);
     streams.confirm(&question)
 }
 
@@ -162,8 +162,8 @@ pub(super) fn restore(
     let restored = location.open()?.restore(&args.file);
     let sessions = restored.map_err(|error| match error {
         StoreError::SessionExists(session) => CliError::Failed(format!(
-            "session {session} is in the store already; delete it first, or restore into another \
-             --store; nothing was copied"
+            "nothing was copied, because the store already has session {session}; delete it first, \
+             or restore into another --store"
         )),
         other => other.into(),
     })?;

@@ -117,8 +117,8 @@ impl Export<'_> {
         target.write_line(&json.map_err(|error| CliError::output(error.into()))?)
     }
 
-    /// Writes a document for people: who said what on the current branch, and when. Reads the branch twice, because
-    /// the document begins with what is known of all of it.
+    /// Writes a document for people: the messages of the current branch with speakers and times. Reads the branch
+    /// twice, because the document begins with facts about the whole branch.
     fn write_document(&mut self, language: Language, is_full: bool) -> Result {
         let (info, session) = (self.store.info(self.session)?, self.session);
         let branch = Range::Branch { tail: info.tail, limit: None };

@@ -60,7 +60,7 @@ pub(super) fn run(
     importer.import_all(&chosen, streams)
 }
 
-/// What a format is of.
+/// Whose sessions a format contains.
 enum Kind {
     Any,
     Own(Form),
@@ -96,7 +96,7 @@ fn is_own(file: &Path, format: SourceFormat) -> Result<bool> {
     }
     match metadata(file) {
         Ok(status) if status.is_dir() => return Ok(false),
-        // It may be the agent's ID of a session.
+        // It may be the ID of a session of an agent.
         Err(_) if is_id(file) => return Ok(false),
         _ => {}
     }
@@ -106,7 +106,7 @@ fn is_own(file: &Path, format: SourceFormat) -> Result<bool> {
     Ok(!start.starts_with(DATABASE) && detect(&start).is_none())
 }
 
-/// Whether a name is one word, and not the name of a file that is here.
+/// Whether a name is one word, and no file has this name.
 fn is_id(file: &Path) -> bool {
     let is_word = |text: &str| !text.contains(['/', '\\']) && !text.starts_with('.');
     file.to_str().is_some_and(is_word) && file.extension().is_none()
@@ -156,7 +156,7 @@ fn is_within(folder: &str, project: &str) -> bool {
     real.starts_with(project) || folder.starts_with(project)
 }
 
-/// Returns the session with this id of its agent, or with an id that begins so.
+/// Returns the session to which its agent gave this id, or an id with this prefix.
 fn with_id(found: Vec<FoundSession>, id: &str) -> Result<Vec<FoundSession>> {
     const DIGITS_MIN: usize = 4;
     let is_it = |session: &&FoundSession| session.native_id == id;
@@ -169,8 +169,8 @@ fn with_id(found: Vec<FoundSession>, id: &str) -> Result<Vec<FoundSession>> {
     match matching.as_slice() {
         [_] => Ok(matching),
         [] => Err(CliError::Failed(format!(
-            "there is no file {id}, and no agent has a session with this ID; `tertulia sessions import` lists \
-             those that were found"
+            "there is no file {id}, and no agent has a session with this ID; `tertulia sessions \
+             import` lists the sessions of agents"
         ))),
         several => {
             let ids: Vec<&str> = several.iter().map(|one| &*one.native_id).take(5).collect();

@@ -1,4 +1,4 @@
-//! The texts that a redaction or a deletion removed outside the store, and the copies that remain.
+//! Removes texts outside the store after a redaction or a deletion, and reports the copies that remain.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ const HISTORY_CHARACTERS_MIN: usize = 4;
 
 #[derive(Default)]
 pub(super) struct Leftovers {
-    /// Texts that the store may still contain after the last step.
+    /// Places in which the database may still contain the texts after the last step.
     pub(super) remains: Vec<Remains>,
     removed_copies: Vec<PathBuf>,
     kept_copies: Vec<PathBuf>,
@@ -38,7 +38,7 @@ impl Leftovers {
         Ok(())
     }
 
-    /// Removes the lines of the chat history that hold one of these texts.
+    /// Removes the lines of the chat history that contain one of these texts.
     pub(super) fn forget_lines(&mut self, texts: &[String]) {
         let texts: Vec<&str> = texts.iter().map(|text| typed(text)).collect();
         let is_long = |text: &str| text.chars().count() >= HISTORY_CHARACTERS_MIN;
@@ -55,11 +55,11 @@ impl Leftovers {
         }
     }
 
-    /// Removes the lines of the chat history that people said in a session.
+    /// Removes the lines of the chat history that people typed in a session.
     pub(super) fn forget_session(&mut self, store: &SessionStore, session: &SessionId) -> Result {
         let mut said = HashSet::new();
         for stored in store.entries(session, &Range::All)? {
-            // The entries before a damaged one are used.
+            // Only the entries before a damaged one can be used.
             let Ok(stored) = stored else { break };
             match &stored.entry.kind {
                 EntryKind::Message(message) if message.is_from_human() => {
@@ -106,12 +106,12 @@ impl Leftovers {
             print_note(streams, &format!("removed {lines} from the chat history"));
         }
         if let Some(error) = &self.history_failed {
-            let line = "still in the chat history, which cannot be changed";
+            let line = "the text is still in the chat history, which cannot be changed";
             print_note(streams, &format!("{line}: {error}"));
         }
         if self.seen_removed > 0 {
             let files = counted(self.seen_removed as u64, "copy", "copies");
-            let line = "of trusted files; the next trust prompt shows them in full";
+            let line = "of trusted files; the next trust question shows these files in full";
             print_note(streams, &format!("removed {files} {line}"));
         }
         for copy in &self.removed_copies {
@@ -124,13 +124,21 @@ impl Leftovers {
             let copy = copy.display();
             print_note(
                 streams,
-                &format!("still in {copy}, a copy from before an update: remove it"),
+                &format!(
+                    "the text is still in {copy}, a copy from before an update; delete this file"
+                ),
             );
         }
         for remains in &self.remains {
-            print_note(streams, &format!("still in {}", remains.describe()));
+            print_note(streams, &format!("the text is still in {}", remains.describe()));
         }
-        print_note(streams, &format!("out of reach: {}", out_of_reach(location).join("; ")));
+        print_note(
+            streams,
+            &format!(
+                "copies that Tertulia cannot remove may remain in: {}",
+                out_of_reach(location).join("; ")
+            ),
+        );
     }
 }
 
@@ -158,8 +166,8 @@ fn typed(text: &str) -> &str {
 
 fn out_of_reach(location: &StoreLocation) -> Vec<&'static str> {
     let mut copies = vec![
-        "backups and exports made earlier",
-        "the agents' own session files and what models were sent",
+        "earlier backups and exports",
+        "the agents' own session files, and requests already sent to models",
         "the team file, and a chat that is open now",
         "the terminal's scrollback",
     ];

@@ -24,7 +24,7 @@ const PROJECT_COLUMNS: usize = 40;
 pub(super) fn list(args: &ListArgs, location: &StoreLocation, streams: &mut Streams<'_>) -> Result {
     let Some(store) = open_or_note(location, streams)? else { return Ok(()) };
     let (now, local) = (now_millis(), LocalTime::new(streams.zone));
-    // One more than shown, to know whether there are more.
+    // Reads one more than it shows, to find out whether there are more.
     let limit = Some(args.limit).filter(|limit| *limit > 0);
     let filter = ListFilter {
         id_prefix: args.prefix.clone(),
@@ -80,7 +80,7 @@ fn tell_others(store: &SessionStore, filter: &ListFilter, streams: &mut Streams<
     Ok(())
 }
 
-/// Writes one line per session; with its project if all projects are listed.
+/// Writes one line per session, with its project if all projects are listed.
 fn write(
     out: &mut dyn Write,
     sessions: &[SessionInfo],
@@ -122,7 +122,7 @@ fn project_shown(info: &SessionInfo) -> String {
     format!("…{end}")
 }
 
-/// Returns how long ago something was, or a date after a month.
+/// Formats the time since a moment, or its date if it is more than a month ago.
 pub(super) fn since(moment: &Timestamp, now: i64, local: &LocalTime) -> String {
     let seconds = now.saturating_sub(moment.millis()) / 1000;
     let ago =

@@ -66,13 +66,13 @@ impl Redact<'_, '_> {
         let words = words.unwrap_or_default();
         let target = EntryLocation { session: session.clone(), entry: entry.clone() };
         let mut leftovers = Leftovers::default();
-        // First, so that an interrupted redaction can be repeated: afterwards the text is gone.
+        // Done before the redaction, which removes the text. So an interrupted redaction can be repeated.
         leftovers.forget_lines(&words);
         leftovers.remove_copies(&self.store)?;
         let mut redacted = self.redact(&[target], &mut leftovers)?;
         let news = match redacted.appended.appended_count {
-            0 => "was redacted before",
-            _ => "is redacted; its text was removed from the store",
+            0 => "was already redacted",
+            _ => "is redacted; the store no longer contains its text",
         };
         self.news(&format!("{entry} of {session} {news}"));
         let others = redacted.purged.iter().filter(|location| location.entry != entry);
@@ -100,7 +100,7 @@ impl Redact<'_, '_> {
         if !self.args.yes && !found.is_empty() {
             self.list(&found);
             let entries = counted(found.len() as u64, "entry", "entries");
-            if !self.streams.confirm(&format!("Redact {entries} for good? [y/N] "))? {
+            if !self.streams.confirm(&format!("Redact {entries} permanently? [y/N] "))? {
                 return Err(CliError::Failed("nothing was redacted".to_owned()));
             }
         }
@@ -109,17 +109,17 @@ impl Redact<'_, '_> {
         leftovers.remove_copies(&self.store)?;
         let first = self.redact(&locations_of(&found), &mut leftovers)?;
         if found.is_empty() {
-            self.news("no entry holds this text");
+            self.news("no entry contains this text");
         } else {
             let entries = counted(first.purged.len() as u64, "entry", "entries");
             let its = if first.purged.len() == 1 { "its" } else { "their" };
-            self.news(&format!("{entries} redacted; {its} text was removed from the store"));
+            self.news(&format!("{entries} redacted; the store no longer contains {its} text"));
         }
         if !self.args.json {
             // An ID is not an entry and cannot be redacted.
             for id in self.store.ids()?.iter().filter(|id| id.as_str().contains(text)) {
                 self.news(&format!(
-                    "still in the ID of session {id}; delete the session to remove it"
+                    "the text is still in the ID of session {id}; to remove it, delete the session"
                 ));
             }
         }
@@ -162,7 +162,8 @@ impl Redact<'_, '_> {
         }
         if !done.first.guessable.is_empty() {
             let names = named(&done.first.guessable);
-            let line = "can still confirm a guess: stored without a salt";
+            let line = "can still be used to check a guess of the text, because they were stored \
+                without a salt";
             self.news(&format!("the hash or the id of {names} {line}"));
         }
         if !done.same.is_empty() {
@@ -188,7 +189,7 @@ impl Redact<'_, '_> {
         self.streams.confirm(&question)
     }
 
-    /// Lists entries with their speakers, without their text.
+    /// Lists entries with their speakers, but without their text.
     fn list(&mut self, found: &[Found]) {
         for (session, stored) in found.iter().take(LISTED_MAX) {
             let who = said_by(&stored.entry).map(|who| format!(" by {who}")).unwrap_or_default();

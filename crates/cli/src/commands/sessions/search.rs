@@ -42,10 +42,12 @@ pub(super) fn search(
         ..SearchQuery::default()
     };
     if !query.has_words() {
-        return Err(CliError::Usage("the query has no word to look for; write letters or digits"));
+        return Err(CliError::Usage(
+            "the query contains no words to search for; use letters or digits",
+        ));
     }
     let mut progress = Progress::entries(streams.stderr_is_terminal, "Indexing");
-    // The search catches up itself and reports the same error.
+    // An error is ignored here, because the search updates the index itself and reports the same error.
     let _ = store.catch_up(|entries| progress.add(entries));
     drop(progress);
     let result = store.search(&query)?;
@@ -60,7 +62,7 @@ pub(super) fn search(
     } else {
         let paint = Paint::new(streams.stdout_has_colour);
         for hit in &result.hits {
-            // An empty piece of the heading is left out.
+            // An empty project is left out of the heading.
             let project = if args.all { project_of(&store, hit) } else { String::new() };
             write_hit(streams.stdout, hit, project, &local, &paint).map_err(CliError::output)?;
             if args.explain {
@@ -80,12 +82,12 @@ pub(super) fn search(
         print_note(streams, "no matches; use word* for prefixes");
     }
     if has_others {
-        print_note(streams, "there are matches in other projects; --all shows them");
+        print_note(streams, "there are also matches in other projects; --all shows them");
     }
     if result.more {
         print_note(
             streams,
-            "too many matches, so only the newest were compared; use more words to narrow the search",
+            "too many matches, so only the newest were ranked; use more words to narrow the search",
         );
     }
     Ok(())

@@ -38,7 +38,7 @@ const LINE_COLUMNS: usize = 88;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum View {
     Messages,
-    /// Everything but bookkeeping.
+    /// All entries except those that only record states of turns, costs and settings.
     Conversation,
     All,
 }
@@ -67,7 +67,10 @@ pub(super) fn run(args: &ShowArgs, location: &StoreLocation, streams: &mut Strea
         EntryPrinter { args, store, session, from, branch, view, transcript, streams, count: 0 };
     let seen = shown.write_stored()?.max(info.entries);
     if shown.count == 0 && !args.json && !args.follow {
-        print_note(shown.streams, "nothing to show; --all also shows the bookkeeping");
+        print_note(
+            shown.streams,
+            "no messages to show; --all also shows states of turns, costs and settings",
+        );
     }
     if args.follow { shown.follow(seen) } else { Ok(()) }
 }
@@ -191,8 +194,8 @@ impl EntryPrinter<'_, '_> {
     }
 }
 
-/// Writes entries for people: the day, the time, who, and what was said. Every text passes through
-/// [`tertulia_chat::terminal`], so nothing that an agent wrote can steer the terminal. Remembers the day that was named
+/// Writes entries for people: the day, the time, the speaker and the text. Every text passes through
+/// [`tertulia_chat::terminal`], so no text of an agent can control the terminal. Remembers the day that was written
 /// last.
 struct Transcript {
     paint: Paint,
@@ -259,7 +262,7 @@ impl Transcript {
             EntryKind::TurnEvent(event) => match &event.activity {
                 // The agent did not fail.
                 TurnActivity::Failed { class, .. } if **class == *"cancelled" => {
-                    format!("· {}: ended, since its turn was cancelled", event.member)
+                    format!("· {}: ended because its turn was cancelled", event.member)
                 }
                 activity => format!("· {}", narrate::note(&event.member, activity)),
             },
@@ -279,7 +282,7 @@ impl Transcript {
     }
 }
 
-/// Writes what was said in a session after an entry, as [`run`] does. Returns the number of the last entry.
+/// Writes the entries of a session after a given one, as [`run`] does. Returns the number of the last entry.
 pub(super) fn write_after(
     store: &SessionStore,
     session: &SessionId,
@@ -338,7 +341,7 @@ fn usage_in_words(usage: &Usage) -> String {
     format!("· usage of {}: {reported}", usage.member)
 }
 
-/// Returns when it happened, or if unknown, when it was stored.
+/// Returns the time of an entry, or if it is unknown, the time at which it was stored.
 pub(super) fn moment(stored: &StoredEntry) -> &Timestamp {
     let said = || stored.entry.message()?.timestamp.as_ref();
     stored.entry.timestamp.as_ref().or_else(said).unwrap_or(&stored.stored_at)

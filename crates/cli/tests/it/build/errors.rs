@@ -1,11 +1,11 @@
-//! What is wrong is reported with its place, its field and its cure, and exit code 1.
+//! Errors name the position, the field and the fix, and the exit code is 1.
 
 use serde_json::{Value, json};
 
 use super::{refused, talk};
 use crate::harness::tertulia;
 
-/// Each input is refused with this text.
+/// Checks that each input is refused with this text.
 #[track_caller]
 fn check(input: &Value, reported: &str) {
     let reported = format!("tertulia: ContextInvalidInput: {reported}\n");
@@ -80,7 +80,10 @@ fn shares_and_words_out_of_their_range_are_named() {
         &with("tokenizer", json!("words")),
         "tokenizer must be o200k, cl100k, gemma, claude or bytes; got \"words\"",
     );
-    check(&with("model", json!("gpt-5")), "tokenizer and model exclude each other; leave one out");
+    check(
+        &with("model", json!("gpt-5")),
+        "tokenizer and model exclude each other; leave one of them out",
+    );
 }
 
 #[test]
@@ -112,8 +115,8 @@ fn entries_are_named_by_their_place_and_id() {
     check(&log(json!(7)), "sessionEntries[1]: Entry the value must be an object; got a number");
     check(
         &log(json!({"id": "h", "type": "session_header", "payload": {"version": 9}})),
-        "sessionEntries[1]: Entry h: payload.version is 9, and this program reads versions 1 to 2; take one \
-         that reads version 9",
+        "sessionEntries[1]: Entry h: payload.version is 9, and this program reads versions 1 to 2; \
+         use a newer version of Tertulia",
     );
     check(&with("sessionEntries", json!({})), "sessionEntries must be a list; got an object");
 }
@@ -124,7 +127,7 @@ fn a_log_that_does_not_hang_together_is_refused() {
         "payload": {"summary": "x", "firstKeptEntryId": "nowhere"}});
     check(
         &with("sessionEntries", json!([summary])),
-        "Entry s: payload.firstKeptEntryId names nowhere, which is not in the log; name one that is",
+        "Entry s: payload.firstKeptEntryId names nowhere, which is not in the log; name an entry of the log",
     );
     let orphan = json!({"id": "a", "parentId": "b", "type": "custom"});
     let reported = refused(&[], &with("sessionEntries", json!([orphan])).to_string());

@@ -1,4 +1,4 @@
-//! What comes out, and what each flag changes about it.
+//! The output, and the effect of each flag.
 
 use insta::assert_snapshot;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Vendors' shapes: contexts as requests of four APIs, and what their SDKs hold as input.
+//! Vendors' formats: contexts as requests of four APIs, and the data of their SDKs as input.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{built, refused, talk};
 use crate::harness::tertulia;
 
-/// Returns a talk with a tool call in it.
+/// Returns a conversation with a tool call.
 fn called() -> Value {
     let mut input = talk();
     let call = json!({"toolCallId": "c1", "toolName": "paint", "arguments": {"colour": "blue"}});
@@ -67,7 +67,7 @@ fn the_field_format_puts_the_request_beside_the_result() {
     assert!(result["modelMessages"].is_array());
 }
 
-/// The same talk as each API writes it.
+/// Returns the same conversation in the format of each API.
 fn requests() -> [(&'static str, Value); 4] {
     [
         (

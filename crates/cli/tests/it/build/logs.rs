@@ -1,4 +1,4 @@
-//! Logs: read from a file, grown by what a build gives, counted once; and input that means harm.
+//! Logs: read from a file, extended by the entries of a build, counted once; and hostile input.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn counts_that_are_given_back_are_taken() {
     input["tokenCounts"] = first["tokenCounts"].clone();
     let again = built(&[], &input);
     assert_eq!(again["stats"]["inputTokens"], first["stats"]["inputTokens"]);
-    // Whatever the counts say is believed.
+    // The build uses the given counts, even if they are wrong.
     input["tokenCounts"]["e-26"] = json!(500);
     let other = built(&[], &input);
     assert_ne!(other["stats"]["inputTokens"], first["stats"]["inputTokens"]);

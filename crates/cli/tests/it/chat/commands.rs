@@ -1,4 +1,4 @@
-//! Commands that would do nothing say so, and none of them gives advice for the command line.
+//! Commands without effect print a note, and none of them gives advice for the command line.
 
 use super::ChatWorkspace;
 use super::plain::talk;
@@ -107,7 +107,7 @@ fn a_typo_in_a_mention_is_reported_with_the_nearest_name() {
     assert!(!asked.contains("Max here."), "nobody else answers: {asked}");
     let reported = shown("Please ask @evva.\n");
     assert!(
-        reported.contains("names 'evva', but nobody is called that; did you mean eva?"),
+        reported.contains("addresses 'evva', but nobody is called that; did you mean eva?"),
         "{reported}"
     );
     assert!(reported.ends_with("Max here."), "{reported}");

@@ -1,6 +1,6 @@
-//! Sequences that a hostile answer may hold. None of them may reach a terminal.
+//! Sequences in hostile answers. None of them may reach a terminal.
 
-/// What is no such family: single signs, halves, and the tricks of direction.
+/// Other sequences: single characters, incomplete sequences, and direction marks.
 const OTHERS: &[&str] = &[
     "\x1bP1$r0m\x1b\\",
     "\x1bPq#0;2;0;0;0#0~~\x1b\\",
@@ -40,7 +40,7 @@ const OTHERS: &[&str] = &[
     "\x18\x1a",
 ];
 
-/// Sequences of all kinds that terminals obey.
+/// Returns sequences of all kinds that terminals execute.
 pub(super) fn corpus() -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let esc = '\x1b';
@@ -78,8 +78,8 @@ pub(super) fn corpus() -> Vec<String> {
     all
 }
 
-/// Returns what remains of what was written when everything is taken away that a chat itself writes: colours,
-/// moving up and right, erasing below, pastes on and off.
+/// Returns the output without the sequences that a chat itself writes: colours, cursor movements up and right,
+/// erasing below, and bracketed paste.
 pub(super) fn foreign(written: &str) -> String {
     let mut rest = written;
     let mut foreign = String::new();
@@ -101,7 +101,7 @@ fn is_foreign(c: char) -> bool {
         || matches!(c, '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Returns the length of a sequence of ours at the beginning.
+/// Returns the length of a sequence of the chat at the beginning.
 fn own_sequence(text: &str) -> usize {
     let Some(body) = text.strip_prefix("\x1b[") else { return 0 };
     for own in ["?2004h", "?2004l", "J"] {
@@ -112,7 +112,7 @@ fn own_sequence(text: &str) -> usize {
     let digits = body.len() - body.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     match body[digits..].chars().next() {
         Some('A' | 'C') if digits > 0 => digits + 3,
-        // The looks of a line, and no others.
+        // Only the styles of a line.
         Some('m')
             if ["0", "1", "2", "3", "31", "32", "33", "35", "36"].contains(&&body[..digits]) =>
         {
@@ -125,7 +125,7 @@ fn own_sequence(text: &str) -> usize {
 #[test]
 fn the_check_finds_what_is_not_ours() {
     assert_eq!(foreign("\r\x1b[3A\x1b[J\x1b[1m\x1b[36mmax\x1b[0m\x1b[2C\x1b[?2004h"), "");
-    // These a chat writes too, so only their being visible shows that they were stopped.
+    // The chat writes these sequences too, so only their visible form shows that they were stopped.
     let alike = ["\x1b[31m", "\x1b[1A", "\x1b[?2004h", "safe\rEVIL"];
     for sequence in corpus().iter().filter(|one| !alike.contains(&one.as_str())) {
         assert!(!foreign(sequence).is_empty(), "{sequence:?}");

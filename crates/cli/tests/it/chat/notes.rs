@@ -1,4 +1,4 @@
-//! Notes and commands while an answer streams in: each on lines of its own, none inside the answer.
+//! Notes and commands while an answer is shown: each on its own lines, none inside the answer.
 
 use super::ChatWorkspace;
 use super::plain::{chat, talk};
@@ -31,7 +31,8 @@ fn a_note_of_a_message_stands_before_the_answer_and_not_in_it() {
     let shown = talk(&workspace, &[], "Please ask @evva.\n");
     assert!(shown.contains("did you mean eva?\nmax:\nIt is so.\n"), "{shown}");
     let shown = talk(&workspace, &[], "@zzz hello\n");
-    let expected = "ann: @zzz hello\nnobody in the team is called zzz; it goes to max\nmax:\n";
+    let expected =
+        "ann: @zzz hello\nnobody in the team is called zzz; the message goes to max\nmax:\n";
     assert!(shown.contains(expected), "{shown}");
 }
 
@@ -110,8 +111,12 @@ fn as_sets_once_who_types() {
         assert_eq!(output.status.code(), Some(2), "{reported}");
         assert!(reported.contains(why), "{reported}");
     };
-    wrong(&["--as", "bob"], "[FROM: ann] hello\n", "--as bob and [FROM: ann] in the text name two");
-    wrong(&["--as", "bob"], "/next max: [FROM: ann] hello\n", "name two speakers");
+    wrong(
+        &["--as", "bob"],
+        "[FROM: ann] hello\n",
+        "--as bob and [FROM: ann] in the text name different",
+    );
+    wrong(&["--as", "bob"], "/next max: [FROM: ann] hello\n", "name different speakers");
     wrong(&["--as", "max"], "hello\n", "--as: 'max' is an agent");
     wrong(&["--as", "bobb"], "hello\n", "did you mean --as bob?");
 }

@@ -1,5 +1,5 @@
-//! An agent that asks to be allowed something, as a person at a terminal sees it: a numbered question,
-//! answered by typing, or ended with Esc. The agent is a shell that speaks the Agent Client Protocol.
+//! An agent's request for permission on a terminal: a numbered question, answered by typing, or ended with Esc. The
+//! agent is a shell script that uses the Agent Client Protocol.
 
 use super::ChatWorkspace;
 use super::terminal::Terminal;
@@ -15,7 +15,7 @@ agent = "acp"
 command = ["sh", "asker.sh"]
 "#;
 
-/// Greets, takes the prompt, asks, and says what came of it.
+/// Initializes, reads the prompt, asks, and prints the result.
 const ASKER: &str = r#"
 trap '' TERM
 hear() { IFS= read -r line || exit 0; }
@@ -64,7 +64,7 @@ fn asked() -> (ChatWorkspace, Terminal) {
     (workspace, terminal)
 }
 
-/// Returns whether this stands above an empty line to type.
+/// Returns whether this text is above an empty input line.
 fn is_at_rest(screen: &str, above: &str) -> bool {
     screen.trim_end().ends_with(&format!("{above}\n>"))
 }
@@ -82,12 +82,12 @@ fn reported(screen: &str) -> String {
     timeless.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-/// Returns what the agent was answered.
+/// Returns the answer that the agent got.
 fn answered(workspace: &ChatWorkspace) -> String {
     std::fs::read_to_string(workspace.path().join("reported")).unwrap()
 }
 
-/// Types, waits for the end of the turn, and compares what stands below the question.
+/// Types, waits for the end of the turn, and compares the text below the question.
 #[track_caller]
 fn check(keys: &str, is_over: &str, below: &str, outcome: &str) {
     let (workspace, mut terminal) = asked();

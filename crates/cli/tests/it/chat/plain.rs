@@ -19,7 +19,7 @@ pub(super) fn chat(workspace: &ChatWorkspace, more: &[&str], input: &[u8]) -> Ou
     feed(child, input)
 }
 
-/// Returns what a chat prints, without what differs from run to run.
+/// Returns the output of a chat, without the parts that differ from run to run.
 #[track_caller]
 pub(super) fn talk(workspace: &ChatWorkspace, more: &[&str], input: &str) -> String {
     let output = chat(workspace, more, input.as_bytes());
@@ -65,7 +65,7 @@ fn lines_are_said_in_turn_and_answered_in_plain_text() {
 fn a_line_that_is_not_utf8_is_named_and_not_said() {
     let workspace = ChatWorkspace::new(&["One.", "Two."]);
     let output = chat(&workspace, &["--new", "talk"], b"first\n\ncaf\xe9 now\n\xff\nlast\n");
-    // As `run` would: what was not said is not forgotten over the lines that were.
+    // As in `run`: the error of the line that was not sent decides the exit code.
     assert_eq!(output.status.code(), Some(1));
     let reported = String::from_utf8(output.stderr).unwrap();
     assert!(reported.contains("standard input: line 3 is not UTF-8"), "{reported}");
@@ -200,7 +200,7 @@ fn a_chat_that_is_asked_twice_to_end_takes_the_agent_along() {
     tell(&mut stdin, b"hello\n");
     let pids = ["pid", "child"].map(|name| pid_in(&workspace.path().join(name)));
     signal("-TERM", child.id());
-    // The first request was heard; what comes a quarter of a second after it is another one.
+    // The first signal was handled; one a quarter of a second later is a new one.
     wait_until("the agent is asked to end", || workspace.path().join("asked").exists());
     std::thread::sleep(Duration::from_millis(300));
     signal("-TERM", child.id());
@@ -229,7 +229,7 @@ fn a_chat_that_is_left_at_once_leaves_no_session() {
     talk(&workspace, &["--new", "talk"], "/members\n/quit\n");
     let listed = sessions(&workspace, &["list", "--all", "--json"]);
     assert_eq!(String::from_utf8(listed.stdout).unwrap(), "");
-    // One in which something was said stays, also when somebody only looks in.
+    // A session with messages is kept, even if a person only opens it.
     talk(&workspace, &["--new", "talk"], "hello\n");
     talk(&workspace, &["--session", "talk"], "");
     let listed = sessions(&workspace, &["list", "--all", "--json"]);

@@ -1,7 +1,7 @@
-//! A pseudo-terminal with the command on it, and an emulator that says what is on the screen.
+//! Runs the command on a pseudo-terminal, with an emulator that returns the screen.
 //!
-//! The emulator goes on only while a test looks at the screen, one piece of output after the other. So a test
-//! sees every state of the screen, however late it looks.
+//! The emulator processes one piece of output after the other, only when a test reads the screen. So a test sees
+//! every state of the screen, even if it is slow.
 
 use std::cell::RefCell;
 use std::io::{Read, Write};
@@ -17,13 +17,13 @@ use portable_pty::{Child, CommandBuilder, MasterPty, NativePtySystem, PtySize, P
 use super::ChatWorkspace;
 use crate::workspace::wait_until;
 
-/// Longer than anything takes, even on a machine that does much else.
+/// A time limit that is long enough for a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
-/// How long the end of the output is waited for once the process is gone: another process that was started in
-/// the same moment may have the terminal open for a while.
+/// The time to wait for the end of the output after the process has ended: another process that was started at the
+/// same moment may have the terminal open for a while.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// What was written so far, as far as somebody looked.
+/// The output that the test has read so far.
 struct Seen {
     emulator: vt100::Parser,
     raw: Vec<u8>,
@@ -44,7 +44,7 @@ impl Seen {
 /// The terminal.
 pub(super) struct Terminal {
     seen: RefCell<Seen>,
-    /// Nobody reads what is written.
+    /// Whether the output is not read.
     is_stalled: Arc<AtomicBool>,
     keyboard: Box<dyn Write + Send>,
     master: Box<dyn MasterPty + Send>,
@@ -60,7 +60,7 @@ fn number(value: u16) -> NonZeroU16 {
 }
 
 impl Terminal {
-    /// Starts a chat on a terminal of 24 by 80.
+    /// Starts a chat on a terminal of 24 rows and 80 columns.
     pub(super) fn chat(workspace: &ChatWorkspace, more: &[&str]) -> Self {
         Self::chat_with(workspace, more, &[("TERM", "xterm-256color")])
     }
@@ -77,8 +77,8 @@ impl Terminal {
         Self::start(workspace, command, env)
     }
 
-    /// Starts a chat in a shell that knows jobs. When the chat stops, the shell says so, waits for a line,
-    /// and lets it go on.
+    /// Starts a chat in a shell with job control. When the chat stops, the shell prints a line, waits for input,
+    /// and continues the chat.
     pub(super) fn chat_in_shell(workspace: &ChatWorkspace, more: &[&str]) -> Self {
         let program = std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap();
         let mut command = CommandBuilder::new("sh");
@@ -112,13 +112,13 @@ impl Terminal {
         Self { seen, is_stalled, keyboard, master: pair.master, child }
     }
 
-    /// Types. A program that has ended already is found by whatever the test waits for next.
+    /// Types. If the program has already ended, the next wait of the test fails.
     pub(super) fn types(&mut self, keys: &str) {
         let _ = self.keyboard.write_all(keys.as_bytes());
         let _ = self.keyboard.flush();
     }
 
-    /// Waits until the screen is as wanted; gives what is on it.
+    /// Waits until the screen meets a condition, and returns it.
     #[track_caller]
     pub(super) fn until(&self, what: &str, is_wanted: impl Fn(&str) -> bool) -> String {
         self.until_screen(what, |screen| is_wanted(&screen.contents()))
@@ -133,7 +133,7 @@ impl Terminal {
     #[track_caller]
     pub(super) fn has_taken_the_keyboard(&self, times: usize) {
         self.until_seen("that keys are read", |seen| {
-            // It asks for marks around what is pasted, after it has changed the mode of the terminal.
+            // It turns on bracketed paste after it has changed the mode of the terminal.
             seen.raw.windows(8).filter(|bytes| bytes == b"\x1b[?2004h").count() >= times
         });
     }
@@ -164,7 +164,7 @@ impl Terminal {
         self.until(text, |screen| screen.contains(text))
     }
 
-    /// Waits until this answer is on the screen and its turn has ended: its time stands below it.
+    /// Waits until this answer is on the screen and its turn has ended, which the time below it shows.
     #[track_caller]
     pub(super) fn has_answered(&self, text: &str) -> String {
         let is_time = |line: &str| {
@@ -179,7 +179,7 @@ impl Terminal {
     /// Changes the size of the terminal.
     pub(super) fn resize(&self, rows: u16, cols: u16) {
         let mut seen = self.seen.borrow_mut();
-        // What was drawn for the old size belongs on a screen of that size.
+        // Output for the old size is processed with that size.
         while let Ok(piece) = seen.pieces.try_recv() {
             seen.take(&piece);
         }
@@ -187,24 +187,24 @@ impl Terminal {
         self.master.resize(size(rows, cols)).unwrap();
     }
 
-    /// Waits until this stands before the cursor, from the beginning of its row.
+    /// Waits until this text is before the cursor, from the beginning of its row.
     #[track_caller]
     pub(super) fn has_typed(&self, text: &str) {
         self.until_screen(text, |screen| {
             let (row, column) = screen.cursor_position();
             let line = screen.rows(0, screen.size().1.get()).nth(usize::from(row));
-            // Spaces at the end of a row are not there for the emulator.
+            // The emulator does not return spaces at the end of a row.
             usize::from(column) == text.chars().count()
                 && line.is_some_and(|line| line.trim_end().starts_with(text.trim_end()))
         });
     }
 
-    /// From now on nobody reads what is written, as with Ctrl-S or a connection that hangs.
+    /// Stops reading the output, as with Ctrl-S or a hanging connection.
     pub(super) fn stalls(&self) {
         self.is_stalled.store(true, Ordering::SeqCst);
     }
 
-    /// Waits for the end of the process; whatever it wrote last is not read.
+    /// Waits for the end of the process without reading its last output.
     #[track_caller]
     pub(super) fn dies(mut self) -> u32 {
         let mut status = None;
@@ -220,7 +220,7 @@ impl Terminal {
         self.child.process_id().unwrap()
     }
 
-    /// Waits for the end; the exit code, what is on the screen, and all that was written.
+    /// Waits for the end; returns the exit code, the screen and the whole output.
     #[track_caller]
     pub(super) fn ends(mut self) -> (u32, String, Vec<u8>) {
         let seen = self.seen.get_mut();

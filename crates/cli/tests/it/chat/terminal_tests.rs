@@ -1,4 +1,4 @@
-//! The chat as a person sees it.
+//! Tests the chat on a terminal.
 
 use super::ChatWorkspace;
 use super::escapes::{corpus, foreign};
@@ -10,7 +10,7 @@ const CTRL_D: &str = "\x04";
 const ESC: &str = "\x1b";
 const TAB: &str = "\t";
 
-/// Returns the screen without what differs from run to run.
+/// Returns the screen without the parts that differ from run to run.
 fn masked(screen: &str) -> String {
     let line = |line: &str| match line.strip_suffix(" s").map(str::parse::<f64>) {
         Some(Ok(_)) => "TIME s".to_owned(),
@@ -28,7 +28,7 @@ fn ctrl_z_stops_the_program_and_it_goes_on_where_it_was() {
     terminal.types("half a li");
     terminal.has_typed("> half a li");
     terminal.types("\x1a");
-    // Lines are lines again for whoever has the terminal meanwhile.
+    // The terminal is in line mode again for the shell.
     terminal.until("the shell", |screen| screen.contains("\nicanon\nit stopped"));
     terminal.types("\n");
     terminal.has_taken_the_keyboard(2);
@@ -77,7 +77,7 @@ fn what_is_typed_right_after_a_fork_goes_to_the_fork() {
     terminal.shows("> ");
     terminal.types("first\r");
     terminal.has_answered("One.");
-    // In one go, as who types fast or pastes without marks.
+    // In one write, as if a person types fast or pastes without bracketed paste.
     terminal.types("/fork\rsecondline\rthirdline\r");
     terminal.shows("Two.");
     terminal.has_answered("Three.");
@@ -98,7 +98,7 @@ fn leaving_at_once_says_that_no_session_was_stored() {
     terminal.types(CTRL_D);
     let (code, screen, _) = terminal.ends();
     assert_eq!(code, 0, "{screen}");
-    assert!(screen.contains("Nothing was said, so no session was stored."), "{screen}");
+    assert!(screen.contains("No message was sent, so no session was stored."), "{screen}");
     assert!(!screen.contains("Resume with"), "{screen}");
 }
 
@@ -122,10 +122,10 @@ fn ctrl_c_works_in_a_paste_that_never_ends() {
     terminal.shows("> ");
     terminal.types("@slow count\r");
     terminal.shows("count 2 of many");
-    // What is written at once is read at once: whoever shows the letter has read the paste behind it.
+    // One write is read at once: if the letter is shown, the paste after it has been read.
     terminal.types("x\x1b[200~never");
     terminal.has_typed("> x");
-    // Typed, and not part of what was pasted.
+    // A key, not part of the paste.
     terminal.types("\x03");
     terminal.shows("cancelled · ");
     terminal.has_typed("> xnever");
@@ -180,7 +180,7 @@ fn members_files_and_commands_are_completed() {
     assert_eq!(terminal.ends().0, 0);
 }
 
-/// Stops an answer in the middle; what was typed meanwhile stays.
+/// Stops an answer in the middle; the typed text is kept.
 fn stops_with(key: &str) {
     let workspace = ChatWorkspace::new(&["One."]);
     let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
@@ -230,7 +230,7 @@ fn what_is_said_meanwhile_waits_and_goes_on_when_the_person_wants_it() {
     });
     terminal.types(ESC);
     terminal.shows("Continue with the 2 queued turns?");
-    terminal.shows("yes or /resume continues");
+    terminal.shows("\"yes\" or /resume continues");
     terminal.types("/resume\r");
     terminal.shows("max:\nOne.");
     terminal.types(CTRL_D);
@@ -321,7 +321,7 @@ fn no_escape_sequence_of_an_answer_reaches_the_terminal() {
     assert_eq!(foreign(&String::from_utf8(raw).unwrap()), "");
 
     let again = Terminal::chat(&workspace, &["--continue"]);
-    again.shows("more bytes; /export FILE has all of it)");
+    again.shows("more bytes; /export FILE writes the whole message)");
     again.until("the line to type", |screen| screen.trim_end().ends_with('>'));
 }
 
@@ -355,7 +355,7 @@ fn with_no_color_there_are_no_colours_and_a_dumb_terminal_gets_plain_lines() {
 fn a_chat_whose_terminal_takes_nothing_any_more_ends_with_its_agent_all_the_same() {
     let team = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\n\
                 [[member]]\nname = \"loud\"\nagent = \"command\"\ncommand = [\"sh\", \"loud.sh\"]\n";
-    // Much more than a terminal takes that nobody reads.
+    // Much more than a terminal buffers if its output is not read.
     let loud = "cat >/dev/null\necho $$ > pid\necho ready\nuntil test -e go; do sleep 0.05; done\n\
                 yes some words | head -c 300000\ntouch said\nsleep 600\n";
     let workspace = ChatWorkspace::with(team, &[("loud.sh", loud)]);

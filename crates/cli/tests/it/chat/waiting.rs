@@ -1,4 +1,4 @@
-//! Whose turn it is, as a person at a terminal sees it: a line above the input says what the team waits for.
+//! Tests the line above the input that shows whose turn it is.
 
 use super::ChatWorkspace;
 use super::terminal::Terminal;

@@ -1,5 +1,5 @@
-//! Lines of a terminal as SVG. Every paragraph appears a moment after the one before; a viewer that does not
-//! animate, or a reader who prefers no motion, sees all of them at once.
+//! Draws lines of a terminal as SVG. Every paragraph appears a moment after the previous one. Without animation, or
+//! if the reader prefers no motion, all are visible at once.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ impl Theme {
         }
     }
 
-    /// Background, border, text and prompt.
+    /// Returns the colours of background, border, text and prompt.
     fn colours(self) -> [&'static str; 4] {
         match self {
             Self::Light => ["#ffffff", "#d0d7de", "#1f2328", "#1a7f37"],
@@ -32,7 +32,7 @@ impl Theme {
     }
 }
 
-/// Neighbouring cells that look alike.
+/// Neighbouring cells with the same look.
 struct Run {
     column: usize,
     text: String,
@@ -70,7 +70,7 @@ impl Line {
     }
 }
 
-/// Returns the whole picture: the command behind a prompt, then its lines.
+/// Returns the whole picture: the command after a prompt, then its lines.
 pub(super) fn draw(command: &str, lines: &[Line], columns: u16, theme: Theme) -> String {
     let width = f32::from(columns) * CELL + 2.0 * MARGIN;
     let last = lines.iter().rposition(|line| !line.0.is_empty()).map_or(0, |last| last + 1);

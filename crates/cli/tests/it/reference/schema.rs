@@ -1,4 +1,4 @@
-//! A JSON Schema as tables of Markdown, with fields in the order in which the schema lists them.
+//! Converts a JSON Schema to Markdown tables, with the fields in the order of the schema.
 
 use std::fmt;
 
@@ -80,7 +80,7 @@ impl Node {
         if let Self::Scalar(value) = self { value.as_str() } else { None }
     }
 
-    /// A scalar as it is written, without the quotes of a text.
+    /// Returns a scalar as text, without quotes.
     fn plain(&self) -> String {
         match self {
             Self::Scalar(Value::String(text)) => text.clone(),
@@ -114,7 +114,7 @@ impl Schema {
         table
     }
 
-    /// One section for every type of entry, with the fields of its payload.
+    /// Returns one section for every type of entry, with the fields of its payload.
     pub(super) fn types(&self) -> String {
         let mut text = String::new();
         for rule in self.0.get("allOf").map(Node::items).unwrap_or_default() {
@@ -163,7 +163,7 @@ impl Schema {
         text.unwrap_or_default().replace('|', "\\|")
     }
 
-    /// The values that a field takes, in words.
+    /// Describes the values of a field.
     fn value(&self, field: &Node) -> String {
         let node = self.resolve(field);
         if let Some(choices) = node.get("enum") {

@@ -1,5 +1,5 @@
-//! Which of the sessions that were found are imported: those that the options name, or a person on a terminal. Nothing
-//! is imported without being asked for.
+//! Selects the sessions to import from those that were found: by the options, or by a question on a terminal. Nothing
+//! is imported without an explicit choice.
 
 use std::io;
 
@@ -37,7 +37,7 @@ pub(super) enum Choice {
 enum Known {
     New,
     Imported,
-    /// Something was added since.
+    /// The agent has added entries since.
     Grown,
 }
 
@@ -62,7 +62,7 @@ impl Known {
     }
 }
 
-/// Chooses what is imported.
+/// Selects the sessions to import.
 pub(super) fn choose(
     args: &ImportArgs,
     location: &StoreLocation,
@@ -103,10 +103,10 @@ pub(super) fn choose(
         .map_err(CliError::output)?;
     if found.len() > shown {
         let more = counted((found.len() - shown) as u64, "older session", "older sessions");
-        print_note(streams, &format!("{more}; --agent and --project show fewer"));
+        print_note(streams, &format!("{more} not listed; filter with --agent or --project"));
     }
     if !is_asked {
-        let line = "to import: --last, --all, or the ID of a session";
+        let line = "choose sessions with --last, --all or an ID";
         print_note(streams, line);
         return Ok(Choice::Nothing);
     }
@@ -126,13 +126,16 @@ pub(super) fn choose(
 /// Asks for the numbers of sessions; an empty answer means none.
 fn ask(count: usize, streams: &mut Streams<'_>) -> Result<Vec<usize>> {
     const ANSWER_BYTES: u64 = 4096;
-    let _ = write!(streams.stderr, "Import which? (a number, or 1,3-5; Enter for none) ");
+    let _ = write!(streams.stderr, "Which sessions? (numbers such as 2 or 1,3-5; Enter for none) ");
     let _ = streams.stderr.flush();
     let mut answer = String::new();
     let limited = &mut io::Read::take(&mut *streams.stdin, ANSWER_BYTES);
     io::BufRead::read_line(limited, &mut answer).map_err(CliError::Input)?;
     numbers(&answer, count).ok_or_else(|| {
-        CliError::Failed(format!("{:?} is no choice of 1 to {count}; try again", answer.trim()))
+        CliError::Failed(format!(
+            "{:?} is not a choice of numbers from 1 to {count}; try again",
+            answer.trim()
+        ))
     })
 }
 

@@ -19,7 +19,7 @@ use crate::load_team::{project_here, project_of};
 use crate::progress::Progress;
 use crate::store_location::StoreLocation;
 
-/// The file in the data folder that remembers which sessions are connected to sessions of agents. It can be deleted.
+/// The file in the data folder with the links between sessions and sessions of agents. A cache: it can be deleted.
 const INDEX_FILE: &str = "native-links.json";
 
 /// Imports sessions of agents into a store.
@@ -74,7 +74,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Imports a session, or what is new in it.
+    /// Imports a session, or its new entries.
     pub(super) fn import(
         &mut self,
         session: &FoundSession,
@@ -99,7 +99,7 @@ impl<'a> Importer<'a> {
         imported.map_err(|error| CliError::Failed(error.to_string()))
     }
 
-    /// Brings the search index up to date, and remembers the links.
+    /// Updates the search index, and stores the links.
     pub(super) fn finish(&self, streams: &mut Streams<'_>) {
         let mut progress = Progress::entries(streams.stderr_is_terminal, "Indexing");
         if let Err(error) = self.store.catch_up(|entries| progress.add(entries)) {
@@ -131,7 +131,7 @@ pub(super) fn read_index(store: &SessionStore, location: &StoreLocation) -> Resu
     Ok(index)
 }
 
-/// Remembers the links. Without this file, they are read from the store again.
+/// Stores the links. Without this file, they are read from the store again.
 fn write_index(index: &LinkIndex, location: &StoreLocation) {
     let Some(folder) = location.data_folder() else { return };
     let new = folder.join(format!("{INDEX_FILE}.{}", std::process::id()));
@@ -165,7 +165,7 @@ pub(in crate::commands) fn import_newest(
     Ok(imported.session)
 }
 
-/// Imports what agents added to the sessions that a session is connected to, before a handover. A session that its
+/// Imports new entries from the sessions of agents that a session is linked to, before a handover. A session that its
 /// agent has deleted stays as it is. Returns how many messages were added.
 pub(in crate::commands) fn import_linked(
     links: &[Link],

@@ -1,5 +1,5 @@
-//! Imports a session in one of our own formats, entry by entry. It becomes visible when it is complete; an error leaves
-//! nothing behind.
+//! Imports a session in one of our own formats, entry by entry. It becomes visible when it is complete. An error
+//! leaves nothing behind.
 
 use std::path::{Path, PathBuf};
 
@@ -167,8 +167,8 @@ impl Reading<'_> {
         while let Some((next, line)) = self.next_line()? {
             if (text.len() + line.len()) as u64 >= bytes_max {
                 return Err(self.unfit(format!(
-                    "is not a log, and is too long for a snapshot ({bytes_max} bytes at most); raise \
-                     --max-line-bytes"
+                    "is not a log of entries, and is too long for other formats ({bytes_max} bytes \
+                     at most); raise --max-line-bytes"
                 )));
             }
             while number < next && (text.len() as u64) < bytes_max {
@@ -194,7 +194,7 @@ mod tests {
         let error = StoreError::SessionWriteFailed { session, outcome, problem };
         assert_eq!(
             about_file(error.into(), Path::new("log.jsonl")).to_string(),
-            "log.jsonl: the disk is full; make room and try again; nothing was imported"
+            "log.jsonl: the disk is full; free some space and try again; nothing was imported"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What an import did, in words or as JSON.
+//! Reports the results of an import, as text or JSON.
 
 use serde::Serialize;
 use tertulia_dialect::native::ReadProblem;
@@ -40,9 +40,12 @@ pub(super) fn write(
     {
         let project = info.as_ref().and_then(|info| info.project.as_deref()).unwrap_or_default();
         let line = match project == folder || project.is_empty() {
-            true => format!("the folder {folder} does not exist here"),
+            true => format!("the folder {folder} of this session does not exist here"),
             false => {
-                format!("the folder {folder} does not exist here; the session belongs to {project}")
+                format!(
+                    "the folder {folder} of this session does not exist here; the session now \
+                     belongs to project {project}"
+                )
             }
         };
         print_note(streams, &line);
@@ -64,18 +67,19 @@ fn lines(imported: &Imported, session: &FoundSession, is_dry_run: bool) -> Vec<S
     let more = imported.problem_count.saturating_sub(SHOWN as u64);
     if more > 0 {
         let problems = counted(more, "more problem", "more problems");
-        lines.push(format!("{path}: {problems}; --json lists all"));
+        lines.push(format!("{path}: {problems}; --json lists all of them"));
     }
     if imported.in_future > 0 {
         let entries = counted(imported.in_future, "entry", "entries");
         let last = imported.last_date.as_ref().map(Timestamp::to_iso).unwrap_or_default();
-        lines
-            .push(format!("{path}: {entries} dated in the future, up to {last}; kept as they are"));
+        lines.push(format!(
+            "{path}: {entries} dated in the future, up to {last}; the dates are kept"
+        ));
     }
     if let Some(other) = &imported.collides_with {
         lines.push(format!(
-            "session {other} has the same ID of {} but another content, for example from another machine; \
-             this one gets its own",
+            "session {other} has the same ID of {} but different content, for example from another \
+             machine; this import gets another ID",
             imported.format.agent_name()
         ));
     }
@@ -113,7 +117,7 @@ fn lines(imported: &Imported, session: &FoundSession, is_dry_run: bool) -> Vec<S
     };
     lines.push(match imported.entries {
         0 if !imported.is_new => {
-            format!("session {} has everything of {agent} session {native}", imported.session)
+            format!("session {} is up to date with {agent} session {native}", imported.session)
         }
         _ => {
             let how = if imported.is_new { "as" } else { "to" };
@@ -147,7 +151,7 @@ struct Record<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ImportRecord<'a> {
-    /// The session, also if a dry run stored none.
+    /// The session, even if a dry run did not store it.
     imported_as: &'a str,
     agent: &'a str,
     native_session_id: &'a str,

@@ -15,7 +15,7 @@ use crate::Streams;
 use crate::commands::sessions::show::write_after;
 use crate::error::Result;
 
-/// How often the file is looked at.
+/// The interval between two checks of the file.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Follows a session until the process is stopped or its file is removed.
@@ -25,13 +25,16 @@ pub(super) fn watch(
     streams: &mut Streams<'_>,
 ) -> Result {
     let path = session.place.path();
-    // Before the import, so that a change meanwhile is seen.
+    // Read before the import, so that a change during the import is noticed.
     let mut before = state(path);
     let imported = importer.import(session, true, streams)?;
     importer.finish(streams);
     let id = imported.session;
     let mut seen = importer.store.info(&id)?.entries;
-    print_note(streams, &format!("following {} as session {id}; Ctrl-C ends it", path.display()));
+    print_note(
+        streams,
+        &format!("importing new entries of {} into session {id}; Ctrl-C stops", path.display()),
+    );
     loop {
         let now = state(path);
         if now == before {
@@ -45,15 +48,15 @@ pub(super) fn watch(
         before = now;
         match importer.import(session, true, streams) {
             Ok(_) => {}
-            // The agent is rewriting the file; it is looked at again.
+            // The agent is rewriting the file; the next check tries again.
             Err(error) => print_note(streams, &error.to_string()),
         }
         seen = write_after(&importer.store, &id, seen, importer.args.json, streams)?;
     }
 }
 
-/// What changes if a session changes: the times and lengths of its file, of a journal beside it, and of the folder
-/// with the files of sub-agents.
+/// Returns values that change if a session changes: the times and lengths of its file, of a journal beside it, and of
+/// the folder with the files of sub-agents.
 fn state(path: &Path) -> Vec<Option<(Option<SystemTime>, u64)>> {
     let mut journal = OsString::from(path);
     journal.push("-wal");
