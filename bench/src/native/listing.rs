@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use tertulia_dialect::native::NativeFormat;
-use tertulia_native::{Environment, Target, list, target};
+use tertulia_native::{Environment, Placing, Target, list, target};
 use tertulia_session::{Message, Timestamp};
 
 use super::sessions::{conversation, session};
@@ -74,8 +74,13 @@ fn save(
     };
     write(&path, &text)?;
     for one in beside {
-        if one.replaces || !one.path.exists() {
-            write(&one.path, &one.text)?;
+        match one.placing {
+            Placing::IfMissing if one.path.exists() => {}
+            Placing::IfMissing | Placing::Replace { .. } => write(&one.path, &one.text)?,
+            Placing::Append => {
+                let before = fs::read_to_string(&one.path).unwrap_or_default();
+                write(&one.path, &(before + &one.text))?;
+            }
         }
     }
     Ok(text.len())
