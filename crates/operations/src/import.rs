@@ -95,6 +95,11 @@ pub enum ImportError {
     #[error("nothing was imported, because {path} has no records")]
     Empty { path: String },
     #[error(
+        "{path}: no record can be read as one of {agent}; nothing was imported. Line {line}: {problem}. If it is the \
+         session of another agent, leave --format out"
+    )]
+    Unreadable { path: String, agent: &'static str, line: u64, problem: String },
+    #[error(
         "session {0} already exists, and it was not imported from this session; choose another ID with --as"
     )]
     Taken(SessionId),
@@ -169,6 +174,9 @@ fn import_into(
     if reader.records() == 0 {
         return Err(ImportError::Empty { path: session.place.path().display().to_string() });
     }
+    if is_new && problem_count >= reader.records() && !merge.has_messages() {
+        refuse_unreadable(session, &problems)?;
+    }
     let facts = reader.session().clone();
     let records = reader.records();
     let link = (merge.link(&reader, redacts), merge.is_link_stale(&reader, redacts));
@@ -202,6 +210,17 @@ fn import_into(
         problems,
         problem_count,
         collides_with,
+    })
+}
+
+/// Refuses a session of which no record could be read.
+fn refuse_unreadable(session: &FoundSession, problems: &[ReadProblem]) -> Result<(), ImportError> {
+    let Some(first) = problems.first() else { return Ok(()) };
+    Err(ImportError::Unreadable {
+        path: session.place.path().display().to_string(),
+        agent: session.format.agent_name(),
+        line: first.line,
+        problem: first.kind.to_string(),
     })
 }
 

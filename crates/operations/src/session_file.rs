@@ -43,8 +43,8 @@ pub enum DocumentError {
     Version { got: String },
     #[error(
         "unknown file format; select one with --format. Supported are a log of entries (with the \
-         fields id and type), a snapshot (messages and version) and a session file of \
-         agent-chatter (schemaVersion and context)"
+         fields id and type), a snapshot (messages and version), a session file of \
+         agent-chatter (schemaVersion and context) and sessions of coding agents"
     )]
     Unknown,
 }

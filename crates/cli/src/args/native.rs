@@ -6,7 +6,7 @@ use clap::Args;
 use tertulia_dialect::native::NativeFormat;
 
 use super::StoreArg;
-use super::values::{token_count, whole_number, word};
+use super::values::{one_or_more, token_budget, word};
 
 /// Continue a session in another agent
 ///
@@ -28,10 +28,10 @@ pub(crate) struct HandoverArgs {
     #[arg(long, value_name = "AGENT", value_parser = word::<NativeFormat>, conflicts_with = "session")]
     pub(crate) from: Option<NativeFormat>,
     /// Maximum number of tokens, such as 60k [default: from the context window of the agent's model]
-    #[arg(long, value_name = "TOKENS", value_parser = token_count, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TOKENS", value_parser = token_budget, allow_hyphen_values = true)]
     pub(crate) budget: Option<u64>,
     /// Hand over at most the newest N messages
-    #[arg(long, value_name = "N", value_parser = whole_number)]
+    #[arg(long, value_name = "N", value_parser = one_or_more)]
     pub(crate) last: Option<usize>,
     /// In a session of a team, the member that the agent replaces [default: the member with the agent's
     /// name, or the agent that spoke last]

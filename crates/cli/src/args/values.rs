@@ -61,8 +61,20 @@ pub(super) fn token_count(text: &str) -> Result<u64, String> {
     tokens.ok_or_else(|| "must be a whole number of tokens, such as 60000 or 60k".to_owned())
 }
 
+pub(super) fn token_budget(text: &str) -> Result<u64, String> {
+    match token_count(text)? {
+        0 => Err("must be at least 1 token".to_owned()),
+        tokens => Ok(tokens),
+    }
+}
+
 pub(super) fn whole_number(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "must be a whole number of 0 or more".to_owned())
+}
+
+pub(super) fn one_or_more(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "must be a whole number of 1 or more".to_owned())
 }
 
 pub(super) fn byte_count(text: &str) -> Result<u64, String> {
@@ -92,8 +104,18 @@ mod tests {
         assert_eq!(token_count("8000"), Ok(8_000));
         assert_eq!(token_count("60k"), Ok(60_000));
         assert_eq!(token_count("1M"), Ok(1_000_000));
+        assert_eq!(token_budget("1"), Ok(1));
+        assert!(token_budget("0k").is_err());
         for wrong in ["", "k", "-1", "1.5k", "60kb", "99999999999999999999"] {
             assert!(token_count(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_messages_is_at_least_one() {
+        assert_eq!(one_or_more("20"), Ok(20));
+        for wrong in ["0", "", "-1", "1.5", "x"] {
+            assert!(one_or_more(wrong).is_err(), "{wrong}");
         }
     }
 

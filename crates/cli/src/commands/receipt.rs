@@ -73,7 +73,12 @@ fn find(store: &SessionStore, given: Option<&str>) -> Result<(SessionId, Vec<Ent
                     return Ok((info.id, entries, id));
                 }
             }
-            Err(unknown.into())
+            Err(match unknown {
+                NameError::UnknownSession { nearest: None, .. } => CliError::Failed(format!(
+                    "there is no session and no receipt {given}; `tertulia sessions list --all` shows all sessions"
+                )),
+                unknown => unknown.into(),
+            })
         }
     }
 }
@@ -105,8 +110,8 @@ pub(super) fn write_summary(receipt: &Receipt, streams: &mut Streams<'_>) -> Res
     let figures = figures.filter(|(_, tally)| tally.items > 0);
     let figures = figures.map(|(word, tally)| format!("{} {word}", tally.items));
     text.push_str(&format!(
-        "{} items, {} bytes: {}\n\n",
-        total.items,
+        "{}, {} bytes: {}\n\n",
+        counted(total.items, "item", "items"),
         total.bytes,
         figures.collect::<Vec<_>>().join(" · ")
     ));

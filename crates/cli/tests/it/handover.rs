@@ -181,6 +181,28 @@ fn a_receipt_accounts_for_every_item_and_is_verified_on_both_sides() {
 }
 
 #[test]
+fn codex_finds_the_title_in_its_list_of_names() {
+    let machine = Machine::new();
+    let done = machine.json(&["handover", "--from", "claude", "--to", "codex"]);
+    let index = fs::read_to_string(machine.home(".codex/session_index.jsonl")).unwrap();
+    let line: Value = serde_json::from_str(&index).unwrap();
+    assert_eq!(line["id"], done["nativeSessionId"]);
+    assert_eq!(line["thread_name"], "Which files are here?");
+}
+
+#[test]
+fn limits_of_zero_and_unknown_receipts_are_refused_by_name() {
+    let machine = Machine::new();
+    for (option, wrong) in [("--budget", "at least 1 token"), ("--last", "1 or more")] {
+        let refused = machine.workspace.exits(2, &["handover", "--to", "codex", option, "0"]);
+        assert!(refused.stderr.contains(wrong), "{}", refused.stderr);
+    }
+    machine.run(&["sessions", "import", "--last"]);
+    let unknown = machine.workspace.exits(1, &["receipt", "nosuch"]);
+    assert!(unknown.stderr.contains("no session and no receipt nosuch"), "{}", unknown.stderr);
+}
+
+#[test]
 fn the_receipt_of_an_import_keeps_every_byte() {
     let machine = Machine::new();
     machine.run(&["sessions", "import", "--last"]);

@@ -131,9 +131,17 @@ fn agents_projects_and_ids_narrow_what_is_imported() {
     let unknown = machine.workspace.exits(1, &["sessions", "import", "nobody"]);
     assert!(unknown.stderr.contains("no agent has a session with this ID"), "{}", unknown.stderr);
     let none = machine.import(&["--agent", "goose"]);
-    assert!(none.stderr.contains("no session of an agent was found"), "{}", none.stderr);
+    assert!(
+        none.stderr.contains("no session of goose was found on this machine"),
+        "{}",
+        none.stderr
+    );
     let none = machine.workspace.exits(1, &["sessions", "import", "--agent", "goose", "--last"]);
-    assert!(none.stderr.contains("no session of an agent was found"), "{}", none.stderr);
+    assert!(
+        none.stderr.contains("no session of goose was found on this machine"),
+        "{}",
+        none.stderr
+    );
 }
 
 #[test]

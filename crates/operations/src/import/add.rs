@@ -105,6 +105,10 @@ impl<'a> Added<'a> {
         Ok(id)
     }
 
+    pub(super) fn has_messages(&self) -> bool {
+        self.tally.messages > 0
+    }
+
     /// Adds an entry of a record.
     pub(super) fn push(&mut self, entry: Entry) -> Result<(), StoreError> {
         self.tally.entries += 1;

@@ -308,6 +308,11 @@ impl<'a> Merge<'a> {
         self.session.place.path().to_string_lossy()
     }
 
+    /// Returns whether a message was added.
+    pub(super) fn has_messages(&self) -> bool {
+        self.added.has_messages()
+    }
+
     /// Returns how many records were changed, and what was added.
     pub(super) fn into_added(self) -> (u64, Added<'a>) {
         (self.changed, self.added)

@@ -238,20 +238,22 @@ fn the_index_of_links_survives_as_json_and_notices_deleted_sessions() {
 }
 
 #[test]
+fn a_file_of_another_format_is_refused_if_no_record_can_be_read() {
+    let mut machine = Machine::new();
+    let path = machine.write("s.jsonl", "hello\nyou\n");
+    let session = machine.of_claude(&path);
+    let error = machine.try_import_found(&session).unwrap_err().to_string();
+    assert!(error.contains("no record can be read as one of Claude Code"), "{error}");
+    assert!(error.contains("Line 1: not JSON"), "{error}");
+    assert!(machine.store.ids().unwrap().is_empty());
+    assert_eq!(machine.store.left_behind().unwrap().sessions, 0);
+}
+
+#[test]
 fn a_file_without_records_is_refused() {
     let mut machine = Machine::new();
     let path = machine.write("s.jsonl", r#"{"type":"user","uuid":"u1","sessionId":"s-1","#);
-    let session = tertulia_native::FoundSession {
-        format: FORMAT,
-        native_id: "s-1".to_owned(),
-        folder: None,
-        title: None,
-        started: None,
-        updated: None,
-        size: None,
-        side_files: Vec::new(),
-        place: tertulia_native::Place::File(path),
-    };
+    let session = machine.of_claude(&path);
     let error = machine.try_import_found(&session).unwrap_err();
     assert!(matches!(error, ImportError::Empty { .. }), "{error}");
     assert!(machine.store.ids().unwrap().is_empty());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use tertulia_dialect::native::NativeFormat;
-use tertulia_native::{Environment, FoundSession, locate};
+use tertulia_native::{Environment, FoundSession, Place, locate};
 use tertulia_operations::import::{
     ImportError, ImportOptions, Imported, LinkIndex, import_session,
 };
@@ -59,6 +59,21 @@ impl Machine {
 
     pub(crate) fn found(&self, path: &Path) -> FoundSession {
         locate(&self.environment(), path, None).unwrap().remove(0)
+    }
+
+    /// Describes a file as a session of Claude Code, whatever it holds.
+    pub(crate) fn of_claude(&self, path: &Path) -> FoundSession {
+        FoundSession {
+            format: FORMAT,
+            native_id: "s-1".to_owned(),
+            folder: None,
+            title: None,
+            started: None,
+            updated: None,
+            size: None,
+            side_files: Vec::new(),
+            place: Place::File(path.to_owned()),
+        }
     }
 
     pub(crate) fn try_import(&mut self, path: &Path) -> Result<Imported, ImportError> {

@@ -6,6 +6,7 @@ use std::io;
 use indicatif::HumanBytes;
 use serde::Serialize;
 use tertulia_chat::terminal::{excerpt, visible};
+use tertulia_dialect::native::NativeFormat;
 use tertulia_native::FoundSession;
 use tertulia_operations::import::LinkIndex;
 use tertulia_session::Timestamp;
@@ -71,12 +72,11 @@ pub(super) fn choose(
 ) -> Result<Choice> {
     let is_list = args.source.is_none() && !args.all && !args.last;
     if found.is_empty() && is_list {
-        print_note(streams, "no session of an agent was found on this machine");
+        print_note(streams, &nothing_found(args));
         return Ok(Choice::Nothing);
     }
     if found.is_empty() {
-        let line = "no session of an agent was found; name its file, or see --help for the agents";
-        return Err(CliError::Failed(line.to_owned()));
+        return Err(CliError::Failed(nothing_found(args)));
     }
     let is_named = args.source.is_some() && found.len() == 1;
     if args.all || is_named {
@@ -121,6 +121,21 @@ pub(super) fn choose(
         return Err(CliError::Usage("--watch follows one session; choose one"));
     }
     Ok(Choice::Sessions(chosen))
+}
+
+/// Says what was searched for, and what else can be named.
+fn nothing_found(args: &ImportArgs) -> String {
+    let agent = args.agent.map_or("an agent", NativeFormat::agent_name);
+    let place = match (&args.source, &args.project) {
+        (Some(source), _) => format!("in {}", source.display()),
+        (None, Some(project)) => format!("for the project {}", project.display()),
+        (None, None) => "on this machine".to_owned(),
+    };
+    let advice = match (args.agent, &args.project) {
+        (None, None) => "name its file, or see --help for the agents",
+        _ => "`tertulia sessions import` without --agent and --project lists all sessions",
+    };
+    format!("no session of {agent} was found {place}; {advice}")
 }
 
 /// Asks for the numbers of sessions; an empty answer means none.
