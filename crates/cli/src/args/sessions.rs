@@ -223,15 +223,15 @@ pub(crate) struct RedactArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions export login-page -o login-page.jsonl
-  tertulia sessions export latest --format markdown -o talk.md
-  tertulia sessions export latest --format html --full -o talk.html
+  tertulia sessions export latest -o talk.md
+  tertulia sessions export latest --full -o talk.html
   tertulia sessions export login-page --format snapshot | tertulia context --snapshot -")]
 pub(crate) struct ExportArgs {
     /// The session
     pub(crate) session: String,
-    /// File format
-    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
-    pub(crate) format: FileFormat,
+    /// File format [default: by the ending of the output file (.md, .html), otherwise jsonl]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<FileFormat>,
     /// Output file (readable only by you), or - for standard output [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -241,6 +241,18 @@ pub(crate) struct ExportArgs {
     /// Write long outputs and large pictures in full (markdown, html)
     #[arg(long)]
     pub(crate) full: bool,
+}
+
+impl ExportArgs {
+    /// Returns the format: the given one, or the one of the output file.
+    pub(crate) fn format(&self) -> FileFormat {
+        let ending = self.output.as_ref().and_then(|path| path.extension()?.to_str());
+        self.format.unwrap_or(match ending {
+            Some("md" | "markdown") => FileFormat::Markdown,
+            Some("html" | "htm") => FileFormat::Html,
+            _ => FileFormat::Jsonl,
+        })
+    }
 }
 
 /// Store a session from a file, or one that an agent keeps on this machine
@@ -372,6 +384,7 @@ pub(crate) enum FileFormat {
     /// The whole log, one entry per line
     Jsonl,
     /// The current branch as a document for people, for example for a pull request
+    #[value(alias = "md")]
     Markdown,
     /// The same as a single HTML file with a search field
     Html,

@@ -61,12 +61,14 @@ pub(crate) fn run(args: &HandoverArgs, streams: &mut Streams<'_>) -> Result {
         handed = hand_over(&job.entries, &options);
     }
     let handover = match handed {
-        Err(HandoverError::UpToDate(link)) if !args.dry_run && job.restore(&link, streams)? => {
+        Err(HandoverError::UpToDate(link))
+            if !args.dry_run && (job.restore(&link, streams)? || args.open) =>
+        {
             let native_id = &link.native_session_id;
             write_line(streams, &job.command(native_id))?;
             return if args.open { job.open(native_id, streams) } else { Ok(()) };
         }
-        handover => handover.map_err(failed)?,
+        handover => handover.map_err(|error| job.refused(&error))?,
     };
     if args.dry_run {
         return job.show(&handover, streams);
@@ -127,6 +129,19 @@ impl<'a> Job<'a> {
         let sessions = list(environment, &[args.to]).sessions;
         let taken = sessions.into_iter().map(|one| one.native_id).collect();
         Ok(Self { args, store, environment, info, entries, folder, taken, now })
+    }
+
+    /// Names the options of this command that help.
+    fn refused(&self, error: &HandoverError) -> CliError {
+        match error {
+            HandoverError::UpToDate(link) => CliError::Failed(format!(
+                "{} session {id} already has everything; continue it with `{}`, or use --new to write another one",
+                link.format.agent_name(),
+                self.command(&link.native_session_id),
+                id = link.native_session_id,
+            )),
+            error => CliError::Failed(error.to_string().replace("maxInputTokens", "--budget")),
+        }
     }
 
     fn options(&self) -> HandoverOptions<'_> {

@@ -79,6 +79,24 @@ fn an_export_is_for_its_owner_alone_and_replaces_nothing_unasked() {
 }
 
 #[test]
+fn the_ending_of_the_output_file_names_the_format_unless_somebody_else_does() {
+    let store = TestStore::new();
+    store.import("one", &said("m", "user", "Hello"));
+    let exported = |name: &str, format: &[&str]| {
+        let file = store.path(name).display().to_string();
+        let words: Vec<&str> = [&["export", "one", "-o", &file], format].concat();
+        store.prints(&words, "");
+        std::fs::read_to_string(file).unwrap()
+    };
+    let markdown = exported("one.md", &[]);
+    assert!(!markdown.starts_with('{') && markdown.contains("Hello"), "{markdown}");
+    assert!(exported("one.html", &[]).starts_with("<!doctype html>"));
+    assert!(exported("one.txt", &[]).starts_with('{'));
+    assert!(exported("two.md", &["--format", "jsonl"]).starts_with('{'));
+    assert_eq!(exported("three", &["--format", "md"]), markdown);
+}
+
+#[test]
 fn a_link_is_not_written_through() {
     let store = TestStore::new();
     store.import("one", &said("m", "user", "Hello"));

@@ -36,11 +36,12 @@ pub(super) fn run(
     let (target, notes) = (Target::open(args, streams)?, Vec::new());
     let mut export = Export { store: &store, session: &session, local, target, notes };
     let mut damaged = 0;
-    match args.format {
+    let format = args.format();
+    match format {
         FileFormat::Jsonl => damaged = export.write_log()?,
         FileFormat::Markdown => export.write_document(Language::Markdown, args.full)?,
         FileFormat::Html => export.write_document(Language::Html, args.full)?,
-        FileFormat::Snapshot | FileFormat::AgentChatter => export.write_messages(args.format)?,
+        FileFormat::Snapshot | FileFormat::AgentChatter => export.write_messages(format)?,
     }
     let Export { target, notes, .. } = export;
     target.finish()?;
