@@ -30,7 +30,7 @@ pub(super) fn violations(
         NativeFormat::Gemini => {
             // It puts a text of its own before those of the session.
             let context = ("user".to_owned(), vec![json!({"text": "This is the Gemini CLI."})]);
-            let said = lines().filter_map(gemini);
+            let said = lines().filter_map(|line| gemini(&line));
             let contents = in_turns(std::iter::once(context).chain(said), "parts");
             broken_rules(Vendor::Gemini, &json!({ "contents": contents }))
         }
@@ -50,7 +50,7 @@ fn claude(mut line: Value) -> Option<(String, Vec<Value>)> {
 }
 
 /// Returns a message of Gemini CLI's file.
-fn gemini(line: Value) -> Option<(String, Vec<Value>)> {
+fn gemini(line: &Value) -> Option<(String, Vec<Value>)> {
     let role = match line["type"].as_str()? {
         "user" => "user",
         "gemini" => "model",
