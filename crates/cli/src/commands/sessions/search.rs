@@ -42,9 +42,7 @@ pub(super) fn search(
         ..SearchQuery::default()
     };
     if !query.has_words() {
-        return Err(CliError::Usage(
-            "the query contains no words to search for; use letters or digits",
-        ));
+        return Err(CliError::Usage("the query contains no words; use letters or digits"));
     }
     let mut progress = Progress::entries(streams.stderr_is_terminal, "Indexing");
     // An error is ignored here, because the search updates the index itself and reports the same error.

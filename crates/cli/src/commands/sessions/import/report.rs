@@ -72,9 +72,7 @@ fn lines(imported: &Imported, session: &FoundSession, is_dry_run: bool) -> Vec<S
     if imported.in_future > 0 {
         let entries = counted(imported.in_future, "entry", "entries");
         let last = imported.last_date.as_ref().map(Timestamp::to_iso).unwrap_or_default();
-        lines.push(format!(
-            "{path}: {entries} dated in the future, up to {last}; the dates are kept"
-        ));
+        lines.push(format!("{path}: {entries} dated in the future, up to {last}; not changed"));
     }
     if let Some(other) = &imported.collides_with {
         lines.push(format!(
