@@ -90,11 +90,13 @@ fn lines(imported: &Imported, session: &FoundSession, is_dry_run: bool) -> Vec<S
         let entries = counted(imported.stored_secrets.entries, "entry", "entries");
         lines.push(match is_dry_run {
             false => format!(
-                "{secrets} of earlier imports removed: {entries} of session {} redacted with everything they said.                  Backups and exports that you made earlier still hold them",
+                "{secrets} of earlier imports removed: {entries} of session {} redacted with everything they said. \
+                 Backups and exports that you made earlier still hold them",
                 imported.session
             ),
             true => format!(
-                "{secrets} of earlier imports would be removed: {entries} of session {} would be redacted with                  everything they say",
+                "{secrets} of earlier imports would be removed: {entries} of session {} would be redacted with \
+                 everything they say",
                 imported.session
             ),
         });
