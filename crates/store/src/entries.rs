@@ -49,7 +49,7 @@ impl SessionStore {
                 };
                 (walk(self, session, from, limit.unwrap_or(usize::MAX))?, status.seq)
             }
-            Range::Numbers(numbers) => (pick(self, session, numbers)?, status.seq),
+            Range::Numbers(numbers) => (read_numbers(self, session, numbers)?, status.seq),
         };
         Ok(Entries { store: self, session: session.clone(), page, after, last: status.seq })
     }
@@ -141,7 +141,11 @@ fn walk(
 }
 
 /// Reads the entries with these ascending numbers. Consecutive ones are read together.
-fn pick(store: &SessionStore, session: &SessionId, numbers: &[Seq]) -> Result<VecDeque<Row>> {
+fn read_numbers(
+    store: &SessionStore,
+    session: &SessionId,
+    numbers: &[Seq],
+) -> Result<VecDeque<Row>> {
     let mut picked = VecDeque::new();
     for run in numbers.chunk_by(|a, b| a + 1 == *b) {
         let (mut left, mut next) = (run.len(), run.first().copied().unwrap_or_default());

@@ -308,9 +308,11 @@ impl SessionStore {
     /// summaries and recalled texts that may contain their text, also from the files of the database.
     pub fn redact_all(&self, targets: &[EntryLocation], reason: Option<&str>) -> Result<Redacted> {
         let derived = self.derived_from(targets)?;
-        let same_record = self.of_the_same_records(targets.iter().chain(&derived))?;
-        let repeating = self.repeating(targets.iter().chain(&derived))?;
-        let all = targets.iter().chain(&derived).chain(&same_record).chain(&repeating);
+        let same_record = self.entries_of_same_records(targets.iter().chain(&derived))?;
+        let entries_with_repeated_text =
+            self.entries_with_repeated_text(targets.iter().chain(&derived))?;
+        let all =
+            targets.iter().chain(&derived).chain(&same_record).chain(&entries_with_repeated_text);
         let mut sessions: Vec<(&SessionId, Vec<&EntryId>)> = Vec::new();
         for EntryLocation { session, entry } in all {
             match sessions.iter_mut().find(|(known, _)| *known == session) {

@@ -10,7 +10,7 @@ use crate::model::NewRecord;
 
 /// Returns a new random salt.
 pub fn fresh_salt() -> Salt {
-    Salt::from_bytes(drawn())
+    Salt::from_bytes(random_bytes())
 }
 
 /// Salts the entries of one append. Repetitions of the same entry get the same salt.
@@ -31,7 +31,7 @@ pub(crate) struct SaltKey([u8; 32]);
 
 impl SaltKey {
     pub(crate) fn fresh() -> Self {
-        Self(drawn())
+        Self(random_bytes())
     }
 
     /// Salts an entry that contains text and has no salt.
@@ -66,7 +66,7 @@ const POOL_BYTES: usize = 512;
 static POOL: Mutex<(u32, usize, [u8; POOL_BYTES])> = Mutex::new((0, 0, [0; POOL_BYTES]));
 
 /// Returns random bytes. No byte is used twice, not even in a forked process, and none stays in memory.
-fn drawn<const N: usize>() -> [u8; N] {
+fn random_bytes<const N: usize>() -> [u8; N] {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let (owner, left, bytes) = &mut *pool;
     if *left < N || *owner != std::process::id() {
@@ -74,9 +74,9 @@ fn drawn<const N: usize>() -> [u8; N] {
         (*owner, *left) = (std::process::id(), POOL_BYTES);
     }
     *left -= N;
-    let mut drawn = [0; N];
-    drawn.iter_mut().zip(&mut bytes[*left..]).for_each(|(to, from)| *to = std::mem::take(from));
-    drawn
+    let mut random = [0; N];
+    random.iter_mut().zip(&mut bytes[*left..]).for_each(|(to, from)| *to = std::mem::take(from));
+    random
 }
 
 /// Fills a buffer with random numbers of the system. If the system has none, uses keys of the standard library's
@@ -114,9 +114,9 @@ mod tests {
 
     #[test]
     fn no_random_bytes_are_given_out_twice() {
-        let drawn: Vec<[u8; 24]> = (0..100).map(|_| drawn()).collect();
-        for (index, one) in drawn.iter().enumerate() {
-            assert!(!drawn[..index].contains(one) && *one != [0; 24], "{index}");
+        let random_bytes: Vec<[u8; 24]> = (0..100).map(|_| random_bytes()).collect();
+        for (index, one) in random_bytes.iter().enumerate() {
+            assert!(!random_bytes[..index].contains(one) && *one != [0; 24], "{index}");
         }
     }
 }

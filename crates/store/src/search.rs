@@ -112,7 +112,7 @@ impl Search<'_> {
         let index_query = self.parsed.index_query(Required::All);
         let candidates = self.backend.candidates(&index_query, self.query, CANDIDATES_MAX)?;
         let mut found = Found::default();
-        self.judge(candidates, Required::All, &mut found);
+        self.evaluate(candidates, Required::All, &mut found);
         Ok(found)
     }
 
@@ -141,7 +141,7 @@ impl Search<'_> {
             let candidates =
                 self.backend.candidates(&index_query, self.query, CANDIDATES_MAX - looked_at)?;
             looked_at += candidates.found.len();
-            self.judge(candidates, Required::Quoted, &mut found);
+            self.evaluate(candidates, Required::Quoted, &mut found);
             best = found.found.iter().map(|one| one.covered).max().unwrap_or_default();
             // Entries with these terms were already found, so the next queries exclude them.
             index_query.without.extend(index_query.all.pop().unwrap_or_default());
@@ -150,7 +150,7 @@ impl Search<'_> {
         Ok(found)
     }
 
-    fn judge(&self, candidates: Candidates, required: Required, found: &mut Found) {
+    fn evaluate(&self, candidates: Candidates, required: Required, found: &mut Found) {
         found.more |= candidates.more;
         for candidate in candidates.found {
             let text = text_of(&candidate.stored.entry);
@@ -193,7 +193,7 @@ impl Search<'_> {
             seq: stored.seq,
             type_name: stored.entry.kind.type_name().into(),
             speaker,
-            snippet: snippet::around(&shown, &positions, value),
+            snippet: snippet::snippet_around(&shown, &positions, value),
             timestamp: stored.entry.timestamp,
             entry_id: stored.entry.id,
             score,

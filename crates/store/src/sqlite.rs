@@ -224,7 +224,7 @@ impl SqliteStore {
             let changed = change(writer);
             writer.forget();
             if changed.is_ok() {
-                writer.tidy_journal();
+                writer.checkpoint_long_journal();
             }
             changed.map_err(|failure| failure.error(session.cloned()))
         })

@@ -257,7 +257,7 @@ impl SessionStore {
         let has_own_title = own.is_some();
         let title = match own {
             Some(title) => Some(title),
-            None => self.first_words(&status.id)?,
+            None => self.first_text(&status.id)?,
         };
         Ok(SessionInfo {
             has_own_title,
@@ -274,7 +274,7 @@ impl SessionStore {
 
     /// Returns the start of the first readable message. A damaged entry is not an error here, because the session
     /// must still be listed.
-    fn first_words(&self, id: &SessionId) -> Result<Option<String>> {
+    fn first_text(&self, id: &SessionId) -> Result<Option<String>> {
         let first = self.backend.rows(id, 0, TITLE_ENTRIES)?;
         let messages = first.into_iter().filter(|row| &*row.record.type_name == "message");
         let texts = messages.filter_map(|row| Some(text_of(&row.decode().ok()?.entry)));

@@ -45,13 +45,13 @@ pub(super) struct WorkerThread {
 impl WorkerThread {
     pub(super) fn start(address: Address, signal: Arc<Signal>) -> Result<Self, StoreError> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| gone(&error.to_string()))?;
+        let runtime = runtime.map_err(|error| thread_ended(&error.to_string()))?;
         let (jobs, work) = unbounded_channel();
         let thread = thread::Builder::new().name("tertulia-postgres".to_owned());
         let thread = thread.spawn(move || {
             LocalSet::new().block_on(&runtime, serve(Pool::new(address, signal), work));
         });
-        let thread = thread.map_err(|error| gone(&error.to_string()))?;
+        let thread = thread.map_err(|error| thread_ended(&error.to_string()))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
@@ -67,8 +67,8 @@ impl WorkerThread {
             })
         });
         let sent = self.jobs.as_ref().and_then(|jobs| jobs.send(job).ok());
-        sent.ok_or_else(|| gone("it has ended"))?;
-        wait.recv().unwrap_or_else(|_| Err(gone("it ended before it answered")))
+        sent.ok_or_else(|| thread_ended("it has ended"))?;
+        wait.recv().unwrap_or_else(|_| Err(thread_ended("it ended before it answered")))
     }
 }
 
@@ -90,7 +90,7 @@ async fn serve(pool: Rc<Pool>, mut work: UnboundedReceiver<Job>) {
     pool.close().await;
 }
 
-fn gone(reason: &str) -> StoreError {
+fn thread_ended(reason: &str) -> StoreError {
     let problem = Problem::Database(format!("the thread of the store has ended: {reason}"));
     StoreError::SessionWriteFailed { session: None, outcome: Outcome::Unknown, problem }
 }

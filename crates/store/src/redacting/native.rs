@@ -37,13 +37,13 @@ pub(super) fn take_record(meta: &mut Option<Json>) -> Option<String> {
 /// Returns whether a record contains a text, as a string or as a number. Names of fields and types
 /// do not count.
 pub(super) fn holds_text(record: &str, text: &str) -> bool {
-    holds(record, &|said| said.contains(text), DEPTH_MAX) || has_number(record, text)
+    holds(record, &|string| string.contains(text), DEPTH_MAX) || has_number(record, text)
 }
 
 /// Returns whether a record repeats a text.
 fn repeats(record: &str, text: &str) -> bool {
     let is_long = text.len() >= REPEATED_BYTES_MIN;
-    holds(record, &|said| said == text || is_long && said.contains(text), DEPTH_MAX)
+    holds(record, &|string| string == text || is_long && string.contains(text), DEPTH_MAX)
 }
 
 /// Returns whether a record contains a string for which `is_it` returns true. Strings that are JSON are searched
@@ -53,19 +53,19 @@ fn holds(record: &str, is_it: &dyn Fn(&str) -> bool, depth: usize) -> bool {
         return true;
     }
     let mut field = String::new();
-    for (said, is_name) in strings(record) {
-        let is_text = if is_name { !is_word(&said) } else { !is_record_field(&field) };
+    for (string, is_name) in strings(record) {
+        let is_text = if is_name { !is_word(&string) } else { !is_record_field(&field) };
         let is_nested =
-            depth > 0 && !is_name && said.starts_with(['{', '[']) && json::parse(&said).is_ok();
+            depth > 0 && !is_name && string.starts_with(['{', '[']) && json::parse(&string).is_ok();
         let is_found = match is_nested {
-            true => holds(&said, is_it, depth - 1),
-            false => is_text && is_it(&said),
+            true => holds(&string, is_it, depth - 1),
+            false => is_text && is_it(&string),
         };
         if is_found {
             return true;
         }
         if is_name {
-            field = said;
+            field = string;
         }
     }
     false
@@ -94,7 +94,7 @@ fn first_of(id: &EntryId) -> Option<EntryId> {
 /// Returns the texts in an entry.
 fn texts_of(entry: &Entry) -> Vec<String> {
     let mut texts = match &entry.kind {
-        EntryKind::Message(message) => said_in(message),
+        EntryKind::Message(message) => texts_in_message(message),
         EntryKind::CompactionSummary(summary) => vec![summary.summary.to_string()],
         _ => Vec::new(),
     };
@@ -102,7 +102,7 @@ fn texts_of(entry: &Entry) -> Vec<String> {
     texts
 }
 
-fn said_in(message: &Message) -> Vec<String> {
+fn texts_in_message(message: &Message) -> Vec<String> {
     let (mut texts, seen) = (Vec::new(), RefCell::new(Vec::new()));
     for part in &message.parts {
         let json = match &part.kind {
@@ -122,8 +122,8 @@ fn said_in(message: &Message) -> Vec<String> {
         };
         // The condition is never true, so the search passes every string to it.
         if let Some(json) = json {
-            let note = |said: &str| {
-                seen.borrow_mut().push(said.to_owned());
+            let note = |string: &str| {
+                seen.borrow_mut().push(string.to_owned());
                 false
             };
             holds(json.as_str(), &note, DEPTH_MAX);
@@ -149,22 +149,22 @@ impl SessionStore {
     /// Returns the entries whose records repeat texts of these entries. These are copies of the conversation that an
     /// agent keeps, and other versions of the same record. Other entries that happen to contain the same text are
     /// not included.
-    pub(super) fn repeating<'t>(
+    pub(super) fn entries_with_repeated_text<'t>(
         &self,
         targets: impl Iterator<Item = &'t EntryLocation>,
     ) -> Result<Vec<EntryLocation>> {
-        let mut said: Vec<(&SessionId, HashSet<&str>, HashSet<String>)> = Vec::new();
+        let mut texts_by_session: Vec<(&SessionId, HashSet<&str>, HashSet<String>)> = Vec::new();
         for EntryLocation { session, entry } in targets {
             // The text of a damaged entry is not known.
             let Ok(stored) = self.entry(session, entry) else { continue };
             let texts = texts_of(&stored.entry);
-            match said.iter_mut().find(|(known, ..)| *known == session) {
+            match texts_by_session.iter_mut().find(|(known, ..)| *known == session) {
                 Some((_, ids, known)) => {
                     ids.insert(first_version(entry));
                     known.extend(texts);
                 }
                 None => {
-                    said.push((
+                    texts_by_session.push((
                         session,
                         HashSet::from([first_version(entry)]),
                         texts.into_iter().collect(),
@@ -173,7 +173,8 @@ impl SessionStore {
             }
         }
         let mut found = Vec::new();
-        for (session, ids, texts) in said.iter().filter(|(.., texts)| !texts.is_empty()) {
+        for (session, ids, texts) in texts_by_session.iter().filter(|(.., texts)| !texts.is_empty())
+        {
             self.scan(Some(session), |session, stored| {
                 let entry = &stored.entry;
                 if !is_bookkeeping(entry) && !ids.contains(first_version(&entry.id)) {
@@ -190,7 +191,7 @@ impl SessionStore {
 
     /// Returns the other entries of the imported records that these entries came from. The first entry of a record
     /// contains its whole text, and the others may contain parts of it.
-    pub(super) fn of_the_same_records<'t>(
+    pub(super) fn entries_of_same_records<'t>(
         &self,
         targets: impl Iterator<Item = &'t EntryLocation>,
     ) -> Result<Vec<EntryLocation>> {

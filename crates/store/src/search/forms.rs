@@ -56,7 +56,7 @@ pub(super) fn groups(written: &str, is_prefix: bool) -> Vec<AnyOf> {
                 let word = rest.get(..end).unwrap_or_default().trim_end_matches('_');
                 word_groups(word, is_prefix && runs.bytes_left() == 0, &mut groups);
             }
-            Run::Unspaced(run) => dense_groups(run, runs.bytes_left() == 0, &mut groups),
+            Run::Unspaced(run) => unspaced_groups(run, runs.bytes_left() == 0, &mut groups),
         }
     }
     for group in &mut groups {
@@ -68,7 +68,7 @@ pub(super) fn groups(written: &str, is_prefix: bool) -> Vec<AnyOf> {
 
 /// Adds the pairs of characters of a run in a script without spaces. At the end of a run, the last character is the
 /// prefix of a pair.
-fn dense_groups(run: &str, is_end: bool, groups: &mut Vec<AnyOf>) {
+fn unspaced_groups(run: &str, is_end: bool, groups: &mut Vec<AnyOf>) {
     let mut is_single = false;
     each_term(run, &mut |term| {
         is_single = term.text.chars().count() == 1;
@@ -137,7 +137,7 @@ pub(super) fn forms_of(term: &Term<'_>) -> AnyOf {
 }
 
 /// Returns whether a text is one character of a script without spaces.
-pub(super) fn is_one_dense(text: &str) -> bool {
+pub(super) fn is_one_unspaced_character(text: &str) -> bool {
     let mut characters = text.chars();
     characters.next().is_some_and(is_unspaced) && characters.next().is_none()
 }

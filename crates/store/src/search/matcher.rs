@@ -118,7 +118,7 @@ impl<'q> Matcher<'q> {
             });
         });
         let mut has_groups = has_group.into_iter();
-        let mut lower = Lower { text, folded: None };
+        let mut lower = LowerCase { text, folded: None };
         for item in &self.parsed.items {
             // All values of the item must be consumed, because the following ones belong to the next item.
             let missing = has_groups.by_ref().take(item.groups.len()).filter(|has| !has).count();
@@ -160,7 +160,7 @@ impl<'q> Matcher<'q> {
     }
 
     fn add_needles(&self, text: &str, positions: &mut Vec<(Range<usize>, usize)>) {
-        let mut lower = Lower { text, folded: None };
+        let mut lower = LowerCase { text, folded: None };
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         for (index, ranked) in self.parsed.ranked.iter().enumerate() {
             if let Some(needle) = &ranked.needle {
@@ -191,7 +191,7 @@ impl<'q> Matcher<'q> {
             same.take_while(|(known, _)| *known == key).for_each(|(_, slot)| take(*slot));
         }
         for (prefix, slot) in &self.prefixes {
-            if begins(term, prefix) {
+            if has_prefix(term, prefix) {
                 take(*slot);
             }
         }
@@ -203,7 +203,7 @@ fn bit(key: u64) -> u64 {
 }
 
 /// Returns whether a term in index form has this prefix.
-fn begins(term: &Term<'_>, prefix: &str) -> bool {
+fn has_prefix(term: &Term<'_>, prefix: &str) -> bool {
     if term.usage == TermUse::Common {
         return common_text(term.text).starts_with(prefix);
     }
@@ -212,12 +212,12 @@ fn begins(term: &Term<'_>, prefix: &str) -> bool {
 }
 
 /// A text in lower case, computed on first use.
-struct Lower<'t> {
+struct LowerCase<'t> {
     text: &'t str,
     folded: Option<String>,
 }
 
-impl Lower<'_> {
+impl LowerCase<'_> {
     fn get(&mut self) -> &str {
         self.folded.get_or_insert_with(|| folded(self.text))
     }

@@ -4,7 +4,7 @@
 
 use tertulia_session::search::terms::{TermKind, TermUse, each_term};
 
-use super::forms::{AnyOf, forms_of, groups, is_one_dense};
+use super::forms::{AnyOf, forms_of, groups, is_one_unspaced_character};
 use super::needle::Needle;
 use super::terms::flat;
 
@@ -37,7 +37,7 @@ pub(super) struct Item {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ranked {
     /// The term as written in the query.
-    pub(super) asked: Box<str>,
+    pub(super) written: Box<str>,
     pub(super) kind: TermKind,
     /// Its terms in the index.
     pub(super) forms: AnyOf,
@@ -70,8 +70,8 @@ impl ParsedQuery {
         let mut ignored = Vec::new();
         if items.iter().any(|item| !item.is_common) {
             items.retain(|item| {
-                let asked = item.ranked.first().map(|ranked| ranked.asked.clone());
-                ignored.extend(asked.filter(|asked| item.is_common && !ignored.contains(asked)));
+                let written = item.ranked.first().map(|ranked| ranked.written.clone());
+                ignored.extend(written.filter(|word| item.is_common && !ignored.contains(word)));
                 !item.is_common
             });
         }
@@ -154,11 +154,11 @@ impl Item {
             terms += 1;
             is_common &= term.usage == TermUse::Common;
             // In a script without spaces, a single character occurs only in pairs, so it is not a term.
-            let tells = term.usage == TermUse::Ranked && !is_one_dense(term.text);
+            let tells = term.usage == TermUse::Ranked && !is_one_unspaced_character(term.text);
             if tells && !is_prefix {
                 let forms = forms_of(&term);
-                let asked = term.written.into();
-                ranked.push(Ranked { asked, kind: term.kind, forms, needle: None });
+                let written = term.written.into();
+                ranked.push(Ranked { written, kind: term.kind, forms, needle: None });
             }
         });
         is_common &= terms > 0;
@@ -170,8 +170,8 @@ impl Item {
         if ranked.is_empty()
             && let Some(forms) = groups.last().cloned()
         {
-            let (asked, kind) = (written.into(), TermKind::Word);
-            ranked.push(Ranked { asked, kind, forms, needle: Some(needle.clone()) });
+            let (written, kind) = (written.into(), TermKind::Word);
+            ranked.push(Ranked { written, kind, forms, needle: Some(needle.clone()) });
         }
         let needle = (!is_word).then_some(needle);
         Some(Self {
@@ -200,7 +200,7 @@ mod tests {
     fn ranked(parsed: &str) -> Vec<(String, u64)> {
         let ranked = ParsedQuery::parse(parsed).unwrap().ranked;
         let weight = |one: &Ranked| tertulia_session::search::rank::kind_weight(one.kind);
-        ranked.iter().map(|one| (one.asked.to_string(), weight(one))).collect()
+        ranked.iter().map(|one| (one.written.to_string(), weight(one))).collect()
     }
 
     #[test]

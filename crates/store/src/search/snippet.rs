@@ -11,7 +11,7 @@ const BEFORE: usize = 40;
 
 /// Returns the excerpt of a text on one line around the best of these matches. Each match has the
 /// index of its term, and `value` returns the value of a term.
-pub(super) fn around(
+pub(super) fn snippet_around(
     text: &str,
     positions: &[(Range<usize>, usize)],
     value: impl Fn(usize) -> u64,
@@ -35,7 +35,7 @@ pub(super) fn around(
     let marks = inside.map(|range| byte(range.start) - offset..byte(range.end) - offset);
     Snippet {
         text: piece.to_owned(),
-        marks: joined(marks),
+        marks: merged(marks),
         cut_before: begin > 0,
         cut_after: end < total,
     }
@@ -62,13 +62,13 @@ fn best_start(positions: &[(Range<usize>, usize)], value: impl Fn(usize) -> u64)
 }
 
 /// Merges ranges that overlap or touch.
-fn joined(marks: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
-    let mut joined: Vec<Range<usize>> = Vec::new();
+fn merged(marks: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut merged: Vec<Range<usize>> = Vec::new();
     for mark in marks {
-        match joined.last_mut() {
+        match merged.last_mut() {
             Some(last) if mark.start <= last.end => last.end = last.end.max(mark.end),
-            _ => joined.push(mark),
+            _ => merged.push(mark),
         }
     }
-    joined
+    merged
 }

@@ -76,7 +76,7 @@ proptest! {
         let Some(parsed) = ParsedQuery::parse(&asked) else { return Ok(()) };
         let shown = terms::flat(&text);
         let positions = Matcher::new(&parsed).positions(&shown);
-        let snippet = snippet::around(&shown, &positions, |_| 1);
+        let snippet = snippet::snippet_around(&shown, &positions, |_| 1);
         let mut last = 0;
         for mark in &snippet.marks {
             prop_assert!(mark.start >= last && mark.start < mark.end);
@@ -133,7 +133,7 @@ fn chinese_and_japanese_words_are_found_inside_a_text() {
 fn show(parsed: &str, text: &str) -> String {
     let parsed = ParsedQuery::parse(parsed).unwrap();
     let text = terms::flat(text);
-    let snippet = snippet::around(&text, &Matcher::new(&parsed).positions(&text), |_| 1);
+    let snippet = snippet::snippet_around(&text, &Matcher::new(&parsed).positions(&text), |_| 1);
     let mut shown = String::new();
     let mut last = 0;
     for mark in &snippet.marks {

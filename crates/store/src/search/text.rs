@@ -25,7 +25,7 @@ fn message_text(message: &Message) -> String {
             text.push('\n');
         }
         match &part.kind {
-            PartKind::Text(said) | PartKind::Thinking(said) => text.push_str(said),
+            PartKind::Text(string) | PartKind::Thinking(string) => text.push_str(string),
             PartKind::ToolCall(call) => {
                 text.push_str(&call.tool_name);
                 json_texts(&call.arguments, &mut text);
@@ -44,23 +44,23 @@ fn message_text(message: &Message) -> String {
 /// Appends all strings of a JSON value, one per line; numbers and literals are not searchable. The base64 of a
 /// picture is one string without spaces, so it is only one term.
 fn json_texts(value: &Json, text: &mut String) {
-    strings(value.as_str()).for_each(|(said, _)| push_line(&said, text));
+    strings(value.as_str()).for_each(|(string, _)| push_line(&string, text));
 }
 
 /// Appends the strings of a JSON text that a user wrote, one per line. Field names and the type names of the record
 /// are left out.
 pub(crate) fn json_values(source: &str, text: &mut String) {
     let mut field = String::new();
-    for (said, is_name) in strings(source) {
+    for (string, is_name) in strings(source) {
         let is_text = match is_name {
-            true => !is_word(&said),
+            true => !is_word(&string),
             false => !is_record_field(&field),
         };
         if is_text {
-            push_line(&said, text);
+            push_line(&string, text);
         }
         if is_name {
-            field = said;
+            field = string;
         }
     }
 }
@@ -75,11 +75,11 @@ pub(crate) fn is_word(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
 }
 
-fn push_line(said: &str, text: &mut String) {
+fn push_line(string: &str, text: &mut String) {
     if !text.is_empty() {
         text.push('\n');
     }
-    text.push_str(said);
+    text.push_str(string);
 }
 
 /// Returns the strings of a JSON text, and whether each is a field name.
@@ -91,8 +91,8 @@ pub(crate) fn strings(source: &str) -> impl Iterator<Item = (String, bool)> {
             let end = string_end(rest, begin);
             let raw = rest.get(begin..end).unwrap_or_default();
             rest = rest.get(end..).unwrap_or_default();
-            if let Some(said) = json::parse(raw).ok().and_then(|raw| json::text(raw).ok()) {
-                return Some((said, rest.starts_with(':')));
+            if let Some(string) = json::parse(raw).ok().and_then(|raw| json::text(raw).ok()) {
+                return Some((string, rest.starts_with(':')));
             }
         }
     })

@@ -89,7 +89,7 @@ impl Weights {
         let terms = terms.filter(|(_, (_, times))| **times > 0);
         terms
             .map(|(index, ((ranked, weight), times))| TermMatch {
-                asked: ranked.asked.clone(),
+                asked: ranked.written.clone(),
                 found: found(index),
                 kind: ranked.kind,
                 times: *times as u64,

@@ -87,7 +87,7 @@ fn digest(sessions: &[ManifestEntry]) -> RecordHash {
 pub(crate) fn open(path: &Path) -> Result<Backup> {
     let path =
         path.canonicalize().map_err(|error| StoreError::unusable_path(path, error.to_string()))?;
-    if !connection::is_settled(&path) {
+    if !connection::is_readable_without_journal(&path) {
         let reason = "has a journal next to it: a program has it open, or was interrupted while writing \
                           to it; run `tertulia sessions verify --store sqlite:FILE` on it, then try again";
         return Err(StoreError::unusable_path(&path, reason));

@@ -103,7 +103,7 @@ pub(super) fn is_journal_empty(path: &Path) -> bool {
 }
 
 /// Returns whether the file can be read without applying a journal first.
-pub(super) fn is_settled(path: &Path) -> bool {
+pub(super) fn is_readable_without_journal(path: &Path) -> bool {
     is_journal_empty(path)
         && std::fs::metadata(with_suffix(path, "-journal")).map_or(0, |about| about.len()) == 0
 }
@@ -147,8 +147,8 @@ pub(super) fn wait_when_busy(connection: &mut Connection) -> rusqlite::Result<()
 /// Called while another process writes. Sleeps briefly, so that writers alternate quickly. Returns whether to
 /// continue waiting.
 fn wait_for_others(times: i32) -> bool {
-    const NAP: Duration = Duration::from_millis(1);
-    thread::sleep(NAP);
+    const RETRY_PAUSE: Duration = Duration::from_millis(1);
+    thread::sleep(RETRY_PAUSE);
     u64::try_from(times).is_ok_and(|times| times < BUSY_SECONDS * 900)
 }
 

@@ -73,7 +73,7 @@ pub(super) fn delete_some(connection: &Connection, key: i64, size: StepSize) -> 
     // If the first entry is not in the search index, none is, so the entries need not be read.
     let is_indexed = first_seq(connection, key)?.is_some_and(|first| first <= indexed);
     let last = if is_indexed {
-        unindex_some(connection, key, indexed, size)?
+        remove_some_from_index(connection, key, indexed, size)?
     } else {
         last_of_step(connection, key, size)?
     };
@@ -91,7 +91,7 @@ fn first_seq(connection: &Connection, key: i64) -> Result<Option<u64>> {
 }
 
 /// Removes some entries from the search index. Returns the row id of the last of them.
-fn unindex_some(
+fn remove_some_from_index(
     connection: &Connection,
     key: i64,
     indexed: u64,

@@ -106,7 +106,7 @@ impl Shared {
         let mut writer = lock(&self.writer);
         let changed = writer.transaction(change);
         writer.forget();
-        writer.tidy_journal();
+        writer.checkpoint_long_journal();
         changed.unwrap_or(false)
     }
 
@@ -121,7 +121,7 @@ impl Shared {
                 let taken = writer
                     .transaction(|writer| search_index::index_some(writer.connection(), CHUNK));
                 writer.forget();
-                writer.tidy_journal();
+                writer.checkpoint_long_journal();
                 // A search reports this error; nobody would see it here.
                 fills_index = taken.is_ok();
                 continue;

@@ -49,7 +49,9 @@ fn copy_path(path: &Path, version: usize, number: usize) -> PathBuf {
 /// Returns whether a file is a complete copy of the database of this connection. An error counts as no.
 fn is_same(connection: &Connection, copy: &Path, version: usize) -> bool {
     let same = || -> Option<bool> {
-        if !connection::is_settled(copy) || copy.symlink_metadata().ok()?.is_symlink() {
+        if !connection::is_readable_without_journal(copy)
+            || copy.symlink_metadata().ok()?.is_symlink()
+        {
             return None;
         }
         let other = connection::open_immutable(copy).ok()?;

@@ -55,7 +55,7 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let path = folder.join(name);
     make_file(&path)?;
     check_file(&path)?;
-    check_beside(&path)?;
+    check_side_files(&path)?;
     Ok(path)
 }
 
@@ -119,7 +119,7 @@ fn check_folder(folder: &Path) -> Result<()> {
 
 /// Checks the journal and the shared memory file, if they exist. If a reader created them while the file was
 /// read-only, they may be read-only too, and would make the store read-only.
-fn check_beside(path: &Path) -> Result<()> {
+fn check_side_files(path: &Path) -> Result<()> {
     let is_writable = |mode: u32| mode & 0o600 == 0o600;
     let about = path.symlink_metadata().map_err(|error| failed(path, &error))?;
     for ending in ["-wal", "-shm"] {

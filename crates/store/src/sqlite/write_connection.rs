@@ -48,7 +48,7 @@ pub(super) struct WriteConnection {
     /// The number of journal pages at which the next checkpoint runs.
     checkpoint_at: u32,
     /// Whether the journal has its full length.
-    has_room: bool,
+    journal_is_allocated: bool,
     /// The reason why nothing can be written any more.
     stopped: Option<String>,
     /// Whether the journal may still contain purged bytes.
@@ -90,7 +90,7 @@ impl WriteConnection {
             has_snapshot: false,
             journal_pages,
             checkpoint_at: JOURNAL_PAGES,
-            has_room: false,
+            journal_is_allocated: false,
             stopped: None,
             holds_purged: false,
         };
@@ -183,7 +183,7 @@ impl WriteConnection {
             // The journal still contains the bytes. If a reader prevents the checkpoint, it is retried later.
             self.holds_purged = !self.checkpoint("TRUNCATE");
         } else {
-            self.tidy_journal();
+            self.checkpoint_long_journal();
         }
         answers
     }
@@ -215,11 +215,11 @@ impl WriteConnection {
             }
             Ok(true) => {
                 open.tail = plan.tail;
-                self.tidy_journal();
+                self.checkpoint_long_journal();
                 Some(Ok(plan.appended))
             }
             Err(error) => {
-                let failed: Result<Appended, Failure> = self.give_up(&error, true);
+                let failed: Result<Appended, Failure> = self.roll_back(&error, true);
                 Some(failed.map_err(|failure| failure.for_session(id)))
             }
         }
@@ -324,7 +324,7 @@ impl WriteConnection {
             Err(error) => (error, false),
         };
         let (error, in_commit) = error;
-        self.give_up(&error, in_commit)
+        self.roll_back(&error, in_commit)
     }
 
     /// Runs a cached statement without values.
@@ -333,7 +333,7 @@ impl WriteConnection {
     }
 
     /// Rolls back. After a disk error the content of the disk is unknown, so the store stops.
-    fn give_up<T>(&mut self, error: &rusqlite::Error, in_commit: bool) -> Result<T, Failure> {
+    fn roll_back<T>(&mut self, error: &rusqlite::Error, in_commit: bool) -> Result<T, Failure> {
         self.close_snapshot();
         self.known.clear();
         self.version = -1;
@@ -407,7 +407,7 @@ impl WriteConnection {
 
     /// Copies a long journal into the file. SQLite then overwrites the journal from the start, so its length does
     /// not show how much of it is in use and is not considered.
-    pub(super) fn tidy_journal(&mut self) {
+    pub(super) fn checkpoint_long_journal(&mut self) {
         let pages = self.journal_pages.load(Ordering::Relaxed);
         if pages < JOURNAL_PAGES {
             self.checkpoint_at = JOURNAL_PAGES;
@@ -415,15 +415,15 @@ impl WriteConnection {
         if pages >= self.checkpoint_at {
             self.checkpoint("PASSIVE");
             self.checkpoint_at = pages.saturating_add(JOURNAL_PAGES);
-        } else if pages >= JOURNAL_GROWS && !self.has_room {
-            self.make_room();
+        } else if pages >= JOURNAL_GROWS && !self.journal_is_allocated {
+            self.allocate_journal();
         }
     }
 
     /// Gives the journal its full length at once, because syncing a file that has grown takes half as long again. No
     /// process appends to the journal meanwhile.
-    fn make_room(&mut self) {
-        self.has_room = true;
+    fn allocate_journal(&mut self) {
+        self.journal_is_allocated = true;
         let made =
             self.transaction(|writer| Ok(journal::lengthen(&writer.journal(), JOURNAL_BYTES)));
         if let Ok(Err(error)) = made {

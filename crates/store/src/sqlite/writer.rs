@@ -133,7 +133,7 @@ impl Writer {
     }
 
     /// Makes the first waiting thread the next leader.
-    fn hand_over(&self, group: usize) {
+    fn pass_leadership(&self, group: usize) {
         let next = {
             let mut queue = lock(&self.queue);
             queue.group = group;
@@ -184,7 +184,7 @@ struct LoneWriter<'w>(&'w Writer);
 
 impl Drop for LoneWriter<'_> {
     fn drop(&mut self) {
-        self.0.hand_over(1);
+        self.0.pass_leadership(1);
     }
 }
 
@@ -199,7 +199,7 @@ impl Group<'_> {
     /// Finishes the group. First starts the next group, then gives the threads of this group their results.
     fn finish(mut self, mine: &Arc<PendingAppend>, answers: Vec<Answer>) -> Answer {
         let appends = std::mem::take(&mut self.appends);
-        self.writer.hand_over(appends.len());
+        self.writer.pass_leadership(appends.len());
         let mut own = None;
         for (append, answer) in appends.into_iter().zip(answers) {
             if Arc::ptr_eq(&append, mine) {
@@ -220,7 +220,7 @@ impl Drop for Group<'_> {
             return;
         }
         let appends = std::mem::take(&mut self.appends);
-        self.writer.hand_over(appends.len());
+        self.writer.pass_leadership(appends.len());
         for append in appends {
             append.set_state(AppendState::Done(Err(interrupted())));
         }
