@@ -105,29 +105,29 @@ fn version(path: PathBuf, environment: Environment) -> Option<String> {
     let _stderr = running.stderr.take().map(pipes::tail);
     running.stdin = None;
     let chunks = pipes::read(running.stdout.take()?);
-    let said = collect(&chunks, Instant::now() + VERSION_TIME);
+    let output = collect(&chunks, Instant::now() + VERSION_TIME);
     running.end(GRACE);
-    version_in(&String::from_utf8_lossy(&said))
+    version_in(&String::from_utf8_lossy(&output))
 }
 
 fn collect(chunks: &Receiver<Vec<u8>>, until: Instant) -> Vec<u8> {
-    let mut said = Vec::new();
-    while said.len() < VERSION_BYTES_MAX
+    let mut output = Vec::new();
+    while output.len() < VERSION_BYTES_MAX
         && let Ok(chunk) = chunks.recv_timeout(until.saturating_duration_since(Instant::now()))
     {
-        said.extend_from_slice(&chunk);
+        output.extend_from_slice(&chunk);
     }
-    said
+    output
 }
 
 /// Returns the first word that looks like a version: digits, a dot, digits.
-fn version_in(said: &str) -> Option<String> {
+fn version_in(output: &str) -> Option<String> {
     let is_version = |word: &&str| {
         let (major, rest) = word.split_once('.').unwrap_or_default();
         let is_number = !major.is_empty() && major.bytes().all(|byte| byte.is_ascii_digit());
         is_number && rest.starts_with(|letter: char| letter.is_ascii_digit()) && word.len() <= 64
     };
-    let words = said.split_whitespace().map(|word| word.trim_matches(['v', '(', ')', ',']));
+    let words = output.split_whitespace().map(|word| word.trim_matches(['v', '(', ')', ',']));
     words.into_iter().find(is_version).map(str::to_owned)
 }
 
@@ -190,12 +190,12 @@ mod tests {
         for (name, value) in variables {
             environment.set(name, value);
         }
-        let said = match sign_in(&agent.cli.as_ref().unwrap().sign_in, &environment) {
+        let output = match sign_in(&agent.cli.as_ref().unwrap().sign_in, &environment) {
             AuthState::Yes(reason) => format!("yes: {reason}"),
             AuthState::No(reason) => format!("no: {reason}"),
             AuthState::Unknown(reason) => format!("unknown: {reason}"),
         };
-        assert!(said.starts_with(expected), "{said}");
+        assert!(output.starts_with(expected), "{output}");
     }
 
     #[test]

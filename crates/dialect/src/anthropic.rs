@@ -33,8 +33,9 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
     let conversation = Conversation::new(context, RULES, &mut notes);
     let system = conversation.system.iter();
-    let mut system: Vec<_> =
-        system.flat_map(|said| WRITER.said(said, Role::System, &mut notes)).collect();
+    let mut system: Vec<_> = system
+        .flat_map(|message_parts| WRITER.message_blocks(message_parts, Role::System, &mut notes))
+        .collect();
     let mut turns = Turns::new(&conversation, &WRITER, &mut notes);
     turns.update(|blocks| reorder_thinking(blocks, &mut notes));
     turns.complete(&conversation.volatile, &WRITER, &mut notes);

@@ -6,20 +6,20 @@ use tertulia_session::ToolCall;
 use tertulia_session::json::{self, Json, Kind, RawValue};
 
 use crate::fragment::Node;
-use crate::surrogates::{mended, mended_text};
+use crate::surrogates::{well_formed, well_formed_text};
 use crate::{Note, NoteKind};
 
 /// Returns the arguments as an object. Missing arguments become `{}`. A value that is no object is wrapped as `_raw`.
 pub(crate) fn as_object<'a>(index: usize, call: &'a ToolCall, notes: &mut Vec<Note>) -> Node<'a> {
     match (call.arguments.kind(), &call.raw_args_text) {
-        (Kind::Object, _) => return Node::Raw(mended(&call.arguments)),
+        (Kind::Object, _) => return Node::Raw(well_formed(&call.arguments)),
         (Kind::Null, None) => return Node::Map(Vec::new()),
         _ => {}
     }
     let raw = match &call.raw_args_text {
         Some(raw) => Cow::Borrowed(&**raw),
         None if call.arguments.kind() == Kind::String => json::words(call.arguments.raw()),
-        None => mended_text(&call.arguments),
+        None => well_formed_text(&call.arguments),
     };
     // If the model wrote a string that contains a JSON object, the object is meant.
     if let Some(object) = parse_object(&raw) {
@@ -33,7 +33,7 @@ pub(crate) fn as_text(call: &ToolCall) -> Cow<'_, str> {
     match (&call.raw_args_text, call.arguments.kind()) {
         (Some(raw), _) => Cow::Borrowed(raw),
         (None, Kind::Null) => Cow::Borrowed("{}"),
-        (None, _) => mended_text(&call.arguments),
+        (None, _) => well_formed_text(&call.arguments),
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn of_text(text: &str) -> (Json, Option<Box<str>>) {
 
 fn parse_object(text: &str) -> Option<Json> {
     let json = Json::from(json::parse(text).ok()?);
-    (json.kind() == Kind::Object).then(|| mended(&json).into_owned())
+    (json.kind() == Kind::Object).then(|| well_formed(&json).into_owned())
 }
 
 #[cfg(test)]

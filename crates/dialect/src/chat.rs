@@ -9,9 +9,9 @@ use crate::arguments::as_text;
 use crate::content::{Content, NO_IMAGE, common_picture, own_payload, text_field, write_part};
 use crate::fragment::{Map, Node, Rendering};
 use crate::identifier_rules::IdentifierRule;
-use crate::normalize::{Answer, Call, Conversation, IdentifierRules, Said, Turn, is_call};
+use crate::normalize::{Answer, Call, Conversation, IdentifierRules, MessageParts, Turn, is_call};
 use crate::result_content::{self, ERROR_MARK, Piece};
-use crate::surrogates::mended;
+use crate::surrogates::well_formed;
 use crate::tool_specs::write_tools;
 use crate::{Dialect, ModelContext, Note, NoteKind, Placeholder};
 
@@ -30,18 +30,20 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
     let conversation = Conversation::new(context, RULES, &mut notes);
     let mut messages = Vec::with_capacity(context.messages.len());
-    for said in &conversation.system {
-        push(&mut messages, system_role(said.message), said, &mut notes);
+    for message_parts in &conversation.system {
+        push(&mut messages, system_role(message_parts.message), message_parts, &mut notes);
     }
     for turn in &conversation.turns {
         match turn {
-            Turn::System(said) => push(&mut messages, system_role(said.message), said, &mut notes),
-            Turn::User(said) => push(&mut messages, "user", said, &mut notes),
+            Turn::System(message_parts) => {
+                push(&mut messages, system_role(message_parts.message), message_parts, &mut notes)
+            }
+            Turn::User(message_parts) => push(&mut messages, "user", message_parts, &mut notes),
             Turn::Assistant(answer) => push_answer(&mut messages, answer, &mut notes),
         }
     }
-    for said in &conversation.volatile {
-        push(&mut messages, "system", said, &mut notes);
+    for message_parts in &conversation.volatile {
+        push(&mut messages, "system", message_parts, &mut notes);
     }
     if messages.is_empty() {
         let reason = Placeholder::Empty;
@@ -66,28 +68,29 @@ fn message<'a>(role: &'static str, content: Node<'a>) -> Map<'a> {
 fn push<'a>(
     messages: &mut Vec<Node<'a>>,
     role: &'static str,
-    said: &Said<'a>,
+    message_parts: &MessageParts<'a>,
     notes: &mut Vec<Note>,
 ) {
-    match content(role, std::slice::from_ref(said), notes) {
+    match content(role, std::slice::from_ref(message_parts), notes) {
         Some(content) => {
-            messages.push(Node::Map(named(message(role, content), said.message)));
+            messages.push(Node::Map(named(message(role, content), message_parts.message)));
         }
-        None => notes.push(Note::on(said.index, NoteKind::EmptyLeftOut)),
+        None => notes.push(Note::on(message_parts.index, NoteKind::EmptyLeftOut)),
     }
 }
 
 /// Writes the messages of an answer up to the first message with a call. Merges the later ones into that message,
 /// because nothing may come between a call and its result.
 fn push_answer<'a>(messages: &mut Vec<Node<'a>>, answer: &Answer<'a>, notes: &mut Vec<Note>) {
-    let has_call = |said: &Said<'_>| said.parts.iter().any(is_call);
-    let first = answer.said.iter().position(has_call).unwrap_or(answer.said.len());
-    let (before, calling) = answer.said.split_at(first);
-    for said in before {
-        push(messages, "assistant", said, notes);
+    let has_call = |message_parts: &MessageParts<'_>| message_parts.parts.iter().any(is_call);
+    let first = answer.messages.iter().position(has_call).unwrap_or(answer.messages.len());
+    let (before, calling) = answer.messages.split_at(first);
+    for message_parts in before {
+        push(messages, "assistant", message_parts, notes);
     }
     let Some((caller, merged)) = calling.split_first() else { return };
-    notes.extend(merged.iter().map(|said| Note::on(said.index, NoteKind::Merged)));
+    notes
+        .extend(merged.iter().map(|message_parts| Note::on(message_parts.index, NoteKind::Merged)));
     let content = content("assistant", calling, notes).unwrap_or(Node::Null);
     let mut message = named(message("assistant", content), caller.message);
     message.reserve_exact(1);
@@ -104,8 +107,14 @@ fn named<'a>(mut message: Map<'a>, source: &Message) -> Map<'a> {
 }
 
 /// Returns a single text as a string, and several parts as a list. `None` if nothing is left.
-fn content<'a>(role: &str, said: &[Said<'a>], notes: &mut Vec<Note>) -> Option<Node<'a>> {
-    let parts = said.iter().flat_map(|said| said.parts.iter().map(|part| (said.index, part)));
+fn content<'a>(
+    role: &str,
+    message_parts: &[MessageParts<'a>],
+    notes: &mut Vec<Note>,
+) -> Option<Node<'a>> {
+    let parts = message_parts.iter().flat_map(|message_parts| {
+        message_parts.parts.iter().map(|part| (message_parts.index, part))
+    });
     let mut nodes = parts.filter_map(|(index, part)| content_part(role, index, part, notes));
     let listed = |node| match node {
         text @ Node::Text(_) => text_node(text),
@@ -143,7 +152,9 @@ fn content_part<'a>(
             address.extend(detail.map(|detail| ("detail", Node::text(detail))));
             Ok(Node::typed("image_url", [("image_url", Node::Map(address))]))
         }
-        Content::Other(other) => Ok(Node::Raw(mended(own_payload(Dialect::OpenAiChat, other)?))),
+        Content::Other(other) => {
+            Ok(Node::Raw(well_formed(own_payload(Dialect::OpenAiChat, other)?)))
+        }
     })
 }
 

@@ -14,7 +14,7 @@ use crate::fragment::{Node, Rendering};
 use crate::identifier_rules::{IdentifierRule, is_word};
 use crate::normalize::{Call, Conversation, IdentifierRules};
 use crate::result_content::{self, Piece};
-use crate::surrogates::mended;
+use crate::surrogates::well_formed;
 use crate::tool_specs::write_tools;
 use crate::turns::{Block, BlockKind, Turns, Writer, nodes};
 use crate::{Dialect, ModelContext, Note, NoteKind};
@@ -42,8 +42,9 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
     let conversation = Conversation::new(context, RULES, &mut notes);
     let system = conversation.system.iter();
-    let system: Vec<_> =
-        system.flat_map(|said| WRITER.said(said, Role::System, &mut notes)).collect();
+    let system: Vec<_> = system
+        .flat_map(|message_parts| WRITER.message_blocks(message_parts, Role::System, &mut notes))
+        .collect();
     let mut turns = Turns::new(&conversation, &WRITER, &mut notes);
     turns.complete(&conversation.volatile, &WRITER, &mut notes);
     turns.close(&WRITER, &mut notes);
@@ -94,7 +95,7 @@ fn content_block<'a>(
         Content::Image(_) if role == Role::System => Err(NO_IMAGE),
         Content::Image(image) => Ok(image_node(picture(image)?)),
         Content::Other(other) if role == Role::System => Err(no_other(other)),
-        Content::Other(other) => Ok(Node::Raw(mended(own_payload(Dialect::Gemini, other)?))),
+        Content::Other(other) => Ok(Node::Raw(well_formed(own_payload(Dialect::Gemini, other)?))),
     })?;
     Some(Block::new(index, BlockKind::Other, node))
 }
@@ -175,8 +176,8 @@ fn response_node<'a>(
     let value = match json.kind() {
         _ if content.images() > 0 => content.into_text(),
         Kind::Null => Node::text(""),
-        Kind::Object if !is_error && !is_wrapped(json) => return Node::Raw(mended(json)),
-        _ => Node::Raw(mended(json)),
+        Kind::Object if !is_error && !is_wrapped(json) => return Node::Raw(well_formed(json)),
+        _ => Node::Raw(well_formed(json)),
     };
     Node::Map(vec![(if is_error { "error" } else { "output" }, value)])
 }

@@ -11,28 +11,28 @@ use tertulia_session::json::{self, Json, Object};
 use tertulia_session::{Message, OpenCalls, Part, PartKind, Role, ToolCall, ToolResult};
 
 use crate::identifier_rules::IdentifierRule;
-use crate::surrogates::mended;
+use crate::surrogates::well_formed;
 use crate::{ModelContext, Note, NoteKind};
 
 /// A normalized list of messages: leading system messages, the turns, and the volatile messages.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation<'a> {
-    pub(crate) system: Vec<Said<'a>>,
+    pub(crate) system: Vec<MessageParts<'a>>,
     pub(crate) turns: Vec<Turn<'a>>,
-    pub(crate) volatile: Vec<Said<'a>>,
+    pub(crate) volatile: Vec<MessageParts<'a>>,
 }
 
 #[derive(Debug)]
 pub(crate) enum Turn<'a> {
-    System(Said<'a>),
+    System(MessageParts<'a>),
     /// The message of a user, or the parts of a tool message that are no results.
-    User(Said<'a>),
+    User(MessageParts<'a>),
     Assistant(Answer<'a>),
 }
 
 /// A message, or the rest of one without its results.
 #[derive(Debug)]
-pub(crate) struct Said<'a> {
+pub(crate) struct MessageParts<'a> {
     pub(crate) index: usize,
     pub(crate) message: &'a Message,
     /// The parts. Only calls in assistant messages are rendered; results are stored in the answers.
@@ -41,7 +41,7 @@ pub(crate) struct Said<'a> {
 
 #[derive(Debug, Default)]
 pub(crate) struct Answer<'a> {
-    pub(crate) said: Vec<Said<'a>>,
+    pub(crate) messages: Vec<MessageParts<'a>>,
     /// One for every call among the parts, in their order.
     pub(crate) calls: Vec<Call<'a>>,
 }
@@ -125,7 +125,7 @@ impl<'a> Pass<'a, '_> {
     fn take(&mut self, index: usize, message: &'a Message) {
         if is_volatile(message) {
             let parts = message.parts.as_slice();
-            self.conversation.volatile.push(Said { index, message, parts });
+            self.conversation.volatile.push(MessageParts { index, message, parts });
             return;
         }
         self.note_moved_volatile();
@@ -139,14 +139,14 @@ impl<'a> Pass<'a, '_> {
         if kept == 0 && !parts.is_empty() {
             return;
         }
-        let said = Said { index, message, parts };
+        let message_parts = MessageParts { index, message, parts };
         match role {
             Role::System if self.conversation.turns.is_empty() => {
-                self.conversation.system.push(said)
+                self.conversation.system.push(message_parts)
             }
-            Role::System => self.conversation.turns.push(Turn::System(said)),
+            Role::System => self.conversation.turns.push(Turn::System(message_parts)),
             Role::User | Role::Tool | Role::Assistant => {
-                self.conversation.turns.push(Turn::User(said))
+                self.conversation.turns.push(Turn::User(message_parts))
             }
         }
     }
@@ -171,14 +171,14 @@ impl<'a> Pass<'a, '_> {
 
     /// Adds notes that earlier volatile messages will come after this message.
     fn note_moved_volatile(&mut self) {
-        for said in &self.conversation.volatile[self.volatile_moved..] {
-            self.notes.push(Note::on(said.index, NoteKind::VolatileMoved));
+        for message_parts in &self.conversation.volatile[self.volatile_moved..] {
+            self.notes.push(Note::on(message_parts.index, NoteKind::VolatileMoved));
         }
         self.volatile_moved = self.conversation.volatile.len();
     }
 
-    fn note_mended(&mut self, index: usize, json: &Json) {
-        if let Cow::Owned(_) = mended(json) {
+    fn note_replaced_surrogates(&mut self, index: usize, json: &Json) {
+        if let Cow::Owned(_) = well_formed(json) {
             self.notes.push(Note::on(index, NoteKind::SurrogatesReplaced));
         }
     }
@@ -189,7 +189,7 @@ impl<'a> Pass<'a, '_> {
         let parts = message.parts.as_slice();
         for run in parts.chunk_by(|one, next| is_result(one) == is_result(next)) {
             if !is_result(&run[0]) {
-                self.say(Said { index, message, parts: run });
+                self.add_answer_parts(MessageParts { index, message, parts: run });
                 continue;
             }
             self.in_answer = false;
@@ -198,34 +198,34 @@ impl<'a> Pass<'a, '_> {
             }
         }
         if parts.is_empty() {
-            self.say(Said { index, message, parts });
+            self.add_answer_parts(MessageParts { index, message, parts });
         }
     }
 
-    fn say(&mut self, said: Said<'a>) {
+    fn add_answer_parts(&mut self, message_parts: MessageParts<'a>) {
         if !self.in_answer {
             // Most answers are one message, so memory is allocated for one.
-            let calls = said.parts.iter().filter(|part| is_call(part)).count();
+            let calls = message_parts.parts.iter().filter(|part| is_call(part)).count();
             let calls = Vec::with_capacity(calls);
-            let answer = Answer { said: Vec::with_capacity(1), calls };
+            let answer = Answer { messages: Vec::with_capacity(1), calls };
             self.conversation.turns.push(Turn::Assistant(answer));
             self.waiting.begin_answer();
             self.in_answer = true;
         }
         let turn = self.conversation.turns.len() - 1;
         let Some(Turn::Assistant(mut answer)) = self.conversation.turns.pop() else { return };
-        for part in said.parts {
-            let Some(call) = self.call(said.index, part) else { continue };
+        for part in message_parts.parts {
+            let Some(call) = self.call(message_parts.index, part) else { continue };
             self.waiting.call(&call.call.tool_call_id, (turn, answer.calls.len()));
             answer.calls.push(call);
         }
-        answer.said.push(said);
+        answer.messages.push(message_parts);
         self.conversation.turns.push(Turn::Assistant(answer));
     }
 
     fn call(&mut self, index: usize, part: &'a Part) -> Option<Call<'a>> {
         let PartKind::ToolCall(call) = &part.kind else { return None };
-        self.note_mended(index, &call.arguments);
+        self.note_replaced_surrogates(index, &call.arguments);
         let id = self.free_id(&self.rules.ids.rewrite(&call.tool_call_id));
         if *id != *call.tool_call_id {
             let (from, to) = (call.tool_call_id.clone(), (*id).into());
@@ -257,7 +257,7 @@ impl<'a> Pass<'a, '_> {
             self.notes.push(Note::on(index, NoteKind::ResultWithoutCall { id: id.clone() }));
             return;
         };
-        self.note_mended(index, &result.content);
+        self.note_replaced_surrogates(index, &result.content);
         let last = self.conversation.turns.len() - 1;
         if turn != last || (turn, call) < self.answered {
             self.notes.push(Note::on(index, NoteKind::ResultMoved { id: id.clone() }));

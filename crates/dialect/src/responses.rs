@@ -16,9 +16,9 @@ use crate::content::{
 };
 use crate::fragment::{Node, Rendering};
 use crate::identifier_rules::IdentifierRule;
-use crate::normalize::{Answer, Call, Conversation, IdentifierRules, Said, Turn};
+use crate::normalize::{Answer, Call, Conversation, IdentifierRules, MessageParts, Turn};
 use crate::result_content::{self, ERROR_MARK, Piece};
-use crate::surrogates::mended;
+use crate::surrogates::well_formed;
 use crate::tool_specs::write_tools;
 use crate::{Dialect, ModelContext, Note, NoteKind, Placeholder};
 
@@ -38,15 +38,20 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut items = Items { items, ..Items::default() };
     for turn in &conversation.turns {
         match turn {
-            Turn::System(said) => {
-                items.say(system_role(said.message), said, &mut [].iter(), &mut notes)
+            Turn::System(message_parts) => items.add_message(
+                system_role(message_parts.message),
+                message_parts,
+                &mut [].iter(),
+                &mut notes,
+            ),
+            Turn::User(message_parts) => {
+                items.add_message("user", message_parts, &mut [].iter(), &mut notes)
             }
-            Turn::User(said) => items.say("user", said, &mut [].iter(), &mut notes),
             Turn::Assistant(answer) => push_answer(&mut items, answer, &mut notes),
         }
     }
-    for said in &conversation.volatile {
-        items.say("system", said, &mut [].iter(), &mut notes);
+    for message_parts in &conversation.volatile {
+        items.add_message("system", message_parts, &mut [].iter(), &mut notes);
     }
     if items.items.is_empty() {
         let reason = Placeholder::Empty;
@@ -61,9 +66,11 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     Rendering::new(fields, tools, notes)
 }
 
-fn instructions<'a>(system: &[Said<'a>], notes: &mut Vec<Note>) -> Option<Cow<'a, str>> {
+fn instructions<'a>(system: &[MessageParts<'a>], notes: &mut Vec<Note>) -> Option<Cow<'a, str>> {
     let mut all: Option<Cow<'a, str>> = None;
-    let parts = system.iter().flat_map(|said| said.parts.iter().map(|part| (said.index, part)));
+    let parts = system.iter().flat_map(|message_parts| {
+        message_parts.parts.iter().map(|part| (message_parts.index, part))
+    });
     for (index, part) in parts {
         let text = write_part(index, part, notes, |content| match content {
             Content::Text(text) if text.is_empty() => Err(NoteKind::EmptyLeftOut),
@@ -86,8 +93,8 @@ fn instructions<'a>(system: &[Said<'a>], notes: &mut Vec<Note>) -> Option<Cow<'a
 
 fn push_answer<'a>(items: &mut Items<'a>, answer: &Answer<'a>, notes: &mut Vec<Note>) {
     let mut calls = answer.calls.iter();
-    for said in &answer.said {
-        items.say("assistant", said, &mut calls, notes);
+    for message_parts in &answer.messages {
+        items.add_message("assistant", message_parts, &mut calls, notes);
     }
     items.drop_open_reasoning(notes);
     items.add_all(answer.calls.iter().map(|call| output_item(call, notes)));
@@ -115,23 +122,23 @@ impl<'a> Items<'a> {
         self.content.push(node);
     }
 
-    fn say(
+    fn add_message(
         &mut self,
         role: &'static str,
-        said: &Said<'a>,
+        message_parts: &MessageParts<'a>,
         calls: &mut Iter<'_, Call<'a>>,
         notes: &mut Vec<Note>,
     ) {
         let before = self.items.len();
-        for part in said.parts {
+        for part in message_parts.parts {
             match &part.kind {
                 PartKind::ToolCall(_) => self.add_all(calls.next().map(call_item)),
-                _ => self.add_part(role, said.index, part, notes),
+                _ => self.add_part(role, message_parts.index, part, notes),
             }
         }
         self.flush(role);
         if self.items.len() == before {
-            notes.push(Note::on(said.index, NoteKind::EmptyLeftOut));
+            notes.push(Note::on(message_parts.index, NoteKind::EmptyLeftOut));
         }
     }
 
@@ -208,7 +215,7 @@ impl<'a> Items<'a> {
     }
 
     fn add_own(&mut self, role: &'static str, index: usize, kind: &str, payload: &'a Json) {
-        let node = Node::Raw(mended(payload));
+        let node = Node::Raw(well_formed(payload));
         match kind.rsplit('/').next().unwrap_or(kind) {
             "input_image" | "input_file" | "input_audio" | "refusal" => self.add_content(node),
             "reasoning" => self.add_reasoning(index, node),

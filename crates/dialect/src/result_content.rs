@@ -7,7 +7,7 @@ use tertulia_session::json::{self, Json, Kind, Unescaped};
 use tertulia_session::{Image, ResultPiece, ToolResult};
 
 use crate::fragment::Node;
-use crate::surrogates::mended_text;
+use crate::surrogates::well_formed_text;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Piece<'a> {
@@ -36,7 +36,7 @@ impl<'a> Content<'a> {
             Some(pieces) => Self { pieces, is_list },
             None if is_null => Self { pieces: Vec::new(), is_list: false },
             None => {
-                let pieces = vec![Piece::Text(Node::Text(mended_text(content)))];
+                let pieces = vec![Piece::Text(Node::Text(well_formed_text(content)))];
                 Self { pieces, is_list: false }
             }
         }
@@ -55,7 +55,7 @@ impl<'a> Content<'a> {
             Some(piece) if self.pieces.is_empty() => words(piece),
             last => {
                 let pieces = self.pieces.into_iter().chain(last);
-                let texts: Vec<_> = pieces.map(|piece| said(words(piece))).collect();
+                let texts: Vec<_> = pieces.map(|piece| node_text(words(piece))).collect();
                 Node::text(texts.join("\n"))
             }
         }
@@ -64,12 +64,12 @@ impl<'a> Content<'a> {
     pub(crate) fn into_error_text(self) -> Node<'a> {
         match self.into_text() {
             Node::Words { words, .. } => Node::Words { is_error: true, words },
-            text => Node::text(format!("{ERROR_MARK}{}", said(text))),
+            text => Node::text(format!("{ERROR_MARK}{}", node_text(text))),
         }
     }
 }
 
-pub(crate) fn said(text: Node<'_>) -> Cow<'_, str> {
+pub(crate) fn node_text(text: Node<'_>) -> Cow<'_, str> {
     match text {
         Node::Text(text) => text,
         Node::Words { words, .. } => words.to_string().into(),
@@ -105,7 +105,7 @@ mod tests {
         let content = Json::parse(content).unwrap();
         let result = ToolResult { tool_call_id: "1".into(), is_error: false, content };
         let content = Content::new(&result);
-        assert_eq!(said(content.into_text()), expected);
+        assert_eq!(node_text(content.into_text()), expected);
     }
 
     #[test]

@@ -225,7 +225,7 @@ impl StreamParser {
                 _ => {}
             }
         });
-        self.judge(exit, stderr_tail)
+        self.into_output(exit, stderr_tail)
     }
 
     /// Judges a turn whose request an endpoint refused with this HTTP status and body. `headers` are `name: value`
@@ -239,14 +239,14 @@ impl StreamParser {
     ) -> TurnOutput {
         let error = chat::from_reply(status, headers, &String::from_utf8_lossy(body));
         self.turn.collecting_events(out, |turn| turn.fail(error));
-        self.judge(Exit::Code(0), "")
+        self.into_output(Exit::Code(0), "")
     }
 
     /// Judges a turn that the caller ended for this reason. The reason becomes no event, because the agent did not
     /// report it.
     pub fn failed(mut self, error: TurnError) -> TurnOutput {
         self.turn.give_up(error);
-        self.judge(Exit::Code(0), "")
+        self.into_output(Exit::Code(0), "")
     }
 }
 

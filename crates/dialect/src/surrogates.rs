@@ -6,39 +6,39 @@ use std::borrow::Cow;
 use tertulia_session::json::{Escape, Json};
 
 /// Returns the JSON with every lone surrogate replaced by U+FFFD; borrowed if there is none.
-pub(crate) fn mended(json: &Json) -> Cow<'_, Json> {
+pub(crate) fn well_formed(json: &Json) -> Cow<'_, Json> {
     match replaced(json.as_str()).and_then(|text| Json::parse(&text).ok()) {
-        Some(mended) => Cow::Owned(mended),
+        Some(well_formed) => Cow::Owned(well_formed),
         None => Cow::Borrowed(json),
     }
 }
 
-pub(crate) fn mended_text(json: &Json) -> Cow<'_, str> {
+pub(crate) fn well_formed_text(json: &Json) -> Cow<'_, str> {
     match replaced(json.as_str()) {
-        Some(mended) => Cow::Owned(mended),
+        Some(well_formed) => Cow::Owned(well_formed),
         None => Cow::Borrowed(json.as_str()),
     }
 }
 
 /// Returns the text with lone surrogates replaced; `None` if there are none.
 fn replaced(text: &str) -> Option<String> {
-    let mut mended: Option<String> = None;
+    let mut well_formed: Option<String> = None;
     let (mut kept_until, mut at) = (0, 0);
     while let Some(found) = text[at..].find('\\') {
         let begin = at + found;
         let escape = Escape::first(&text[begin..]);
         at = begin + escape.bytes;
         if escape.character.is_none() {
-            let whole = mended.get_or_insert_default();
+            let whole = well_formed.get_or_insert_default();
             whole.push_str(&text[kept_until..begin]);
             whole.push_str("\\ufffd");
             kept_until = at;
         }
     }
-    if let Some(whole) = &mut mended {
+    if let Some(whole) = &mut well_formed {
         whole.push_str(&text[kept_until..]);
     }
-    mended
+    well_formed
 }
 
 #[cfg(test)]
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     fn check(json: &str, expected: &str) {
-        assert_eq!(mended(&Json::parse(json).unwrap()).as_str(), expected);
+        assert_eq!(well_formed(&Json::parse(json).unwrap()).as_str(), expected);
     }
 
     #[test]

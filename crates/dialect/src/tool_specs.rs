@@ -8,7 +8,7 @@ use tertulia_session::json::{self, FieldError, Json, Object, RawValue};
 
 use crate::fragment::Node;
 use crate::identifier_rules::IdentifierRule;
-use crate::surrogates::mended;
+use crate::surrogates::well_formed;
 use crate::{Dialect, Note, NoteKind};
 
 /// Returns the tools that this vendor accepts, in order. The vendor's own tools stay unchanged.
@@ -36,7 +36,7 @@ fn write_tool<'a>(
     taken: &mut HashSet<String>,
     notes: &mut Vec<Note>,
 ) -> Result<Node<'a>, Note> {
-    let spec = mended(spec);
+    let spec = well_formed(spec);
     let object = Object::try_from(spec.raw());
     let mut object = object.map_err(|_| left_out("", "it is not an object"))?;
     let name = object.take_text("name").ok().flatten();

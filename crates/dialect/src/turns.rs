@@ -6,7 +6,7 @@ use std::slice::Iter;
 use tertulia_session::{Part, PartKind, Role};
 
 use crate::fragment::Node;
-use crate::normalize::{Call, Conversation, Said, Turn};
+use crate::normalize::{Call, Conversation, MessageParts, Turn};
 use crate::{Note, NoteKind, Placeholder};
 
 #[derive(Clone, Debug)]
@@ -47,33 +47,33 @@ pub(crate) struct Turns<'a>(Vec<(Role, Vec<Block<'a>>)>);
 impl Writer {
     fn blocks<'a>(
         &self,
-        said: &Said<'a>,
+        message_parts: &MessageParts<'a>,
         role: Role,
         calls: &mut Iter<'_, Call<'a>>,
         notes: &mut Vec<Note>,
     ) -> Vec<Block<'a>> {
-        let mut blocks = Vec::with_capacity(said.parts.len());
-        for part in said.parts {
+        let mut blocks = Vec::with_capacity(message_parts.parts.len());
+        for part in message_parts.parts {
             blocks.extend(match &part.kind {
                 PartKind::ToolCall(_) => calls
                     .next()
                     .map(|call| Block::new(call.index, BlockKind::Other, (self.call)(call, notes))),
-                _ => (self.content)(said.index, part, role, notes),
+                _ => (self.content)(message_parts.index, part, role, notes),
             });
         }
         if blocks.is_empty() {
-            notes.push(Note::on(said.index, NoteKind::EmptyLeftOut));
+            notes.push(Note::on(message_parts.index, NoteKind::EmptyLeftOut));
         }
         blocks
     }
 
-    pub(crate) fn said<'a>(
+    pub(crate) fn message_blocks<'a>(
         &self,
-        said: &Said<'a>,
+        message_parts: &MessageParts<'a>,
         role: Role,
         notes: &mut Vec<Note>,
     ) -> Vec<Block<'a>> {
-        self.blocks(said, role, &mut [].iter(), notes)
+        self.blocks(message_parts, role, &mut [].iter(), notes)
     }
 }
 
@@ -87,17 +87,26 @@ impl<'a> Turns<'a> {
         let mut turns = Self(Vec::with_capacity(conversation.turns.len()));
         for turn in &conversation.turns {
             match turn {
-                Turn::System(said) => {
-                    notes.push(Note::on(said.index, NoteKind::SystemAsUser));
-                    turns.push(Role::User, writer.said(said, Role::System, notes), notes);
+                Turn::System(message_parts) => {
+                    notes.push(Note::on(message_parts.index, NoteKind::SystemAsUser));
+                    turns.push(
+                        Role::User,
+                        writer.message_blocks(message_parts, Role::System, notes),
+                        notes,
+                    );
                 }
-                Turn::User(said) => {
-                    turns.push(Role::User, writer.said(said, Role::User, notes), notes);
+                Turn::User(message_parts) => {
+                    turns.push(
+                        Role::User,
+                        writer.message_blocks(message_parts, Role::User, notes),
+                        notes,
+                    );
                 }
                 Turn::Assistant(answer) => {
                     let mut calls = answer.calls.iter();
-                    for said in &answer.said {
-                        let blocks = writer.blocks(said, Role::Assistant, &mut calls, notes);
+                    for message_parts in &answer.messages {
+                        let blocks =
+                            writer.blocks(message_parts, Role::Assistant, &mut calls, notes);
                         turns.push(Role::Assistant, blocks, notes);
                     }
                     // The user's next message is merged into the turn with the results.
@@ -111,12 +120,12 @@ impl<'a> Turns<'a> {
     /// Adds the volatile messages, and a turn in front if the user has to begin.
     pub(crate) fn complete(
         &mut self,
-        volatile: &[Said<'a>],
+        volatile: &[MessageParts<'a>],
         writer: &Writer,
         notes: &mut Vec<Note>,
     ) {
-        for said in volatile {
-            self.append(Role::User, writer.said(said, Role::System, notes));
+        for message_parts in volatile {
+            self.append(Role::User, writer.message_blocks(message_parts, Role::System, notes));
         }
         let missing = match self.0.first() {
             None => Placeholder::Empty,

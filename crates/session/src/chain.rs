@@ -137,7 +137,7 @@ mod tests {
     use crate::record::EnvelopeRecord;
     use crate::{EntryId, Fields, NewEntry, Purged, TeamTask, Timestamp};
 
-    fn said() -> Entry {
+    fn message_entry() -> Entry {
         let kind = EntryKind::TeamTask(TeamTask::set("the secret"));
         NewEntry::new(kind).at(Timestamp::from_millis(7)).in_run("r").with_content_id()
     }
@@ -158,24 +158,24 @@ mod tests {
 
     #[test]
     fn a_link_stays_when_the_bytes_are_purged() {
-        assert_eq!(link(&said()), link(&purged(&said())));
+        assert_eq!(link(&message_entry()), link(&purged(&message_entry())));
     }
 
     #[test]
     fn a_link_changes_with_everything_that_the_entry_says() {
         let other = |change: fn(&mut Entry)| {
-            let mut entry = said();
+            let mut entry = message_entry();
             change(&mut entry);
             link(&entry)
         };
         let links = [
-            link(&said()),
+            link(&message_entry()),
             other(|entry| entry.id = "x".into()),
             other(|entry| entry.parent_id = Some("x".into())),
             other(|entry| entry.timestamp = None),
             other(|entry| entry.run_id = None),
             other(|entry| entry.kind = EntryKind::TeamTask(TeamTask::set("the secreT"))),
-            link(&said()).next(&EntryDigest::from(&said())),
+            link(&message_entry()).next(&EntryDigest::from(&message_entry())),
         ];
         for (position, one) in links.iter().enumerate() {
             assert!(!links[..position].contains(one), "{position}");
@@ -184,15 +184,15 @@ mod tests {
 
     #[test]
     fn of_what_was_purged_the_chain_still_holds_id_type_and_time() {
-        let mut moved = purged(&said());
+        let mut moved = purged(&message_entry());
         moved.timestamp = Some(Timestamp::from_millis(8));
-        assert_ne!(link(&moved), link(&said()));
+        assert_ne!(link(&moved), link(&message_entry()));
     }
 
     #[test]
     fn a_record_begins_with_what_always_shows() {
         let bare = NewEntry::new(EntryKind::Custom(None)).with_id("e-1".into());
-        for entry in [said(), purged(&said()), bare] {
+        for entry in [message_entry(), purged(&message_entry()), bare] {
             let (digest, json) = EntryDigest::with_record(&entry);
             assert_eq!(str::from_utf8(&json).unwrap(), EntryRecord::new(&entry).to_json());
             assert_eq!(digest.record, RecordHash::from(&entry));
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_hash_is_read_as_it_is_shown() {
-        let hash = RecordHash::from(&said());
+        let hash = RecordHash::from(&message_entry());
         assert_eq!(hash.to_string().parse::<RecordHash>().ok(), Some(hash));
         let upper = hash.to_string().to_uppercase();
         for wrong in ["", "12", upper.as_str()] {

@@ -114,8 +114,8 @@ impl Turn {
                 let mut output = client.finish(Exit::Code(0), "", &mut events);
                 if ended == Ended::NeedsPerson {
                     // The agent was denied a request, so its output is not an answer to the prompt.
-                    let said = output.final_text.take().map(|answer| answer.text);
-                    output.partial_text = said.or(output.partial_text);
+                    let answer_text = output.final_text.take().map(|answer| answer.text);
+                    output.partial_text = answer_text.or(output.partial_text);
                     output.error = Some(error);
                 } else {
                     output.error = output.error.map(|_| error);

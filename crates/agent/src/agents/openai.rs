@@ -106,7 +106,7 @@ impl Exchange {
         };
         // The thread ends when its connections are closed.
         exchange.agent.clone().shutdown();
-        self.judge(stop, listener)
+        self.into_report(stop, listener)
     }
 
     fn handle(&mut self, event: HttpEvent) -> Option<Stop> {
@@ -140,7 +140,7 @@ impl Exchange {
         }
     }
 
-    fn judge(mut self, stop: Stop, listener: &mut dyn Listener) -> TurnReport {
+    fn into_report(mut self, stop: Stop, listener: &mut dyn Listener) -> TurnReport {
         let rest = self.redactor.finish();
         let mut events = std::mem::take(&mut self.events);
         match &mut self.refusal {

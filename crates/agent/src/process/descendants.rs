@@ -152,8 +152,10 @@ fn belonging(
     while let Some(member) = open.pop() {
         // Each list is used once, because the parents of later processes are among those already found.
         let born = children.remove(&member.identity.pid).unwrap_or_default();
-        let beside = sessions.remove(&member.session).unwrap_or_default();
-        open.extend(born.into_iter().chain(beside).filter(|row| found.insert(row.identity)));
+        let in_same_session = sessions.remove(&member.session).unwrap_or_default();
+        open.extend(
+            born.into_iter().chain(in_same_session).filter(|row| found.insert(row.identity)),
+        );
     }
     found
 }

@@ -74,17 +74,17 @@ fn a_cancel_ends_the_whole_tree() {
 fn who_is_left_when_the_program_hears_the_polite_word_is_counted() {
     let unresponsive =
         "trap \"\" TERM HUP; echo $$ >\"$OUT/unresponsive\"; while :; do sleep 0.05; done";
-    let check = |containment, main: &str, is_deaf: bool| {
-        let trap = if is_deaf { "trap '' TERM\n" } else { "" };
+    let check = |containment, main: &str, ignores_termination: bool| {
+        let trap = if ignores_termination { "trap '' TERM\n" } else { "" };
         let fake_agent = FakeAgent::new(&format!("{trap}setsid sh -c '{unresponsive}' &\n{main}"));
         let mut spec = text(&fake_agent);
-        if !is_deaf {
+        if !ignores_termination {
             spec.timeouts.grace = Duration::from_secs(10);
         }
         let report = play_until("unresponsive", &fake_agent, &spec, containment);
         // No orphans are counted for an agent that had to be killed itself. The child that ignores signals may have a
         // child of its own.
-        let count = if is_deaf { 0..=0 } else { 1..=2 };
+        let count = if ignores_termination { 0..=0 } else { 1..=2 };
         assert!(count.contains(&report.orphans_killed), "{report:?}");
         assert!(!is_alive(&fake_agent.note("unresponsive")));
     };

@@ -14,8 +14,8 @@ use crate::content::{
 };
 use crate::fragment::Node;
 use crate::normalize::Call;
-use crate::result_content::{self, Piece, said};
-use crate::surrogates::mended;
+use crate::result_content::{self, Piece, node_text};
+use crate::surrogates::well_formed;
 use crate::turns::{Block, BlockKind};
 use crate::{Dialect, Note, NoteKind};
 
@@ -71,7 +71,7 @@ pub(super) fn content_block<'a>(
                 return Err(NOT_THOUGHT);
             }
             let kind = if is_thinking { BlockKind::Thinking } else { BlockKind::Other };
-            Ok((kind, kept(Node::Raw(mended(own_payload(Dialect::Anthropic, other)?)))))
+            Ok((kind, kept(Node::Raw(well_formed(own_payload(Dialect::Anthropic, other)?)))))
         }
     })?;
     Some(Block::new(index, kind, node))
@@ -129,7 +129,7 @@ fn result_node<'a>(
     notes: &mut Vec<Note>,
 ) -> Option<Node<'a>> {
     if result.content.kind() == Kind::Array && are_blocks(&result.content) {
-        return Some(Node::Raw(mended(&result.content)));
+        return Some(Node::Raw(well_formed(&result.content)));
     }
     let content = result_content::Content::new(result);
     if let [Piece::Text(text)] = content.pieces.as_slice() {
@@ -142,7 +142,7 @@ fn result_node<'a>(
     let mut nodes = Vec::new();
     for piece in content.pieces {
         match piece {
-            Piece::Text(text) if said(text.clone()).trim().is_empty() => {}
+            Piece::Text(text) if node_text(text.clone()).trim().is_empty() => {}
             Piece::Text(text) => nodes.push(text_node(text)),
             Piece::Image(image) => match image_node(&image) {
                 Ok(node) => nodes.push(node.into_owned()),

@@ -34,7 +34,7 @@ impl Reader {
     pub(super) fn read(&mut self, text: &str, facts: &mut ReadSession) -> Item {
         if let Some(time) = text.strip_prefix(STARTED) {
             let timestamp = local_time(time.trim());
-            let item = Item::aside(FORMAT, Some("started"));
+            let item = Item::non_message(FORMAT, Some("started"));
             return Item { timestamp, parent: Parent::Root, ..item };
         }
         if text.starts_with(NOTE) {
@@ -58,13 +58,13 @@ impl Reader {
         let command = said.split_whitespace().next().unwrap_or_default();
         let is_command = said.starts_with(['/', '!']) && !ASKING.contains(&command);
         if is_command || said.trim().is_empty() || said == "<blank>" {
-            return Item::aside(FORMAT, Some("command"));
+            return Item::non_message(FORMAT, Some("command"));
         }
         Item::new(EntryKind::Message(self.speakers.message(Role::User, [Part::text(said)])))
     }
 
     fn notes(&mut self, text: &str, facts: &mut ReadSession) -> Item {
-        let mut item = Item::aside(FORMAT, Some("notes"));
+        let mut item = Item::non_message(FORMAT, Some("notes"));
         for line in text.lines().filter_map(|line| line.strip_prefix(NOTE)).map(str::trim) {
             if let Some(version) = line.strip_prefix("Aider v") {
                 facts.agent_version = Some(version.into());

@@ -48,7 +48,7 @@ impl Reader {
 
     pub(super) fn read(&mut self, raw: &RawValue, facts: &mut ReadSession) -> Item {
         let Ok(mut object) = Object::try_from(raw) else {
-            return Item::aside(FORMAT, None)
+            return Item::non_message(FORMAT, None)
                 .with_problem(ProblemKind::Field { field: "the record" });
         };
         let mut record = Record::read(&mut object);
@@ -66,19 +66,19 @@ impl Reader {
                     let content = Content::read(prompt);
                     self.prompt(&record, content)
                 }
-                SentPrompt::None { name } => self.aside(&record, &name),
+                SentPrompt::None { name } => self.non_message(&record, &name),
             },
             "system" => {
                 let name = record::system_name(&mut object);
                 if name == "system/compact_boundary" {
                     self.boundary = Some(Boundary::read(&mut object));
                 }
-                self.aside(&record, &name)
+                self.non_message(&record, &name)
             }
-            "" => self.aside(&record, "").with_problem(ProblemKind::Field { field: "type" }),
+            "" => self.non_message(&record, "").with_problem(ProblemKind::Field { field: "type" }),
             kind => {
                 self.title.read(kind, &mut object, facts);
-                let item = self.aside(&record, kind);
+                let item = self.non_message(&record, kind);
                 if is_bookkeeping(kind) {
                     return item;
                 }
@@ -90,7 +90,7 @@ impl Reader {
     fn user(&mut self, record: &mut Record, object: &mut Object<'_>) -> Item {
         let Some(content) = record::message_content(object) else {
             let problem = ProblemKind::Field { field: "message.content" };
-            return self.aside(record, "user").with_problem(problem);
+            return self.non_message(record, "user").with_problem(problem);
         };
         let content = Content::read(content);
         if record.is_compact_summary
@@ -108,7 +108,7 @@ impl Reader {
         let is_results = parts.iter().all(content::is_result);
         let has_results = parts.iter().any(content::is_result);
         let mut item = if parts.is_empty() {
-            self.aside(record, &record.kind)
+            self.non_message(record, &record.kind)
         } else {
             let role = if is_results { Role::Tool } else { Role::User };
             let kind = EntryKind::Message(self.speakers.message(role, parts));
@@ -127,17 +127,17 @@ impl Reader {
         let Some(mut message) = object.take("message").and_then(|raw| Object::try_from(raw).ok())
         else {
             let problem = ProblemKind::Field { field: "message" };
-            return self.aside(record, "assistant").with_problem(problem);
+            return self.non_message(record, "assistant").with_problem(problem);
         };
         let model = record::text(message.take("model"));
         let is_error = record::is_true(object.take("isApiErrorMessage"));
         // The agent itself wrote this text: an error, or the output of a command.
         if is_error || model.as_deref() == Some("<synthetic>") {
-            return self.aside(record, "assistant");
+            return self.non_message(record, "assistant");
         }
         let Some(content) = message.take("content") else {
             let problem = ProblemKind::Field { field: "message.content" };
-            return self.aside(record, "assistant").with_problem(problem);
+            return self.non_message(record, "assistant").with_problem(problem);
         };
         let answer = record::text(message.take("id"));
         let Content { parts, problem } = Content::read(content);
@@ -147,7 +147,7 @@ impl Reader {
             branch.usage.next(raw, object.take("costUSD"), FORMAT, model.as_deref())
         });
         let mut item = if parts.is_empty() {
-            self.aside(record, "assistant")
+            self.non_message(record, "assistant")
         } else {
             let kind = EntryKind::Message(self.speakers.message(Role::Assistant, parts));
             self.message(record, kind, is_new)
@@ -183,16 +183,17 @@ impl Reader {
         let parent = self.parent(record);
         let is_fork = !matches!(parent, Parent::Previous);
         self.branch(record).push(record.id.as_deref(), is_new || is_fork);
-        let parent = self.placed(record, parent);
+        let parent = self.resolve_parent(record, parent);
         Item { parent, ..record.item(kind) }
     }
 
     /// Returns an entry outside the conversation. Later records may name it as their parent.
-    fn aside(&mut self, record: &Record, name: &str) -> Item {
-        let Item { kind, .. } = Item::aside(FORMAT, Some(name).filter(|name| !name.is_empty()));
+    fn non_message(&mut self, record: &Record, name: &str) -> Item {
+        let Item { kind, .. } =
+            Item::non_message(FORMAT, Some(name).filter(|name| !name.is_empty()));
         let parent = match self.branch(record).last() {
             Some(last) if record.is_side => Parent::Id(last.into()),
-            _ => Parent::Aside,
+            _ => Parent::Outside,
         };
         self.branch(record).push_aside(record.id.as_deref());
         Item { parent, ..record.item(kind) }
@@ -212,14 +213,14 @@ impl Reader {
 
     /// Returns a parent that is valid in the conversation of a sub-agent too. Such a conversation begins at the call
     /// that started its agent.
-    fn placed(&mut self, record: &Record, parent: Parent) -> Parent {
+    fn resolve_parent(&mut self, record: &Record, parent: Parent) -> Parent {
         if !record.is_side {
             return parent;
         }
         let before = match parent {
             Parent::Previous => self.branch(record).before_last().map(Into::into),
             Parent::Id(id) => return Parent::Id(id),
-            Parent::Root | Parent::Aside => None,
+            Parent::Root | Parent::Outside => None,
         };
         let caller = || record.agent.as_ref().and_then(|agent| self.callers.get(agent).cloned());
         before.or_else(caller).map_or(Parent::Root, Parent::Id)

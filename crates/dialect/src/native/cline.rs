@@ -43,7 +43,7 @@ impl Reader {
 
     pub(super) fn read(&mut self, raw: &RawValue, facts: &mut ReadSession) -> Item {
         let Ok(mut record) = Object::try_from(raw) else {
-            return Item::aside(FORMAT, None)
+            return Item::non_message(FORMAT, None)
                 .with_problem(ProblemKind::Field { field: "a message" });
         };
         let id = fields::take_word(&mut record, "id");
@@ -54,14 +54,14 @@ impl Reader {
             Some("system") => Role::System,
             _ => {
                 let problem = ProblemKind::Field { field: "role" };
-                let item = Item { id, timestamp, ..Item::aside(FORMAT, None) };
+                let item = Item { id, timestamp, ..Item::non_message(FORMAT, None) };
                 return item.with_problem(problem);
             }
         };
         let Some(content) =
             record.take_some("content").and_then(|raw| Content::read(raw, role == Role::Assistant))
         else {
-            let item = Item::aside(FORMAT, Some(role.as_str()));
+            let item = Item::non_message(FORMAT, Some(role.as_str()));
             return Item { id, timestamp, ..item }
                 .with_problem(ProblemKind::Field { field: "content" });
         };
@@ -73,13 +73,13 @@ impl Reader {
             facts.folder = Some(folder);
         }
         let mut item = if content.parts.is_empty() {
-            Item::aside(FORMAT, Some(role.as_str()))
+            Item::non_message(FORMAT, Some(role.as_str()))
         } else {
             let is_said = content.is_said;
             Item::new(EntryKind::Message(self.message(role, content.parts, is_said)))
         };
         if role == Role::Assistant {
-            item.more = self.beside(&mut record, facts);
+            item.more = self.further_entries(&mut record, facts);
         }
         Item { id, timestamp, ..item }
     }
@@ -96,7 +96,11 @@ impl Reader {
     }
 
     /// Returns the model and the usage of an answer as further entries.
-    fn beside(&mut self, record: &mut Object<'_>, facts: &mut ReadSession) -> Vec<EntryKind> {
+    fn further_entries(
+        &mut self,
+        record: &mut Object<'_>,
+        facts: &mut ReadSession,
+    ) -> Vec<EntryKind> {
         let mut more = Vec::new();
         let model = fields::take_object(record, "modelInfo").and_then(|mut info| {
             let id = fields::take_word(&mut info, "id");

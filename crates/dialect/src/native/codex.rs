@@ -52,7 +52,7 @@ impl Reader {
     /// Reads a record. `place` is the id that its first entry will get.
     pub(super) fn read(&mut self, raw: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
         let Ok(mut record) = Object::try_from(raw) else {
-            return aside(None).with_problem(ProblemKind::Field { field: "the record" });
+            return non_message(None).with_problem(ProblemKind::Field { field: "the record" });
         };
         let timestamp = take_time(&mut record, "timestamp");
         let mut item = match record.take_some("payload") {
@@ -73,7 +73,7 @@ impl Reader {
     ) -> Item {
         let kind = take_words(record, "type").unwrap_or_default();
         let Ok(fields) = Object::try_from(payload) else {
-            return aside(Some(&kind)).with_problem(ProblemKind::Field { field: "payload" });
+            return non_message(Some(&kind)).with_problem(ProblemKind::Field { field: "payload" });
         };
         match &*kind {
             "response_item" => self.response_item(fields, is_failure(record)),
@@ -83,12 +83,11 @@ impl Reader {
             "compacted" => self.compacted(fields, place),
             "token_usage_record" => self.usage_record(fields),
             "world_state" | "inter_agent_communication" | "inter_agent_communication_metadata" => {
-                aside(Some(&kind))
+                non_message(Some(&kind))
             }
-            "" => aside(None).with_problem(ProblemKind::Field { field: "type" }),
-            other => {
-                aside(Some(other)).with_problem(ProblemKind::UnknownType { name: other.into() })
-            }
+            "" => non_message(None).with_problem(ProblemKind::Field { field: "type" }),
+            other => non_message(Some(other))
+                .with_problem(ProblemKind::UnknownType { name: other.into() }),
         }
     }
 
@@ -101,16 +100,16 @@ impl Reader {
         facts: &mut ReadSession,
     ) -> Item {
         if let Some(kind) = take_words(&mut record, "record_type") {
-            return aside(Some(&kind));
+            return non_message(Some(&kind));
         }
         match record.get("type").map(json::words).as_deref() {
             None if record.get("id").is_some() => {
                 let item = self.session_meta(record, facts);
                 Item { timestamp, ..item }
             }
-            None => aside(None).with_problem(ProblemKind::Field { field: "type" }),
+            None => non_message(None).with_problem(ProblemKind::Field { field: "type" }),
             Some(kind) if ENVELOPES.contains(&kind) => {
-                aside(Some(kind)).with_problem(ProblemKind::Field { field: "payload" })
+                non_message(Some(kind)).with_problem(ProblemKind::Field { field: "payload" })
             }
             Some(_) => self.response_item(record, false),
         }
@@ -119,7 +118,7 @@ impl Reader {
     /// Reads the description of the session. A forked file may also contain the description of its origin, so only
     /// the first one is used.
     fn session_meta(&mut self, mut meta: Object<'_>, facts: &mut ReadSession) -> Item {
-        let item = aside(Some("session_meta"));
+        let item = non_message(Some("session_meta"));
         if std::mem::replace(&mut self.has_meta, true) {
             return item;
         }
@@ -140,7 +139,7 @@ impl Reader {
 
     /// Reads the settings of a turn. A change of the model becomes a further entry.
     fn turn_context(&mut self, mut context: Object<'_>, facts: &mut ReadSession) -> Item {
-        let record = aside(Some("turn_context"));
+        let record = non_message(Some("turn_context"));
         if facts.folder.is_none() {
             facts.folder = take_words(&mut context, "cwd").map(Into::into);
         }
@@ -177,8 +176,8 @@ fn is_failure(record: &mut Object<'_>) -> bool {
 }
 
 /// Creates an item for a record that is no message.
-fn aside(record_type: Option<&str>) -> Item {
-    Item::aside(NativeFormat::Codex, record_type)
+fn non_message(record_type: Option<&str>) -> Item {
+    Item::non_message(NativeFormat::Codex, record_type)
 }
 
 /// Takes a text. Other values count as missing.

@@ -82,7 +82,7 @@ impl Reader {
 
     pub(super) fn read(&mut self, raw: &RawValue, facts: &mut ReadSession) -> Item {
         let Ok(mut object) = Object::try_from(raw) else {
-            return aside(None).with_problem(ProblemKind::Field { field: "the event" });
+            return non_message(None).with_problem(ProblemKind::Field { field: "the event" });
         };
         let kind = take_text(&mut object, "type");
         let mut data = take_object(&mut object, "data").unwrap_or_default();
@@ -95,7 +95,7 @@ impl Reader {
         let timestamp = take_text(&mut object, "timestamp").and_then(|text| text.parse().ok());
         let mut item = match kind.as_deref() {
             Some(kind) => self.item(kind, data, &event, facts),
-            None => aside(None).with_problem(ProblemKind::Field { field: "type" }),
+            None => non_message(None).with_problem(ProblemKind::Field { field: "type" }),
         };
         item.timestamp = timestamp;
         self.place(&mut item, event, kind.as_deref() == Some("user.message"));
@@ -112,9 +112,9 @@ impl Reader {
     ) -> Item {
         let is_side = event.agent.is_some();
         match kind {
-            "user.message" => self.said(kind, message::user(data, &self.speakers, is_side)),
+            "user.message" => self.message_item(kind, message::user(data, &self.speakers, is_side)),
             "assistant.message" => self.answer(data, is_side, facts),
-            "tool.execution_complete" => self.said(kind, message::result(data)),
+            "tool.execution_complete" => self.message_item(kind, message::result(data)),
             "session.usage_record" => usage(kind, data),
             "assistant.usage" => usage_of(kind, data),
             _ if is_side => bookkeeping(kind),
@@ -122,37 +122,38 @@ impl Reader {
             "session.model_change" => self.changed(kind, data, "newModel", facts),
             "session.title_changed" => {
                 facts.title = take_word(&mut data, "title").or(facts.title.take());
-                aside(Some(kind))
+                non_message(Some(kind))
             }
             "session.compaction_start" => {
                 self.compaction = Compaction::Begun;
-                aside(Some(kind))
+                non_message(Some(kind))
             }
             "session.compaction_complete" => self.compacted(kind, data, event),
             "session.snapshot_rewind" => {
                 self.rewind(data);
-                aside(Some(kind))
+                non_message(Some(kind))
             }
             "session.context_cleared" => {
                 self.rewound = Some(Parent::Root);
-                aside(Some(kind))
+                non_message(Some(kind))
             }
             _ => bookkeeping(kind),
         }
     }
 
-    fn said(&self, kind: &str, message: Result<Option<Message>, &'static str>) -> Item {
+    fn message_item(&self, kind: &str, message: Result<Option<Message>, &'static str>) -> Item {
         match message {
             Ok(Some(message)) => Item::new(EntryKind::Message(message)),
-            Ok(None) => aside(Some(kind)),
-            Err(field) => aside(Some(kind)).with_problem(ProblemKind::Field { field }),
+            Ok(None) => non_message(Some(kind)),
+            Err(field) => non_message(Some(kind)).with_problem(ProblemKind::Field { field }),
         }
     }
 
     fn answer(&mut self, mut data: Object<'_>, is_side: bool, facts: &mut ReadSession) -> Item {
         let model = take_word(&mut data, "model");
-        let mut item = self.said("assistant.message", message::answer(data, &self.speakers));
-        if item.parent != Parent::Aside && !is_side {
+        let mut item =
+            self.message_item("assistant.message", message::answer(data, &self.speakers));
+        if item.parent != Parent::Outside && !is_side {
             item.more.extend(self.change(model, facts));
         }
         item
@@ -183,7 +184,7 @@ impl Reader {
         facts: &mut ReadSession,
     ) -> Item {
         let model = take_word(&mut data, field);
-        self.change(model, facts).map_or_else(|| aside(Some(kind)), Item::new)
+        self.change(model, facts).map_or_else(|| non_message(Some(kind)), Item::new)
     }
 
     fn change(&mut self, model: Option<Box<str>>, facts: &mut ReadSession) -> Option<EntryKind> {
@@ -200,7 +201,7 @@ impl Reader {
         let summary = take_word(&mut data, "summaryContent");
         let is_done = take_flag(&mut data, "success");
         let (Some(summary), Some(own), true) = (summary, &event.id, is_done) else {
-            return aside(Some(kind));
+            return non_message(Some(kind));
         };
         let first = match since {
             Compaction::Since(id) => id,
@@ -227,20 +228,20 @@ impl Reader {
     fn place(&mut self, item: &mut Item, event: Event, is_user: bool) {
         let Event { id, parent, agent } = event;
         item.id.clone_from(&id);
-        let is_aside = item.parent == Parent::Aside;
+        let is_outside = item.parent == Parent::Outside;
         if let Some(agent) = agent {
             item.is_side = true;
             if let Some(last) = self.agents.get(&agent) {
                 item.parent = Parent::Id(last.clone());
             }
             if let Some(id) = id
-                && (!is_aside || !self.agents.contains_key(&agent))
+                && (!is_outside || !self.agents.contains_key(&agent))
             {
                 self.agents.insert(agent, id);
             }
             return;
         }
-        if !is_aside {
+        if !is_outside {
             item.parent = self.parent(parent.filter(|_| is_user));
         }
         let Some(id) = id else { return };
@@ -249,7 +250,7 @@ impl Reader {
             self.before.insert(hash(&id), self.last.clone());
         }
         self.turns.insert(hash(&id), self.turn);
-        if is_aside {
+        if is_outside {
             return;
         }
         let is_said = matches!(item.kind, EntryKind::Message(_));
@@ -275,13 +276,13 @@ impl Reader {
     }
 }
 
-fn aside(kind: Option<&str>) -> Item {
-    Item::aside(NativeFormat::Copilot, kind)
+fn non_message(kind: Option<&str>) -> Item {
+    Item::non_message(NativeFormat::Copilot, kind)
 }
 
 /// Reads an event that contains no message.
 fn bookkeeping(kind: &str) -> Item {
-    let item = aside(Some(kind));
+    let item = non_message(Some(kind));
     if events::is_known(kind) {
         return item;
     }
@@ -292,12 +293,12 @@ fn bookkeeping(kind: &str) -> Item {
 fn usage(kind: &str, mut data: Object<'_>) -> Item {
     match take_object(&mut data, "usage") {
         Some(counts) => usage_of(kind, counts),
-        None => aside(Some(kind)).with_problem(ProblemKind::Field { field: "data.usage" }),
+        None => non_message(Some(kind)).with_problem(ProblemKind::Field { field: "data.usage" }),
     }
 }
 
 fn usage_of(kind: &str, counts: Object<'_>) -> Item {
-    tokens(counts).map_or_else(|| aside(Some(kind)), Item::new)
+    tokens(counts).map_or_else(|| non_message(Some(kind)), Item::new)
 }
 
 /// Reads token counts. The cost in the event is in requests of the plan and not in money, so it is not read.

@@ -44,14 +44,14 @@ impl<'a> Document<'a> {
     pub(super) fn into_pieces(self, text: &str) -> Vec<Piece> {
         let (Some(first), Some(last)) = (self.elements.first(), self.elements.last()) else {
             return match self.has_list && self.is_whole {
-                true => vec![Piece::glue(0..text.len())],
+                true => vec![Piece::without_record(0..text.len())],
                 false => vec![Piece::record(0..text.len(), 0..text.len())],
             };
         };
         let (first, last) = (first.start, last.end);
         let mut pieces = Vec::with_capacity(self.elements.len() + 2);
         if first > 0 {
-            pieces.push(Piece::glue(0..first));
+            pieces.push(Piece::without_record(0..first));
         }
         let starts = std::iter::once(first).chain(self.elements.iter().map(|one| one.end));
         let elements = starts.zip(&self.elements);
@@ -59,7 +59,7 @@ impl<'a> Document<'a> {
         if last < text.len() {
             let rest = last..text.len();
             pieces.push(match self.is_whole {
-                true => Piece::glue(rest),
+                true => Piece::without_record(rest),
                 false => Piece::record(rest.clone(), rest),
             });
         }

@@ -12,8 +12,8 @@ use tertulia_session::json::{self, Kind, Object, RawValue};
 use super::item::Item;
 use super::reader::is_usable;
 use super::{NativeFormat, ProblemKind, ReadSession};
-use message::{MessageReader, Said};
-use tree::{Tree, aside};
+use message::{GeminiMessage, MessageReader};
+use tree::{Tree, non_message};
 
 pub(super) use document::{is_document, split};
 pub(super) use message::{FRONT, OPENING_ANSWER};
@@ -37,7 +37,7 @@ impl Reader {
     pub(super) fn read(&mut self, raw: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
         let Ok(mut object) = Object::try_from(raw) else {
             let field = ProblemKind::Field { field: "the record" };
-            return Item::aside(NativeFormat::Gemini, None).with_problem(field);
+            return Item::non_message(NativeFormat::Gemini, None).with_problem(field);
         };
         if let Some(set) = object.take_some("$set") {
             return self.set(set, place, facts);
@@ -48,10 +48,10 @@ impl Reader {
         if is_header(&object) {
             return self.header(object, place, facts);
         }
-        let mut said = self.message(&mut object, facts);
-        let problem = said.problem.take();
-        let own = said.id.take().filter(|id| is_usable(id));
-        let mut item = self.tree.say(own.as_deref().unwrap_or(place), said);
+        let mut message = self.message(&mut object, facts);
+        let problem = message.problem.take();
+        let own = message.id.take().filter(|id| is_usable(id));
+        let mut item = self.tree.add_message(own.as_deref().unwrap_or(place), message);
         item.id = item.id.filter(|_| own.is_some());
         item.problem = problem;
         item
@@ -73,54 +73,54 @@ impl Reader {
         }
         match list {
             Some(list) => self.replace(list, place, facts),
-            None => aside(""),
+            None => non_message(""),
         }
     }
 
     fn set(&mut self, raw: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
         let Ok(mut set) = Object::try_from(raw) else {
-            return aside("$set").with_problem(ProblemKind::Field { field: "$set" });
+            return non_message("$set").with_problem(ProblemKind::Field { field: "$set" });
         };
         if !self.tree.is_side {
             read_facts(|name| set.take_some(name), facts);
         }
         match set.take_some("messages") {
             Some(list) => self.replace(list, place, facts),
-            None => aside("$set"),
+            None => non_message("$set"),
         }
     }
 
     fn replace(&mut self, list: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
         let Ok(list) = json::elements(list) else {
-            return aside("$set").with_problem(ProblemKind::Field { field: "messages" });
+            return non_message("$set").with_problem(ProblemKind::Field { field: "messages" });
         };
         let mut problem = None;
         let mut read = |raw| {
             let object = Object::try_from(raw).ok();
-            let mut said = object.map(|mut object| self.message(&mut object, facts));
-            if let Some(said) = &mut said {
-                problem = problem.take().or(said.problem.take());
+            let mut message = object.map(|mut object| self.message(&mut object, facts));
+            if let Some(message) = &mut message {
+                problem = problem.take().or(message.problem.take());
             }
-            said
+            message
         };
-        let said: Vec<Said> = list.into_iter().filter_map(&mut read).collect();
-        let time = said.last().and_then(|said| said.timestamp.clone());
-        let mut item = self.tree.replace(place, said);
+        let messages: Vec<GeminiMessage> = list.into_iter().filter_map(&mut read).collect();
+        let time = messages.last().and_then(|message| message.timestamp.clone());
+        let mut item = self.tree.replace(place, messages);
         (item.timestamp, item.problem) = (time, problem);
         item
     }
 
-    fn message(&mut self, object: &mut Object<'_>, facts: &mut ReadSession) -> Said {
-        let mut said = self.messages.read(object);
+    fn message(&mut self, object: &mut Object<'_>, facts: &mut ReadSession) -> GeminiMessage {
+        let mut message = self.messages.read(object);
         if !self.tree.is_side {
             if facts.folder.is_none() {
-                facts.folder = said.folder.take();
+                facts.folder = message.folder.take();
             }
-            if said.model.is_some() {
-                facts.model.clone_from(&said.model);
+            if message.model.is_some() {
+                facts.model.clone_from(&message.model);
             }
         }
-        said
+        message
     }
 }
 

@@ -64,7 +64,7 @@ impl Reader {
 
     pub(super) fn read(&mut self, raw: &RawValue, facts: &mut ReadSession) -> Item {
         let Ok(mut record) = Object::try_from(raw) else {
-            return Item::aside(FORMAT, None)
+            return Item::non_message(FORMAT, None)
                 .with_problem(ProblemKind::Field { field: "a record" });
         };
         if let Some(table) = fields::take_string(&mut record, "table") {
@@ -73,10 +73,9 @@ impl Reader {
         let role = record.take("role").map(|raw| json::words(raw).into_owned());
         if role.is_none() {
             return match read_session(record, facts) {
-                true => Item::aside(FORMAT, Some("session")),
-                false => {
-                    Item::aside(FORMAT, None).with_problem(ProblemKind::Field { field: "role" })
-                }
+                true => Item::non_message(FORMAT, Some("session")),
+                false => Item::non_message(FORMAT, None)
+                    .with_problem(ProblemKind::Field { field: "role" }),
             };
         }
         let mut source = Source::new(role, fields::take_object(&mut record, "metadata"));
@@ -87,13 +86,13 @@ impl Reader {
 
     fn read_row(&mut self, table: &str, mut record: Object<'_>, facts: &mut ReadSession) -> Item {
         let Some(mut row) = fields::take_object(&mut record, "row") else {
-            let item = Item::aside(FORMAT, Some(table));
+            let item = Item::non_message(FORMAT, Some(table));
             return item.with_problem(ProblemKind::Field { field: "row" });
         };
         match table {
             "session" | "sessions" => {
                 read_session(row, facts);
-                Item::aside(FORMAT, Some("session"))
+                Item::non_message(FORMAT, Some("session"))
             }
             "message" | "messages" => {
                 let metadata = fields::take_string(&mut row, "metadata_json").unwrap_or_default();
@@ -106,7 +105,7 @@ impl Reader {
                 self.read_message(source, json::parse(&content).ok(), facts)
             }
             table if table.starts_with("usage") => self.read_usage(table, row),
-            table => Item::aside(FORMAT, Some(table)),
+            table => Item::non_message(FORMAT, Some(table)),
         }
     }
 
@@ -122,22 +121,22 @@ impl Reader {
             "user" => Role::User,
             "assistant" => Role::Assistant,
             _ => {
-                let item = Item::aside(FORMAT, Some("message"));
+                let item = Item::non_message(FORMAT, Some("message"));
                 let problem = ProblemKind::Field { field: "role" };
                 return Item { id, timestamp, ..item }.with_problem(problem);
             }
         };
         let Some(parts) = content.and_then(content::read) else {
-            let item = Item::aside(FORMAT, Some(&name));
+            let item = Item::non_message(FORMAT, Some(&name));
             let problem = ProblemKind::Field { field: "content" };
             return Item { id, timestamp, ..item }.with_problem(problem);
         };
         let is_first_visible = !self.has_visible && self.has_messages;
         let item = match (source.user_visible, source.agent_visible) {
-            _ if parts.is_empty() => Item::aside(FORMAT, Some(&name)),
+            _ if parts.is_empty() => Item::non_message(FORMAT, Some(&name)),
             (false, true) if is_first_visible => self.summary(id.clone(), &parts),
             // Messages that the user does not see are notes for the agent and copies, so they have no speaker.
-            (false, _) => Item::aside(FORMAT, Some(&name)),
+            (false, _) => Item::non_message(FORMAT, Some(&name)),
             (true, _) => self.message(role, parts, source.model, facts),
         };
         self.has_messages |= matches!(item.kind, EntryKind::Message(_));
@@ -176,7 +175,7 @@ impl Reader {
 
     /// Reads the usage of a call of the model. Only rows of the table of calls have ids of their own.
     fn read_usage(&self, table: &str, mut row: Object<'_>) -> Item {
-        let mut item = Item::aside(FORMAT, Some("usage"));
+        let mut item = Item::non_message(FORMAT, Some("usage"));
         let timestamp = ["created_timestamp", "created_at", "timestamp"];
         item.timestamp = timestamp.iter().find_map(|name| fields::take_time(&mut row, name));
         if table == USAGE_TABLE {

@@ -38,7 +38,7 @@ pub(crate) enum Parent {
     Root,
     /// The record is bookkeeping outside the conversation. It follows the previous record, and later records with
     /// [`Parent::Previous`] do not follow it.
-    Aside,
+    Outside,
 }
 
 impl Item {
@@ -49,13 +49,13 @@ impl Item {
     }
 
     /// Creates an item for a record that is no message.
-    pub(crate) fn aside(format: NativeFormat, record_type: Option<&str>) -> Self {
+    pub(crate) fn non_message(format: NativeFormat, record_type: Option<&str>) -> Self {
         let record = NativeRecord {
             agent: format.as_str().into(),
             record_type: record_type.map(Into::into),
             unknown: tertulia_session::Fields::NONE,
         };
-        Self { parent: Parent::Aside, ..Self::new(EntryKind::NativeRecord(record)) }
+        Self { parent: Parent::Outside, ..Self::new(EntryKind::NativeRecord(record)) }
     }
 
     /// Adds a problem. Only the first one is kept.

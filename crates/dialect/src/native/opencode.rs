@@ -89,19 +89,19 @@ impl Reader {
 
     pub(super) fn read(&mut self, raw: &RawValue, facts: &mut ReadSession) -> Item {
         let Ok(object) = Object::try_from(raw) else {
-            return aside(None).with_problem(ProblemKind::Field { field: "the record" });
+            return non_message(None).with_problem(ProblemKind::Field { field: "the record" });
         };
         source::read(object, |source| match source {
             Source::Session(ids, object) => self.session(ids, object, facts),
             Source::Message(ids, object) => self.message(ids, object, facts),
             Source::Part(ids, object) => self.part(ids, object, facts),
-            Source::Table(name) => aside(Some(name)),
-            Source::Unknown(field) => aside(None).with_problem(ProblemKind::Field { field }),
+            Source::Table(name) => non_message(Some(name)),
+            Source::Unknown(field) => non_message(None).with_problem(ProblemKind::Field { field }),
         })
     }
 
     fn session(&mut self, ids: Ids, mut object: Object<'_>, facts: &mut ReadSession) -> Item {
-        let mut item = aside(Some("session"));
+        let mut item = non_message(Some("session"));
         let time = take_object(&mut object, "time");
         item.timestamp =
             time.and_then(|mut time| take_millis(&mut time, "created")).or(ids.created);
@@ -147,7 +147,7 @@ impl Reader {
             self.messages.insert(hash(id), head);
         }
         let is_main = self.is_main(&ids, facts);
-        let mut item = Item { parent: Parent::Previous, ..aside(Some("message")) };
+        let mut item = Item { parent: Parent::Previous, ..non_message(Some("message")) };
         if let Some(model) = model(&mut object)
             && !is_user
             && is_main
@@ -174,7 +174,9 @@ impl Reader {
         let kind = take_text(&mut object, "type").unwrap_or_default();
         let mut item = match head {
             Some(head) => self.part_of(head, &kind, object, &ids),
-            None => aside(Some(&kind)).with_problem(ProblemKind::Field { field: "messageID" }),
+            None => {
+                non_message(Some(&kind)).with_problem(ProblemKind::Field { field: "messageID" })
+            }
         };
         item.timestamp = item.timestamp.or(ids.created.clone()).or(self.created.clone());
         item.is_side = head.is_some_and(|head| head.is_failed);
@@ -190,7 +192,7 @@ impl Reader {
 
     /// Sets the parent of the item of a message or part, and records it.
     fn place(&mut self, item: &mut Item, ids: Ids, is_main: bool) {
-        let is_aside = item.parent == Parent::Aside;
+        let is_outside = item.parent == Parent::Outside;
         item.id.clone_from(&ids.id);
         if matches!((&self.revert, &ids.id), (Revert::From(from), Some(id)) if from == id) {
             self.revert = Revert::Reached;
@@ -202,7 +204,7 @@ impl Reader {
         item.is_side = true;
         let Some(session) = ids.session else { return };
         item.parent = self.sides.get(&session).cloned().map_or(Parent::Root, Parent::Id);
-        if let Some(id) = ids.id.filter(|_| !is_aside) {
+        if let Some(id) = ids.id.filter(|_| !is_outside) {
             self.sides.insert(session, id);
         }
     }
@@ -220,6 +222,6 @@ fn model(object: &mut Object<'_>) -> Option<Box<str>> {
     Some(provider.map_or(name.clone(), |provider| format!("{provider}/{name}").into()))
 }
 
-fn aside(kind: Option<&str>) -> Item {
-    Item::aside(NativeFormat::Opencode, kind)
+fn non_message(kind: Option<&str>) -> Item {
+    Item::non_message(NativeFormat::Opencode, kind)
 }

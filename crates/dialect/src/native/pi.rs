@@ -40,12 +40,12 @@ impl Reader {
     pub(super) fn read(&mut self, raw: &RawValue, place: &str, facts: &mut ReadSession) -> Item {
         let Ok(mut object) = Object::try_from(raw) else {
             let problem = ProblemKind::Field { field: "the record" };
-            return Item::aside(NativeFormat::Pi, None).with_problem(problem);
+            return Item::non_message(NativeFormat::Pi, None).with_problem(problem);
         };
         let kind = take_string(&mut object, "type").unwrap_or_default();
         if kind == "session" {
             read_header(object, facts);
-            return Item::aside(NativeFormat::Pi, Some("session"));
+            return Item::non_message(NativeFormat::Pi, Some("session"));
         }
         let id = take_string(&mut object, "id");
         let parent = match object.take("parentId") {
@@ -105,7 +105,7 @@ impl Reader {
             Parts::from_iter(take_string(message, "summary").map(Part::text))
         };
         match &*role {
-            "user" => self.said(Role::User, parts(&mut message)),
+            "user" => self.message_item(Role::User, parts(&mut message)),
             "assistant" => self.assistant(message, facts),
             "toolResult" => {
                 let usage = usage(&mut message, None);
@@ -113,8 +113,8 @@ impl Reader {
                     let problem = ProblemKind::Field { field: "message.toolCallId" };
                     return record("message").with_problem(problem);
                 };
-                let said = Message::with_role(Role::Tool, Parts::from([part]));
-                let mut item = Item::new(EntryKind::Message(said));
+                let message = Message::with_role(Role::Tool, Parts::from([part]));
+                let mut item = Item::new(EntryKind::Message(message));
                 item.more.extend(usage);
                 item
             }
@@ -123,12 +123,12 @@ impl Reader {
                 if is_hidden.is_some_and(|raw| raw.get() == "true") {
                     return record("message");
                 }
-                self.said(Role::User, Parts::from([Part::text(command_text(message))]))
+                self.message_item(Role::User, Parts::from([Part::text(command_text(message))]))
             }
             "custom" | "hookMessage" => self.injected(message),
             "branchSummary" | "compactionSummary" => {
                 let parts = summary(&mut message);
-                self.said(Role::User, parts)
+                self.message_item(Role::User, parts)
             }
             // These are the agent's own prompt and tools.
             "system" => record("message"),
@@ -141,7 +141,7 @@ impl Reader {
 
     fn assistant(&mut self, mut message: Object<'_>, facts: &mut ReadSession) -> Item {
         let parts = parts(&mut message);
-        let mut item = self.said(Role::Assistant, parts);
+        let mut item = self.message_item(Role::Assistant, parts);
         let model =
             take_string(&mut message, "responseModel").or(take_string(&mut message, "model"));
         let is_ours = take_string(&mut message, "provider").is_some_and(|name| name == PROVIDER);
@@ -155,7 +155,7 @@ impl Reader {
     }
 
     /// Returns an item for a message. If it has no content, the item is no message.
-    fn said(&self, role: Role, parts: Parts) -> Item {
+    fn message_item(&self, role: Role, parts: Parts) -> Item {
         match has_content(&parts) {
             true => Item::new(EntryKind::Message(self.speakers.message(role, parts))),
             false => record("message"),

@@ -113,7 +113,7 @@ impl FormatReader {
             Self::Goose(reader) => reader.read(raw, facts),
             Self::Cline(reader) => reader.read(raw, facts),
             // aider's format is not JSON; `read_text` reads it.
-            Self::Aider(_) => Item::aside(NativeFormat::Aider, None),
+            Self::Aider(_) => Item::non_message(NativeFormat::Aider, None),
         }
     }
 
@@ -153,7 +153,8 @@ impl NativeReader {
     /// agent is still writing it or was killed.
     pub fn read(&mut self, record: Record<'_>, entries: &mut Vec<Entry>) {
         let Ok(text) = std::str::from_utf8(record.bytes) else {
-            let item = Item::aside(self.session.format, None).with_problem(ProblemKind::NotUtf8);
+            let item =
+                Item::non_message(self.session.format, None).with_problem(ProblemKind::NotUtf8);
             return self.push(record, &line_id(record.line), item, entries);
         };
         if let Some(item) = self.format.read_text(text, &mut self.session) {
@@ -163,7 +164,7 @@ impl NativeReader {
             return self.push(
                 record,
                 &line_id(record.line),
-                Item::aside(self.session.format, None),
+                Item::non_message(self.session.format, None),
                 entries,
             );
         }
@@ -176,7 +177,7 @@ impl NativeReader {
             Err(_) if self.read_several(record, text, entries) => {}
             Err(_) if record.end.is_empty() => self.problem(record, ProblemKind::Truncated),
             Err(cause) => {
-                let item = Item::aside(self.session.format, None);
+                let item = Item::non_message(self.session.format, None);
                 let item = item.with_problem(ProblemKind::Syntax(cause));
                 self.push(record, &line_id(record.line), item, entries);
             }
@@ -201,7 +202,7 @@ impl NativeReader {
             };
             let value = piece.value.and_then(|value| text.get(value));
             let item = value.map(|value| self.read_value(value, &in_file(record, &place)));
-            let item = item.unwrap_or_else(|| Item::aside(self.session.format, None));
+            let item = item.unwrap_or_else(|| Item::non_message(self.session.format, None));
             self.push(record, &place, item, entries);
         }
     }
@@ -234,7 +235,7 @@ impl NativeReader {
         match json::parse(text) {
             Ok(raw) => self.format.read_json(raw, place, &mut self.session),
             Err(cause) => {
-                let item = Item::aside(self.session.format, None);
+                let item = Item::non_message(self.session.format, None);
                 item.with_problem(ProblemKind::Syntax(cause))
             }
         }
@@ -297,10 +298,10 @@ impl NativeReader {
         for (kind, number) in item.more.into_iter().zip(1..=more) {
             let mut entry = NewEntry::new(kind).with_parent(last);
             entry.timestamp.clone_from(&item.timestamp);
-            last = beside(&id, number);
+            last = further_id(&id, number);
             entries.push(entry.with_id(last.clone()));
         }
-        if item.parent == Parent::Aside || item.is_side {
+        if item.parent == Parent::Outside || item.is_side {
             return;
         }
         let file = self.conversation(record);
@@ -335,11 +336,11 @@ impl NativeReader {
             Parent::Root => None,
             Parent::Previous => last.cloned(),
             // If the file has no conversation yet, the record follows the main one.
-            Parent::Aside => last.or_else(|| self.last.get("")).cloned(),
+            Parent::Outside => last.or_else(|| self.last.get("")).cloned(),
             Parent::Id(id) => match self.used.get(&hash(id)) {
                 Some(0) => Some(EntryId::from(&**id)),
-                Some(more) => Some(beside(&EntryId::from(&**id), *more)),
-                None if self.is_beside(id) => Some(EntryId::from(&**id)),
+                Some(more) => Some(further_id(&EntryId::from(&**id), *more)),
+                None if self.is_further_id(id) => Some(EntryId::from(&**id)),
                 None => {
                     let last = last.cloned();
                     self.problem(record, ProblemKind::ParentMissing { parent: id.clone() });
@@ -350,7 +351,7 @@ impl NativeReader {
     }
 
     /// Returns whether this is the id of a further entry of a record.
-    fn is_beside(&self, id: &str) -> bool {
+    fn is_further_id(&self, id: &str) -> bool {
         let found = id.rsplit_once('#').and_then(|(first, number)| {
             let number: u32 = number.parse().ok()?;
             Some((1..=*self.used.get(&hash(first))?).contains(&number))
@@ -382,7 +383,7 @@ fn line_id(line: u64) -> String {
 }
 
 /// Returns the id of a further entry of a record.
-fn beside(first: &EntryId, number: u32) -> EntryId {
+fn further_id(first: &EntryId, number: u32) -> EntryId {
     format!("{first}#{number}").into()
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Piece {
 
 impl Piece {
     /// Creates a piece without a record.
-    pub(super) fn glue(range: Range<usize>) -> Self {
+    pub(super) fn without_record(range: Range<usize>) -> Self {
         Self { range, value: None }
     }
 
@@ -58,7 +58,7 @@ pub(super) fn pieces(format: NativeFormat, text: &str, facts: &mut ReadSession) 
         NativeFormat::Cline => cline::split(text, facts),
         NativeFormat::Aider => aider::split(text),
         NativeFormat::Claude | NativeFormat::Codex | NativeFormat::Copilot | NativeFormat::Pi => {
-            vec![Piece::glue(0..text.len())]
+            vec![Piece::without_record(0..text.len())]
         }
     }
 }

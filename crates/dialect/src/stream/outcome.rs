@@ -71,7 +71,7 @@ const ECHO_OVERFLOW_BYTES: u64 = 1024 * 1024;
 
 impl StreamParser {
     /// Returns the result of the turn. `stderr_tail` is searched for words, never for events.
-    pub(super) fn judge(mut self, exit: Exit, stderr_tail: &str) -> TurnOutput {
+    pub(super) fn into_output(mut self, exit: Exit, stderr_tail: &str) -> TurnOutput {
         let verdict = match self.turn.end.take() {
             // A failure with an unknown message may still be classified by the exit code.
             Some(End::Failure(error)) if error.class == ErrorClass::Crash => {

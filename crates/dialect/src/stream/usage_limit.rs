@@ -10,15 +10,15 @@ mod fields;
 mod moment;
 mod reset;
 mod resolve;
-mod said;
 mod scope;
+mod search_text;
 
 use std::time::Duration;
 
 use jiff::civil;
 use tertulia_session::Timestamp;
 
-use said::Said;
+use search_text::SearchText;
 
 tertulia_session::word_enum! {
     /// The scope of a usage limit.
@@ -100,9 +100,9 @@ impl UsageLimit {
     /// Recognises a limit in the response of an API: its headers, as `name: value` lines, and its
     /// body. If the text is unknown, the HTTP status decides.
     pub fn from_response(status: Option<u64>, response: &str) -> Option<Self> {
-        let said = Said::new(super::error_class::beginning(response));
-        let found = scope::find(&said).or_else(|| scope::of_status(status?))?;
-        let reported = reset::find(&said, found.scope);
+        let message = SearchText::new(super::error_class::beginning(response));
+        let found = scope::find(&message).or_else(|| scope::of_status(status?))?;
+        let reported = reset::find(&message, found.scope);
         let wait = match &reported {
             Some(ResetTime::After(wait)) => Some(*wait),
             _ => None,

@@ -72,7 +72,7 @@ impl Hidden {
     }
 
     /// Finds the summaries that are void now. Visits every entry once, parents first.
-    pub(super) fn judge(&mut self, index: &EntryIndex, log: &[Entry]) {
+    pub(super) fn find_void_summaries(&mut self, index: &EntryIndex, log: &[Entry]) {
         self.void.clear();
         let mut ancestry = Ancestry::new(index.len());
         let mut waiting = Vec::new();
@@ -90,21 +90,23 @@ impl Hidden {
                 let parent =
                     index.parent_position(log, position).filter(|parent| ancestry.has(*parent));
                 let case = Case { index, log, ancestry: &ancestry, position, parent };
-                let since = self.judge_one(&case);
+                let since = self.check_entry(&case);
                 ancestry.add(position, parent, since);
             }
         }
     }
 
-    fn judge_one(&mut self, case: &Case<'_>) -> Since {
+    fn check_entry(&mut self, case: &Case<'_>) -> Since {
         let position = case.position;
         let Some(entry) = case.log.get(position) else {
             return Since::default();
         };
         let (void, is_compaction) = match &entry.kind {
-            EntryKind::CompactionSummary(summary) => (case.judge_compaction(summary), true),
-            EntryKind::BranchSummary(summary) => (case.judge_branch(summary, self.newest), false),
-            EntryKind::Recall(recall) => (self.judge_recall(position, &recall.source_ids), false),
+            EntryKind::CompactionSummary(summary) => (case.compaction_void_by(summary), true),
+            EntryKind::BranchSummary(summary) => {
+                (case.branch_summary_void_by(summary, self.newest), false)
+            }
+            EntryKind::Recall(recall) => (self.recall_void_by(position, &recall.source_ids), false),
             _ => (None, false),
         };
         if let Some(void) = void {
@@ -116,7 +118,7 @@ impl Hidden {
 
     /// Returns a redaction of one of the sources, if it is later than the recalled text. After an earlier redaction
     /// the text was no longer available.
-    fn judge_recall(&self, position: usize, sources: &[EntryId]) -> Option<usize> {
+    fn recall_void_by(&self, position: usize, sources: &[EntryId]) -> Option<usize> {
         let redactions = sources.iter().filter_map(|source| self.redacted_at(source));
         redactions.filter(|redaction| *redaction > position).min()
     }
@@ -125,7 +127,7 @@ impl Hidden {
 impl Case<'_> {
     /// Returns the earliest redaction that makes this summary void. Such a redaction hides something in the range of
     /// the summary, or makes a summary void that this one continues.
-    fn judge_compaction(&self, summary: &CompactionSummary) -> Option<usize> {
+    fn compaction_void_by(&self, summary: &CompactionSummary) -> Option<usize> {
         let covered = self.covered(summary);
         // The summary continues every earlier summary that was visible at the time, directly or through others.
         let carried =
@@ -157,7 +159,11 @@ impl Case<'_> {
 
     /// Returns a redaction that hides something from the source back to its root. If the source is in another log,
     /// nothing is covered.
-    fn judge_branch(&self, summary: &BranchSummary, newest: Option<usize>) -> Option<usize> {
+    fn branch_summary_void_by(
+        &self,
+        summary: &BranchSummary,
+        newest: Option<usize>,
+    ) -> Option<usize> {
         let source = self.index.position(&summary.source_entry_id)?;
         if !self.ancestry.has(source) {
             // The source comes later in the log, so it is not known yet what hides it.

@@ -55,7 +55,7 @@ impl EntryIndex {
         // This must happen even after an error, because every indexed entry that must be hidden has to be.
         if hides_more {
             let mut hidden = mem::take(&mut self.hidden);
-            hidden.judge(self, log);
+            hidden.find_void_summaries(self, log);
             self.hidden = hidden;
         }
         result

@@ -58,16 +58,16 @@ fn read_fields(mut object: Object<'_>) -> Result<Message, MessageError> {
         }
     };
     let role = take_later::<Role>(&mut object, "role");
-    let said = Message { role, parts, speaker: Some(speaker), routing, ..Message::default() };
-    Ok(read_rest(object, said))
+    let message = Message { role, parts, speaker: Some(speaker), routing, ..Message::default() };
+    Ok(read_rest(object, message))
 }
 
 /// Reads the fields that all messages share (run, time and notes), and keeps unknown fields.
-pub(super) fn read_rest(mut object: Object<'_>, said: Message) -> Message {
+pub(super) fn read_rest(mut object: Object<'_>, message: Message) -> Message {
     let run_id = take_later(&mut object, "runId");
     let timestamp = lenient(&mut object, "timestamp", read_timestamp);
     let meta = lenient(&mut object, "meta", read_notes);
-    Message { run_id, timestamp, meta, unknown: object.rest(), ..said }
+    Message { run_id, timestamp, meta, unknown: object.rest(), ..message }
 }
 
 /// Reads `content`. `parts` next to it are used only if they have the same text; otherwise they are kept as an

@@ -5,7 +5,7 @@ use tertulia_session::json::{self, Object, RawValue};
 use tertulia_session::{CompactionSummary, EntryId, EntryKind, Message, Part, Role};
 
 use super::log::fingerprint;
-use super::{Item, ProblemKind, Reader, aside, content, take_words};
+use super::{Item, ProblemKind, Reader, content, non_message, take_words};
 use crate::native::NativeFormat;
 
 impl Reader {
@@ -17,13 +17,13 @@ impl Reader {
             Some(Ok(history)) => history,
             Some(Err(_)) => {
                 let field = "payload.replacement_history";
-                return aside(Some("compacted")).with_problem(ProblemKind::Field { field });
+                return non_message(Some("compacted")).with_problem(ProblemKind::Field { field });
             }
             None => Vec::new(),
         };
         let is_encrypted = summary.is_empty() && history.iter().any(|raw| is_encrypted(raw));
         if is_encrypted {
-            return aside(Some("compacted"));
+            return non_message(Some("compacted"));
         }
         let stays: Vec<Message> =
             history.into_iter().filter_map(|raw| self.message_of(raw)).collect();
@@ -41,7 +41,7 @@ impl Reader {
             add(&mut text, &summary);
         }
         if text.is_empty() {
-            return aside(Some("compacted"));
+            return non_message(Some("compacted"));
         }
         Item::new(EntryKind::CompactionSummary(Box::new(summary_of(text, place, kept))))
     }

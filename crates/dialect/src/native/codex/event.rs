@@ -4,7 +4,7 @@
 use tertulia_session::json::{self, Object};
 use tertulia_session::{EntryKind, Part, PartKind, Role};
 
-use super::{Item, Reader, aside, content, take_words};
+use super::{Item, Reader, content, non_message, take_words};
 use crate::native::{ProblemKind, ReadSession};
 
 impl Reader {
@@ -16,22 +16,21 @@ impl Reader {
             "thread_name_updated" => {
                 let name = take_words(&mut event, "thread_name").filter(|name| !name.is_empty());
                 facts.title = name.map(Into::into).or_else(|| facts.title.take());
-                aside(Some("event_msg/thread_name_updated"))
+                non_message(Some("event_msg/thread_name_updated"))
             }
-            "" => {
-                aside(Some("event_msg")).with_problem(ProblemKind::Field { field: "payload.type" })
-            }
-            _ if self.has_items => aside(Some(&format!("event_msg/{kind}"))),
-            _ => match said(&kind, event) {
+            "" => non_message(Some("event_msg"))
+                .with_problem(ProblemKind::Field { field: "payload.type" }),
+            _ if self.has_items => non_message(Some(&format!("event_msg/{kind}"))),
+            _ => match message_of_event(&kind, event) {
                 Some((role, parts)) => self.on_screen(&kind, role, parts),
-                None => aside(Some(&format!("event_msg/{kind}"))),
+                None => non_message(Some(&format!("event_msg/{kind}"))),
             },
         }
     }
 
     /// Rolls back the last turns. The next record continues before them.
     fn roll_back(&mut self, mut event: Object<'_>) -> Item {
-        let item = aside(Some("event_msg/thread_rolled_back"));
+        let item = non_message(Some("event_msg/thread_rolled_back"));
         let turns = event.take("num_turns").and_then(|raw| json::whole_number(raw).ok());
         match turns {
             Some(turns) => Item { parent: self.log.roll_back(turns), ..item },
@@ -46,7 +45,7 @@ impl Reader {
             _ => parts,
         };
         if parts.is_empty() {
-            return aside(Some(&format!("event_msg/{kind}")));
+            return non_message(Some(&format!("event_msg/{kind}")));
         }
         let message = self.speakers.message(role, parts);
         self.log.show(&message);
@@ -55,7 +54,7 @@ impl Reader {
 }
 
 /// Returns the text of an event, and its role.
-fn said(kind: &str, mut event: Object<'_>) -> Option<(Role, Vec<Part>)> {
+fn message_of_event(kind: &str, mut event: Object<'_>) -> Option<(Role, Vec<Part>)> {
     match kind {
         "user_message" => {
             let mut parts = text(take_words(&mut event, "message")?.into());

@@ -8,7 +8,7 @@ use tertulia_session::{
 };
 
 use super::log::Shown;
-use super::{Item, Parent, Reader, aside, content, take_words};
+use super::{Item, Parent, Reader, content, non_message, take_words};
 use crate::arguments;
 use crate::native::ProblemKind;
 use crate::responses::ENCRYPTED;
@@ -52,10 +52,10 @@ impl Reader {
             "user" => Role::User,
             "assistant" => Role::Assistant,
             "developer" | "system" => return record(&format!("message/{role}")),
-            _ => return odd("message", "payload.role"),
+            _ => return with_field_problem("message", "payload.role"),
         };
         let Some(parts) = item.take("content").and_then(content::read) else {
-            return odd("message", "payload.content");
+            return with_field_problem("message", "payload.content");
         };
         let parts = match role {
             Role::User => content::keep_said(parts, &kinds(&mut item)),
@@ -80,7 +80,7 @@ impl Reader {
     fn agent_message(&mut self, mut item: Object<'_>) -> Item {
         let author = take_words(&mut item, "author").unwrap_or_default();
         let Some(parts) = item.take("content").and_then(content::read) else {
-            return odd("agent_message", "payload.content");
+            return with_field_problem("agent_message", "payload.content");
         };
         self.has_items = true;
         let mut message = Message::with_role(Role::User, parts.into_iter().collect());
@@ -91,10 +91,12 @@ impl Reader {
 
     fn result(&mut self, kind: &str, mut item: Object<'_>, is_failure: bool) -> Item {
         let Some(id) = take_words(&mut item, "call_id") else {
-            return odd(kind, "payload.call_id");
+            return with_field_problem(kind, "payload.call_id");
         };
         let name = if kind == "tool_search_output" { "tools" } else { "output" };
-        let Some(output) = item.take(name) else { return odd(kind, "payload.output") };
+        let Some(output) = item.take(name) else {
+            return with_field_problem(kind, "payload.output");
+        };
         let (content, is_error) = result_content(output);
         self.has_items = true;
         let is_error = is_error || is_failure;
@@ -106,10 +108,10 @@ impl Reader {
 
 /// Creates an item for a record of the model's log that is no message.
 fn record(kind: &str) -> Item {
-    aside(Some(&format!("response_item/{kind}")))
+    non_message(Some(&format!("response_item/{kind}")))
 }
 
-fn odd(kind: &str, field: &'static str) -> Item {
+fn with_field_problem(kind: &str, field: &'static str) -> Item {
     record(kind).with_problem(ProblemKind::Field { field })
 }
 

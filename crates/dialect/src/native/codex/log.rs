@@ -36,7 +36,7 @@ struct Logged {
 impl Log {
     /// Records an item that was read.
     pub(super) fn follow(&mut self, place: &str, item: &Item) {
-        if item.parent == Parent::Aside {
+        if item.parent == Parent::Outside {
             return;
         }
         if let EntryKind::Message(message) = &item.kind {

@@ -4,7 +4,7 @@
 use tertulia_session::json::{self, Object, RawValue};
 use tertulia_session::{EntryKind, Fields, Usage};
 
-use super::{Item, Parent, Reader, aside};
+use super::{Item, Parent, Reader, non_message};
 use crate::native::{NativeFormat, ProblemKind};
 
 /// The total of the session so far.
@@ -35,25 +35,25 @@ impl Tokens {
 impl Reader {
     /// Reads `{info: {last_token_usage, total_token_usage}}`.
     pub(super) fn token_count(&mut self, mut event: Object<'_>) -> Item {
-        let item = aside(Some("event_msg/token_count"));
+        let item = non_message(Some("event_msg/token_count"));
         let Some(info) = event.take_some("info") else { return item };
-        let Ok(mut info) = Object::try_from(info) else { return odd(item) };
+        let Ok(mut info) = Object::try_from(info) else { return with_field_problem(item) };
         let last = info.take_some("last_token_usage").and_then(Tokens::read);
         let total = info.take_some("total_token_usage").and_then(Tokens::read);
         match last {
             Some(last) => self.usage(item, last, total),
-            None => odd(item),
+            None => with_field_problem(item),
         }
     }
 
     /// Reads `{usage, thread_token_usage}`.
     pub(super) fn usage_record(&mut self, mut record: Object<'_>) -> Item {
-        let item = aside(Some("token_usage_record"));
+        let item = non_message(Some("token_usage_record"));
         let last = record.take_some("usage").and_then(Tokens::read);
         let total = record.take_some("thread_token_usage").and_then(Tokens::read);
         match last {
             Some(last) => self.usage(item, last, total),
-            None => odd(item),
+            None => with_field_problem(item),
         }
     }
 
@@ -79,6 +79,6 @@ impl Reader {
     }
 }
 
-fn odd(item: Item) -> Item {
+fn with_field_problem(item: Item) -> Item {
     item.with_problem(ProblemKind::Field { field: "payload.info" })
 }

@@ -16,7 +16,7 @@ use super::calls::{Calls, read_results};
 use crate::Dialect;
 use crate::gemini::PartReader;
 use crate::reading::own_part;
-use crate::surrogates::mended;
+use crate::surrogates::well_formed;
 
 /// The beginnings of texts that the agent adds with the role of the user.
 const INJECTED: [&str; 3] = [
@@ -35,7 +35,7 @@ pub(in super::super) const OPENING_ANSWER: &str = "Got it. Thanks for the contex
 
 /// The content of a message.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct GeminiMessage {
     pub id: Option<Box<str>>,
     /// The type in the record.
     pub kind: Box<str>,
@@ -78,35 +78,36 @@ impl MessageReader {
     }
 
     /// Reads a message. Removes its fields from the object.
-    pub(super) fn read(&mut self, object: &mut Object<'_>) -> Said {
-        let mut said = Said::default();
+    pub(super) fn read(&mut self, object: &mut Object<'_>) -> GeminiMessage {
+        let mut message = GeminiMessage::default();
         let text = |raw: &RawValue| Box::<str>::from(json::words(raw));
-        said.id = object.take_some("id").filter(|raw| Kind::from(*raw) == Kind::String).map(text);
-        said.timestamp = take_time(object, "timestamp");
+        message.id =
+            object.take_some("id").filter(|raw| Kind::from(*raw) == Kind::String).map(text);
+        message.timestamp = take_time(object, "timestamp");
         let role = object.take_some("role");
-        said.kind = object.take_some("type").or(role).map(text).unwrap_or_default();
+        message.kind = object.take_some("type").or(role).map(text).unwrap_or_default();
         let parts = object.take_some("parts");
         let content = object.take_some("content").or(parts);
         let (thoughts, calls) = (object.take_some("thoughts"), object.take_some("toolCalls"));
-        said.exact = hash(&[content, thoughts, calls].map(|raw| raw.map(RawValue::get)));
-        match &*said.kind {
-            "user" => self.user(content, &mut said),
+        message.exact = hash(&[content, thoughts, calls].map(|raw| raw.map(RawValue::get)));
+        match &*message.kind {
+            "user" => self.user(content, &mut message),
             "gemini" | "model" => {
                 self.parts.close_calls();
-                said.model = object.take_some("model").map(text);
-                said.usage = object.take_some("tokens").and_then(usage);
-                self.assistant([content, thoughts, calls], &mut said);
+                message.model = object.take_some("model").map(text);
+                message.usage = object.take_some("tokens").and_then(usage);
+                self.assistant([content, thoughts, calls], &mut message);
             }
             // These are notices on the screen.
             "info" | "error" | "warning" => {}
-            "" => said.problem = Some(ProblemKind::Field { field: "type" }),
-            other => said.problem = Some(ProblemKind::UnknownType { name: other.into() }),
+            "" => message.problem = Some(ProblemKind::Field { field: "type" }),
+            other => message.problem = Some(ProblemKind::UnknownType { name: other.into() }),
         }
-        said
+        message
     }
 
-    fn user(&mut self, content: Option<&RawValue>, said: &mut Said) {
-        let mut parts = self.parts(content, said);
+    fn user(&mut self, content: Option<&RawValue>, message: &mut GeminiMessage) {
+        let mut parts = self.parts(content, message);
         let is_fronted = parts.first().and_then(Part::as_text) == Some(FRONT);
         if is_fronted {
             parts.remove(0);
@@ -116,20 +117,24 @@ impl MessageReader {
             let is_injected =
                 !is_fronted && INJECTED.iter().any(|start| text.trim_start().starts_with(start));
             if is_injected {
-                said.folder = said.folder.take().or_else(|| folder(text));
+                message.folder = message.folder.take().or_else(|| folder(text));
             }
             !is_injected
         });
-        said.results = read_results(&mut parts, None).into_iter().map(keyed).collect();
-        self.finish(Role::User, parts, said);
+        message.results = read_results(&mut parts, None).into_iter().map(keyed).collect();
+        self.finish(Role::User, parts, message);
     }
 
-    fn assistant(&mut self, [content, thoughts, calls]: [Option<&RawValue>; 3], said: &mut Said) {
+    fn assistant(
+        &mut self,
+        [content, thoughts, calls]: [Option<&RawValue>; 3],
+        message: &mut GeminiMessage,
+    ) {
         let mut parts = match (content, calls) {
             (None, Some(_)) => Parts::new(),
-            _ => self.parts(content, said),
+            _ => self.parts(content, message),
         };
-        said.results = read_results(&mut parts, None).into_iter().map(keyed).collect();
+        message.results = read_results(&mut parts, None).into_iter().map(keyed).collect();
         let is_own =
             |part: &Part| matches!(part.kind, PartKind::Thinking(_) | PartKind::ToolCall(_));
         // After a resume, the content contains the thoughts and calls as the model sent them.
@@ -140,24 +145,24 @@ impl MessageReader {
         }
         for raw in calls.map(|raw| json::elements(raw).unwrap_or_default()).unwrap_or_default() {
             let Ok(call) = Object::try_from(raw) else {
-                said.problem = Some(ProblemKind::Field { field: "toolCalls" });
+                message.problem = Some(ProblemKind::Field { field: "toolCalls" });
                 continue;
             };
-            self.call(call, &mut parts, said);
+            self.call(call, &mut parts, message);
         }
         let calls = parts.iter().filter_map(|part| match &part.kind {
             PartKind::ToolCall(call) => Some(hash(&call.tool_call_id)),
             _ => None,
         });
-        said.calls = calls.collect();
+        message.calls = calls.collect();
         if matches!(parts.as_slice(), [part] if part.as_text() == Some(OPENING_ANSWER)) {
             parts.clear();
         }
-        self.finish(Role::Assistant, parts, said);
+        self.finish(Role::Assistant, parts, message);
     }
 
     /// Reads a call with its result.
-    fn call(&mut self, mut call: Object<'_>, parts: &mut Parts, said: &mut Said) {
+    fn call(&mut self, mut call: Object<'_>, parts: &mut Parts, message: &mut GeminiMessage) {
         let name = call.take_some("name").map(json::words).unwrap_or_default();
         let id = call.take_some("id").map(json::words).filter(|id| !id.is_empty());
         let id: Box<str> = match id {
@@ -174,12 +179,12 @@ impl MessageReader {
         if !parts.iter().any(is_id) {
             parts.push(Part::new(fields::call(&id, &name, call.take("args"))));
         }
-        let mut read = |raw: &RawValue| self.part(raw, said);
+        let mut read = |raw: &RawValue| self.part(raw, message);
         let result = Calls::result(&id, &mut call, &mut read);
-        said.results.extend(result.map(keyed));
+        message.results.extend(result.map(keyed));
     }
 
-    fn finish(&mut self, role: Role, mut parts: Parts, said: &mut Said) {
+    fn finish(&mut self, role: Role, mut parts: Parts, message: &mut GeminiMessage) {
         parts.retain(|part| part.as_text().is_none_or(|text| !text.is_empty()));
         let mut hasher = DefaultHasher::new();
         (role == Role::User).hash(&mut hasher);
@@ -195,38 +200,38 @@ impl MessageReader {
                 _ => {}
             }
         }
-        said.calls.hash(&mut hasher);
-        said.print = hasher.finish();
+        message.calls.hash(&mut hasher);
+        message.print = hasher.finish();
         if !parts.is_empty() {
-            said.is_said = true;
-            said.message = Some(self.speakers.message(role, parts));
+            message.is_said = true;
+            message.message = Some(self.speakers.message(role, parts));
         }
     }
 
     /// Reads content: a text, a part, or a list of both.
-    fn parts(&mut self, content: Option<&RawValue>, said: &mut Said) -> Parts {
+    fn parts(&mut self, content: Option<&RawValue>, message: &mut GeminiMessage) -> Parts {
         let Some(content) = content else {
-            said.problem = Some(ProblemKind::Field { field: "content" });
+            message.problem = Some(ProblemKind::Field { field: "content" });
             return Parts::new();
         };
         match Kind::from(content) {
             Kind::Array => {
                 let parts = json::elements(content).unwrap_or_default();
-                parts.into_iter().map(|raw| self.part(raw, said)).collect()
+                parts.into_iter().map(|raw| self.part(raw, message)).collect()
             }
-            _ => Parts::from([self.part(content, said)]),
+            _ => Parts::from([self.part(content, message)]),
         }
     }
 
-    fn part(&mut self, raw: &RawValue, said: &mut Said) -> Part {
+    fn part(&mut self, raw: &RawValue, message: &mut GeminiMessage) -> Part {
         if Kind::from(raw) == Kind::String {
             return Part::text(json::words(raw));
         }
         self.parts.part(raw).unwrap_or_else(|_| {
             // The usual reason is a lone surrogate.
             let whole = Json::from(raw);
-            self.parts.part(mended(&whole).raw()).unwrap_or_else(|_| {
-                said.problem = Some(ProblemKind::Field { field: "content" });
+            self.parts.part(well_formed(&whole).raw()).unwrap_or_else(|_| {
+                message.problem = Some(ProblemKind::Field { field: "content" });
                 own_part(Dialect::Gemini, "part", whole)
             })
         })

@@ -10,7 +10,7 @@ use tertulia_session::{EntryId, EntryKind, Fields, ModelChange, NativeRecord, Ro
 use super::super::NativeFormat;
 use super::super::item::{Item, Parent, native_summary};
 use super::super::reader::hash;
-use super::message::{Said, result_kind};
+use super::message::{GeminiMessage, result_kind};
 
 /// The model's answer to the agent's summary.
 const SUMMARY_ANSWER: &str = "Got it. Thanks for the additional context!";
@@ -75,56 +75,56 @@ impl Tree {
     }
 
     /// Adds the message of one record. `id` is the id of its entry without the number of the version.
-    pub(super) fn say(&mut self, id: &str, mut said: Said) -> Item {
+    pub(super) fn add_message(&mut self, id: &str, mut message: GeminiMessage) -> Item {
         let key = hash(id);
         let known = self.marks.get(&key).copied();
         let is_again = known.is_some();
         let mut mark = known.unwrap_or_default();
         mark.versions += 1;
         let id = versioned(id, mark.versions);
-        let is_same = is_again && mark.exact == said.exact;
-        let kinds = if is_same { Vec::new() } else { self.kinds(&mut said) };
+        let is_same = is_again && mark.exact == message.exact;
+        let kinds = if is_same { Vec::new() } else { self.kinds(&mut message) };
         if kinds.is_empty() {
             if !is_again {
                 (mark.before, mark.node) = (self.tip, self.tip);
             }
-            mark.exact = said.exact;
-            let mut item = aside(&said.kind);
-            item.more.extend(is_same.then(|| usage(&mut said, &mut mark)).flatten());
-            (item.id, item.timestamp) = (Some(id), said.timestamp);
+            mark.exact = message.exact;
+            let mut item = non_message(&message.kind);
+            item.more.extend(is_same.then(|| usage(&mut message, &mut mark)).flatten());
+            (item.id, item.timestamp) = (Some(id), message.timestamp);
             self.marks.insert(key, mark);
             return item;
         }
         let is_current = !is_again || self.tip == mark.node || self.tip == mark.before;
         let before = if is_again { mark.before } else { self.tip };
         let mut kinds = kinds.into_iter();
-        let mut item = Item::new(kinds.next().unwrap_or_else(|| record(&said.kind)));
+        let mut item = Item::new(kinds.next().unwrap_or_else(|| record(&message.kind)));
         item.parent = self.follow(before);
         item.more = kinds.collect();
         let place = Place { record: &id, first: 0, last: None, is_current };
-        let node = self.place(before, &said, place);
-        item.more.extend(usage(&mut said, &mut mark));
+        let node = self.place(before, &message, place);
+        item.more.extend(usage(&mut message, &mut mark));
         item.is_side = self.is_side || !is_current;
         if is_current {
             (self.tip, self.leaf) = (node, node);
         }
-        (mark.before, mark.node, mark.exact) = (before, node, said.exact);
+        (mark.before, mark.node, mark.exact) = (before, node, message.exact);
         self.marks.insert(key, mark);
-        (item.id, item.timestamp) = (Some(id), said.timestamp);
+        (item.id, item.timestamp) = (Some(id), message.timestamp);
         item
     }
 
     /// Replaces the list of messages. `id` is the id of the entry.
-    pub(super) fn replace(&mut self, id: &str, list: Vec<Said>) -> Item {
+    pub(super) fn replace(&mut self, id: &str, list: Vec<GeminiMessage>) -> Item {
         let (mut at, mut known) = (ROOT, 0);
         let mut marks = Vec::with_capacity(list.len());
-        for (index, said) in list.iter().enumerate() {
+        for (index, message) in list.iter().enumerate() {
             let before = at;
-            if said.is_said {
-                let Some(next) = self.children.get(&(at, said.print)) else { break };
+            if message.is_said {
+                let Some(next) = self.children.get(&(at, message.print)) else { break };
                 (at, known) = (*next, index + 1);
             }
-            marks.push((said.id.as_deref().map(hash), before, at));
+            marks.push((message.id.as_deref().map(hash), before, at));
         }
         marks.truncate(known);
         for (key, before, node) in marks {
@@ -133,14 +133,14 @@ impl Tree {
                 (mark.before, mark.node) = (before, node);
             }
         }
-        let mut rest: Vec<Said> = list.into_iter().skip(known).collect();
+        let mut rest: Vec<GeminiMessage> = list.into_iter().skip(known).collect();
         if at == ROOT && is_summary(&rest) {
             return self.compact(id, rest);
         }
         let kinds = self.add(id, at, &mut rest);
         let is_empty = at == ROOT && self.tip == ROOT && kinds.is_empty();
         if kinds.is_empty() && (self.tip == self.leaf || is_empty) {
-            return aside("$set");
+            return non_message("$set");
         }
         let mut item = Item::new(record("$set"));
         (item.parent, item.more) = (self.follow(at), kinds);
@@ -160,23 +160,23 @@ impl Tree {
     }
 
     /// Replaces everything before the kept messages of the list by a summary.
-    fn compact(&mut self, id: &str, list: Vec<Said>) -> Item {
+    fn compact(&mut self, id: &str, list: Vec<GeminiMessage>) -> Item {
         let parent = self.follow(self.leaf);
-        let mut list = list.into_iter().filter(|said| said.is_said);
+        let mut list = list.into_iter().filter(|message| message.is_said);
         let (Some(summary), Some(answer)) = (list.next(), list.next()) else {
-            return aside("$set");
+            return non_message("$set");
         };
-        let mut kept: Vec<Said> = list.collect();
+        let mut kept: Vec<GeminiMessage> = list.collect();
         // The kept messages are usually the last ones of the conversation.
         let mut at = self.leaf;
         let mut first_kept = EntryId::from(id);
         let mut is_known = true;
-        for said in kept.iter().rev() {
+        for message in kept.iter().rev() {
             let Some(node) = self.nodes.get(at as usize).filter(|_| at != ROOT) else {
                 is_known = false;
                 break;
             };
-            is_known &= node.print == said.print;
+            is_known &= node.print == message.print;
             first_kept = node.first.clone();
             at = node.parent;
         }
@@ -187,8 +187,8 @@ impl Tree {
         before = self.place(before, &answer, place);
         let mut more = Vec::new();
         if is_known {
-            for said in &kept {
-                before = self.place(before, said, place);
+            for message in &kept {
+                before = self.place(before, message, place);
             }
             (self.tip, self.leaf) = (before, before);
         } else {
@@ -204,23 +204,23 @@ impl Tree {
     }
 
     /// Adds messages of a list after a node. Returns their entries, which become further entries of the record `id`.
-    fn add(&mut self, id: &str, after: u32, list: &mut [Said]) -> Vec<EntryKind> {
+    fn add(&mut self, id: &str, after: u32, list: &mut [GeminiMessage]) -> Vec<EntryKind> {
         let (mut kinds, mut count) = (Vec::new(), 0);
         self.tip = after;
-        for said in list {
+        for message in list {
             let before = self.tip;
-            let new = self.kinds(said);
+            let new = self.kinds(message);
             let first = count + 1;
             count += u32::try_from(new.len()).unwrap_or(u32::MAX);
             if !new.is_empty() {
                 let place = Place { record: id, first, last: Some(count), is_current: true };
-                self.tip = self.place(before, said, place);
+                self.tip = self.place(before, message, place);
             }
             kinds.extend(new);
-            if let Some(id) = said.id.as_deref() {
+            if let Some(id) = message.id.as_deref() {
                 let mark = self.marks.entry(hash(id)).or_default();
                 (mark.before, mark.node) = (before, self.tip);
-                if let Some(usage) = usage(said, mark) {
+                if let Some(usage) = usage(message, mark) {
                     count += 1;
                     kinds.push(usage);
                 }
@@ -230,21 +230,21 @@ impl Tree {
     }
 
     /// Returns the entries of a message: the message itself, and those of its results that are new.
-    fn kinds(&mut self, said: &mut Said) -> Vec<EntryKind> {
-        for call in &said.calls {
+    fn kinds(&mut self, message: &mut GeminiMessage) -> Vec<EntryKind> {
+        for call in &message.calls {
             self.answered.remove(call);
         }
-        let results = std::mem::take(&mut said.results).into_iter();
+        let results = std::mem::take(&mut message.results).into_iter();
         let results = results.filter(|(call, _)| self.answered.insert(*call));
         let results = results.map(|(_, result)| result_kind(result));
-        let message = said.message.take();
-        let is_user = message.as_ref().is_some_and(|message| message.role == Some(Role::User));
-        let message = message.map(EntryKind::Message);
+        let body = message.message.take();
+        let is_user = body.as_ref().is_some_and(|body| body.role == Some(Role::User));
+        let body = body.map(EntryKind::Message);
         let mut kinds: Vec<EntryKind> = match is_user {
-            true => results.chain(message).collect(),
-            false => message.into_iter().chain(results).collect(),
+            true => results.chain(body).collect(),
+            false => body.into_iter().chain(results).collect(),
         };
-        if let Some(model) = said.model.as_ref().filter(|_| !kinds.is_empty() && !is_user) {
+        if let Some(model) = message.model.as_ref().filter(|_| !kinds.is_empty() && !is_user) {
             let before = self.model.replace(model.clone());
             if before.is_some_and(|before| before != *model) {
                 let change = ModelChange { model: model.clone(), unknown: Fields::NONE };
@@ -256,12 +256,12 @@ impl Tree {
 
     /// Adds the node of a message. If the message has only results, moves the end of the previous node instead.
     /// Returns the parent of the next node.
-    fn place(&mut self, before: u32, said: &Said, place: Place<'_>) -> u32 {
+    fn place(&mut self, before: u32, message: &GeminiMessage, place: Place<'_>) -> u32 {
         let tail: Arc<str> = match place.last {
             None => place.record.into(),
             Some(last) => format!("{}#{last}", place.record).into(),
         };
-        if !said.is_said && before != ROOT {
+        if !message.is_said && before != ROOT {
             if let Some(node) = self.nodes.get_mut(before as usize) {
                 node.tail = tail;
             }
@@ -272,8 +272,8 @@ impl Tree {
             first => EntryId::from(format!("{}#{first}", place.record)),
         };
         let node = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        self.nodes.push(Node { parent: before, print: said.print, first, tail });
-        let child = self.children.entry((before, said.print)).or_insert(node);
+        self.nodes.push(Node { parent: before, print: message.print, first, tail });
+        let child = self.children.entry((before, message.print)).or_insert(node);
         if place.is_current {
             *child = node;
         }
@@ -302,16 +302,16 @@ struct Place<'a> {
 }
 
 /// Returns the usage, once for every message.
-fn usage(said: &mut Said, mark: &mut Mark) -> Option<EntryKind> {
-    let mut usage = said.usage.take().filter(|_| !mark.has_usage)?;
+fn usage(message: &mut GeminiMessage, mark: &mut Mark) -> Option<EntryKind> {
+    let mut usage = message.usage.take().filter(|_| !mark.has_usage)?;
     mark.has_usage = true;
-    usage.model = said.model.take();
+    usage.model = message.model.take();
     Some(EntryKind::Usage(usage))
 }
 
 /// Returns whether a list begins with a summary and the model's answer to it.
-fn is_summary(list: &[Said]) -> bool {
-    let mut messages = list.iter().filter_map(|said| said.message.as_ref());
+fn is_summary(list: &[GeminiMessage]) -> bool {
+    let mut messages = list.iter().filter_map(|message| message.message.as_ref());
     let (Some(summary), Some(answer)) = (messages.next(), messages.next()) else { return false };
     summary.role == Some(Role::User)
         && answer.role == Some(Role::Assistant)
@@ -335,6 +335,6 @@ fn record(kind: &str) -> EntryKind {
 }
 
 /// Returns an item for a record outside the conversation.
-pub(super) fn aside(kind: &str) -> Item {
-    Item::aside(NativeFormat::Gemini, (!kind.is_empty()).then_some(kind))
+pub(super) fn non_message(kind: &str) -> Item {
+    Item::non_message(NativeFormat::Gemini, (!kind.is_empty()).then_some(kind))
 }

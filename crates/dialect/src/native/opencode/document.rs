@@ -33,7 +33,7 @@ pub(in super::super) fn split(text: &str, facts: &mut ReadSession) -> Vec<Piece>
         pieces.push(Piece::record(at..end, value));
         at = end;
     }
-    pieces.push(Piece::glue(at..text.len()));
+    pieces.push(Piece::without_record(at..text.len()));
     pieces
 }
 

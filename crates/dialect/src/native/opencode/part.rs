@@ -14,7 +14,7 @@ use super::super::fields::{
 use super::super::item::{Item, native_summary};
 use super::super::{NativeFormat, ProblemKind};
 use super::source::Ids;
-use super::{Head, Reader, aside};
+use super::{Head, Reader, non_message};
 use crate::arguments::of_text;
 
 impl Reader {
@@ -44,8 +44,8 @@ impl Reader {
         };
         let item = match read {
             Ok(Some(kind)) => Item::new(kind),
-            Ok(None) => aside(Some(kind)),
-            Err(problem) => aside(Some(kind)).with_problem(problem),
+            Ok(None) => non_message(Some(kind)),
+            Err(problem) => non_message(Some(kind)).with_problem(problem),
         };
         Item { timestamp: time, ..item }
     }
@@ -109,7 +109,7 @@ impl Reader {
 
     /// Reads a call, with its result if there is one.
     fn tool(&mut self, mut object: Object<'_>, ids: &Ids) -> Item {
-        let missing = |field| aside(Some("tool")).with_problem(ProblemKind::Field { field });
+        let missing = |field| non_message(Some("tool")).with_problem(ProblemKind::Field { field });
         let Some(id) = take_word(&mut object, "callID") else { return missing("callID") };
         let Some(tool_name) = take_word(&mut object, "tool") else { return missing("tool") };
         let Some(mut state) = take_object(&mut object, "state") else { return missing("state") };

@@ -80,15 +80,15 @@ pub(super) fn command_text(mut message: Object<'_>) -> String {
     let output = take_string(&mut message, "output").unwrap_or_default();
     let exit = message.take_some("exitCode").and_then(|raw| json::whole_number(raw).ok());
     let is_cancelled = message.take_some("cancelled").is_some_and(|raw| raw.get() == "true");
-    let mut said = format!("Ran `{command}`\n");
+    let mut text = format!("Ran `{command}`\n");
     match output.is_empty() {
-        true => said.push_str("(no output)"),
-        false => said.push_str(&format!("```\n{output}\n```")),
+        true => text.push_str("(no output)"),
+        false => text.push_str(&format!("```\n{output}\n```")),
     }
     match exit {
-        _ if is_cancelled => said.push_str("\n\n(cancelled)"),
-        Some(code) if code != 0 => said.push_str(&format!("\n\n(exit code {code})")),
+        _ if is_cancelled => text.push_str("\n\n(cancelled)"),
+        Some(code) if code != 0 => text.push_str(&format!("\n\n(exit code {code})")),
         _ => {}
     }
-    said
+    text
 }

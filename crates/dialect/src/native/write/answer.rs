@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use tertulia_session::{Part, PartKind};
 
-use crate::normalize::{Answer, Call, Said};
+use crate::normalize::{Answer, Call, MessageParts};
 
 /// An answer, split.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct SplitAnswer<'c, 'a> {
 pub(super) struct AnswerPiece<'c, 'a> {
     /// Calls before it that have no result. The text after them is another answer.
     pub open: &'c [Call<'a>],
-    pub said: &'c Said<'a>,
+    pub message_parts: &'c MessageParts<'a>,
     /// The number of parts up to the last text or call. Thinking is written only up to there, because something
     /// follows it.
     pub thinks_until: usize,
@@ -29,34 +29,35 @@ pub(super) struct AnswerPiece<'c, 'a> {
 impl<'c, 'a> SplitAnswer<'c, 'a> {
     pub(super) fn new(answer: &'c Answer<'a>) -> Self {
         let (mut begun, mut closed) = (0, 0);
-        let last = answer.said.iter().rposition(|said| words_end(said) > 0);
-        let piece = |(at, said): (usize, &'c Said<'a>)| {
+        let last = answer.messages.iter().rposition(|message_parts| words_end(message_parts) > 0);
+        let piece = |(at, message_parts): (usize, &'c MessageParts<'a>)| {
             let waiting = answer.calls.get(closed..begun).unwrap_or_default();
-            let is_open = has_text(said) && waiting.iter().all(|call| call.result.is_none());
+            let is_open =
+                has_text(message_parts) && waiting.iter().all(|call| call.result.is_none());
             let open = if is_open { waiting } else { &[] };
             closed += open.len();
-            begun += said.parts.iter().filter(|part| is_call(part)).count();
+            begun += message_parts.parts.iter().filter(|part| is_call(part)).count();
             let thinks_until = match Some(at).cmp(&last) {
-                Ordering::Less => said.parts.len(),
-                Ordering::Equal => words_end(said),
+                Ordering::Less => message_parts.parts.len(),
+                Ordering::Equal => words_end(message_parts),
                 Ordering::Greater => 0,
             };
-            AnswerPiece { open, said, thinks_until }
+            AnswerPiece { open, message_parts, thinks_until }
         };
-        let pieces = answer.said.iter().enumerate().map(piece).collect();
+        let pieces = answer.messages.iter().enumerate().map(piece).collect();
         Self { pieces, calls: answer.calls.get(closed..).unwrap_or_default() }
     }
 }
 
 /// Returns the number of parts up to the last text or call.
-fn words_end(said: &Said<'_>) -> usize {
+fn words_end(message_parts: &MessageParts<'_>) -> usize {
     let is_said =
         |part: &Part| is_text(part) || is_call(part) || matches!(part.kind, PartKind::FileRef(_));
-    said.parts.iter().rposition(is_said).map_or(0, |at| at + 1)
+    message_parts.parts.iter().rposition(is_said).map_or(0, |at| at + 1)
 }
 
-fn has_text(said: &Said<'_>) -> bool {
-    said.parts.iter().any(is_text)
+fn has_text(message_parts: &MessageParts<'_>) -> bool {
+    message_parts.parts.iter().any(is_text)
 }
 
 fn is_text(part: &Part) -> bool {

@@ -42,21 +42,21 @@ mod tests {
     use super::*;
     use tertulia_session::Part;
 
-    fn said(role: Role, text: &str) -> Vec<u32> {
+    fn digests_of(role: Role, text: &str) -> Vec<u32> {
         digests(&Message::with_role(role, [Part::text(text)].into_iter().collect()))
     }
 
     #[test]
     fn a_text_is_recognized_with_other_spaces_around_it_and_not_with_another_role() {
-        assert_eq!(said(Role::User, "Go on."), said(Role::User, " Go on.\n"));
-        assert_ne!(said(Role::User, "Go on."), said(Role::Assistant, "Go on."));
-        assert_ne!(said(Role::User, "Go on."), said(Role::User, "Go on"));
-        assert!(said(Role::User, " ").is_empty());
+        assert_eq!(digests_of(Role::User, "Go on."), digests_of(Role::User, " Go on.\n"));
+        assert_ne!(digests_of(Role::User, "Go on."), digests_of(Role::Assistant, "Go on."));
+        assert_ne!(digests_of(Role::User, "Go on."), digests_of(Role::User, "Go on"));
+        assert!(digests_of(Role::User, " ").is_empty());
     }
 
     #[test]
     fn digests_are_the_same_in_every_version() {
-        assert_eq!(said(Role::User, "Go on."), [GO_ON]);
+        assert_eq!(digests_of(Role::User, "Go on."), [GO_ON]);
     }
 
     const GO_ON: u32 = 0xa9d8854c;

@@ -41,7 +41,7 @@ pub(super) fn write(request: &WriteRequest<'_>, steps: &Steps<'_>) -> Written {
         match turn {
             Turn::User(step, pieces) => {
                 let content = pieces.iter().map(user_part).collect();
-                let message = said(step, "user", content);
+                let message = message_node(step, "user", content);
                 chain.push("message", id(step, 0), &step.at, ("message", message));
             }
             Turn::Answer(answer) => {
@@ -89,7 +89,7 @@ impl Chain {
     }
 }
 
-fn said<'a>(step: &Step<'_>, role: &'static str, content: Vec<Node<'a>>) -> Node<'a> {
+fn message_node<'a>(step: &Step<'_>, role: &'static str, content: Vec<Node<'a>>) -> Node<'a> {
     Node::Map(vec![
         ("role", Node::text(role)),
         ("content", Node::List(content)),
@@ -123,7 +123,7 @@ fn answer_message<'a>(answer: &'a Answer<'_, '_>, model: Option<&'a str>) -> Nod
         Some((provider, model)) => (provider, model),
         None => (PROVIDER, model.unwrap_or("unknown")),
     };
-    let mut message = said(answer.step, "assistant", parts.collect());
+    let mut message = message_node(answer.step, "assistant", parts.collect());
     message.push("api", Node::text(PROVIDER));
     message.push("provider", Node::text(provider));
     message.push("model", Node::text(model));
@@ -138,7 +138,7 @@ fn result_message<'a>(step: &Step<'_>, result: &'a CallResult<'_>) -> Node<'a> {
     let has_text = !result.text.is_empty() || result.images.is_empty();
     let text = has_text.then(|| text_part(&result.text));
     let content = text.into_iter().chain(result.images.iter().map(image_part)).collect();
-    let mut message = said(step, "toolResult", content);
+    let mut message = message_node(step, "toolResult", content);
     message.push("toolCallId", Node::text(&*result.id));
     message.push("toolName", Node::text(&*result.name));
     message.push("isError", Node::Bool(result.is_error));

@@ -18,8 +18,8 @@ use super::parts::{
 use super::{WriteRequest, native_record_id};
 use crate::content::common_picture;
 use crate::identifier_rules::IdentifierRule;
-use crate::normalize::{Call, Conversation, IdentifierRules, Said, Turn};
-use crate::result_content::{Content, Piece, said};
+use crate::normalize::{Call, Conversation, IdentifierRules, MessageParts, Turn};
+use crate::result_content::{Content, Piece, node_text};
 use crate::{ModelContext, NoteKind, Placeholder};
 
 /// What a format can contain.
@@ -140,28 +140,27 @@ impl<'a> Steps<'a> {
                 stage.note(message, &note.kind);
             }
         }
-        for said in &conversation.system {
-            stage.leave_out(said, "the agent has its own system prompt");
+        for message_parts in &conversation.system {
+            stage.leave_out(message_parts, "the agent has its own system prompt");
         }
         for turn in conversation.turns {
             match turn {
-                Turn::System(said) => {
-                    stage.user(&said, Some("a system text, written as a message of the user"))
-                }
-                Turn::User(said) => stage.user(&said, None),
+                Turn::System(message_parts) => stage
+                    .user(&message_parts, Some("a system text, written as a message of the user")),
+                Turn::User(message_parts) => stage.user(&message_parts, None),
                 Turn::Assistant(answer) => {
                     let mut calls = answer.calls.iter();
                     let split = SplitAnswer::new(&answer);
-                    for AnswerPiece { open, said, thinks_until } in split.pieces {
+                    for AnswerPiece { open, message_parts, thinks_until } in split.pieces {
                         stage.results(open);
-                        stage.assistant(said, &mut calls, thinks_until);
+                        stage.assistant(message_parts, &mut calls, thinks_until);
                     }
                     stage.results(split.calls);
                 }
             }
         }
-        for said in &conversation.volatile {
-            stage.user(said, None);
+        for message_parts in &conversation.volatile {
+            stage.user(message_parts, None);
         }
         stage.finish()
     }
@@ -269,25 +268,25 @@ impl<'a, 'r> Stage<'a, 'r> {
         }
     }
 
-    fn leave_out(&mut self, said: &Said<'a>, reason: &'static str) {
-        for (at, _) in places(said) {
-            self.outcome(said.index, at, PartOutcome::LeftOut { reason });
+    fn leave_out(&mut self, message_parts: &MessageParts<'a>, reason: &'static str) {
+        for (at, _) in places(message_parts) {
+            self.outcome(message_parts.index, at, PartOutcome::LeftOut { reason });
         }
     }
 
-    fn user(&mut self, said: &Said<'a>, reshaped: Option<&'static str>) {
-        let texts = said.parts.iter().filter(|part| is_written_as_text(part)).count();
+    fn user(&mut self, message_parts: &MessageParts<'a>, reshaped: Option<&'static str>) {
+        let texts = message_parts.parts.iter().filter(|part| is_written_as_text(part)).count();
         let joined = (self.profile.joins_user_texts && texts > 1).then_some(JOINED);
         let reshaped = reshaped.or(joined);
         let mut pieces = Vec::new();
-        for (at, part) in places(said) {
+        for (at, part) in places(message_parts) {
             match &part.kind {
                 PartKind::Text(text) if text.trim().is_empty() => {
-                    self.outcome(said.index, at, BLANK)
+                    self.outcome(message_parts.index, at, BLANK)
                 }
                 PartKind::Text(text) => {
                     if let Some(reason) = reshaped {
-                        self.outcome(said.index, at, PartOutcome::Reshaped { reason });
+                        self.outcome(message_parts.index, at, PartOutcome::Reshaped { reason });
                     }
                     pieces.push(UserPiece::Text(Cow::Borrowed(text)));
                 }
@@ -295,14 +294,14 @@ impl<'a, 'r> Stage<'a, 'r> {
                     pieces.push(UserPiece::Image(image));
                 }
                 PartKind::FileRef(file) => {
-                    self.outcome(said.index, at, AS_TEXT);
+                    self.outcome(message_parts.index, at, AS_TEXT);
                     pieces.push(UserPiece::Text(named_file(file).into()));
                 }
-                other => self.outcome(said.index, at, cannot_hold(other)),
+                other => self.outcome(message_parts.index, at, cannot_hold(other)),
             }
         }
         if !pieces.is_empty() {
-            self.push(said.index, StepContent::User(pieces));
+            self.push(message_parts.index, StepContent::User(pieces));
         }
     }
 
@@ -313,19 +312,19 @@ impl<'a, 'r> Stage<'a, 'r> {
     /// Adds an answer. Omits thinking at its end, because an answer must not end with it.
     fn assistant(
         &mut self,
-        said: &Said<'a>,
+        message_parts: &MessageParts<'a>,
         calls: &mut std::slice::Iter<'_, Call<'a>>,
         thinks_until: usize,
     ) {
         let mut pieces = Vec::new();
-        for (number, (at, part)) in places(said).enumerate() {
+        for (number, (at, part)) in places(message_parts).enumerate() {
             match &part.kind {
                 PartKind::Thinking(_) if number >= thinks_until => {
                     let reason = "an answer cannot end with thinking";
-                    self.outcome(said.index, at, PartOutcome::LeftOut { reason });
+                    self.outcome(message_parts.index, at, PartOutcome::LeftOut { reason });
                 }
                 PartKind::Text(text) if text.trim().is_empty() => {
-                    self.outcome(said.index, at, BLANK)
+                    self.outcome(message_parts.index, at, BLANK)
                 }
                 PartKind::Text(text) => pieces.push(AssistantPiece::Text(Cow::Borrowed(text))),
                 PartKind::Thinking(text) if (self.profile.keeps_thinking)(part) => {
@@ -334,21 +333,21 @@ impl<'a, 'r> Stage<'a, 'r> {
                 PartKind::ToolCall(_) => {
                     if let Some(call) = calls.next() {
                         if !has_object(call.call) {
-                            self.outcome(said.index, at, AS_OBJECT);
+                            self.outcome(message_parts.index, at, AS_OBJECT);
                         }
                         let (id, name) = (call.id.clone(), call.name.clone());
                         pieces.push(AssistantPiece::Call(CallPiece { id, name, call: call.call }));
                     }
                 }
                 PartKind::FileRef(file) => {
-                    self.outcome(said.index, at, AS_TEXT);
+                    self.outcome(message_parts.index, at, AS_TEXT);
                     pieces.push(AssistantPiece::Text(named_file(file).into()));
                 }
-                other => self.outcome(said.index, at, cannot_hold(other)),
+                other => self.outcome(message_parts.index, at, cannot_hold(other)),
             }
         }
         if !pieces.is_empty() {
-            self.push(said.index, StepContent::Assistant(pieces));
+            self.push(message_parts.index, StepContent::Assistant(pieces));
         }
     }
 
@@ -394,7 +393,8 @@ impl<'a, 'r> Stage<'a, 'r> {
             }
         }
         let is_empty = content.pieces.is_empty();
-        let text = if is_empty { String::new() } else { said(content.into_text()).into_owned() };
+        let text =
+            if is_empty { String::new() } else { node_text(content.into_text()).into_owned() };
         CallResult { id, name, text, images, is_error: result.is_error }
     }
 
@@ -472,9 +472,12 @@ fn is_written_as_text(part: &Part) -> bool {
 }
 
 /// Returns the parts with their index in the message.
-fn places<'a>(said: &Said<'a>) -> impl Iterator<Item = (usize, &'a Part)> + use<'a> {
+fn places<'a>(
+    message_parts: &MessageParts<'a>,
+) -> impl Iterator<Item = (usize, &'a Part)> + use<'a> {
     // The parts are a slice of the message's parts.
-    let is_first = |part: &Part| said.parts.first().is_some_and(|first| std::ptr::eq(part, first));
-    let start = said.message.parts.iter().position(is_first).unwrap_or_default();
-    (start..).zip(said.parts)
+    let is_first =
+        |part: &Part| message_parts.parts.first().is_some_and(|first| std::ptr::eq(part, first));
+    let start = message_parts.message.parts.iter().position(is_first).unwrap_or_default();
+    (start..).zip(message_parts.parts)
 }

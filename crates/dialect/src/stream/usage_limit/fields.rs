@@ -6,32 +6,32 @@ use tertulia_session::Timestamp;
 
 use super::ResetTime;
 use super::moment::{self, decimal};
-use super::said::Said;
+use super::search_text::SearchText;
 
 /// Maximum number of bytes of a value that are read.
 const VALUE_BYTES_MAX: usize = 64;
 
 /// Returns the value of a field, and possibly more text after it.
-pub(super) fn value<'a>(said: &'a Said, name: &str) -> Option<&'a str> {
-    said.lower.match_indices(name).find_map(|(at, _)| {
-        let before = said.lower.get(..at)?.chars().next_back();
+pub(super) fn value<'a>(message: &'a SearchText, name: &str) -> Option<&'a str> {
+    message.lower.match_indices(name).find_map(|(at, _)| {
+        let before = message.lower.get(..at)?.chars().next_back();
         if before.is_some_and(|before| before.is_alphanumeric() || matches!(before, '-' | '_')) {
             return None;
         }
-        let rest = said.from(at + name.len()).strip_prefix([':', '='])?;
+        let rest = message.from(at + name.len()).strip_prefix([':', '='])?;
         let rest = rest.trim_start_matches([' ', '[']);
         rest.get(..rest.floor_char_boundary(VALUE_BYTES_MAX))
     })
 }
 
 /// Returns the number at the start of a field's value.
-pub(super) fn number(said: &Said, name: &str) -> Option<f64> {
-    decimal(value(said, name)?).map(|(number, _)| number)
+pub(super) fn number(message: &SearchText, name: &str) -> Option<f64> {
+    decimal(value(message, name)?).map(|(number, _)| number)
 }
 
 /// Returns the time in a field. The value is a number, a duration or a date.
-pub(super) fn time(said: &Said, name: &str) -> Option<ResetTime> {
-    let value = value(said, name)?;
+pub(super) fn time(message: &SearchText, name: &str) -> Option<ResetTime> {
+    let value = value(message, name)?;
     // `2026-…` is a date, not a number.
     if let Some(moment) = moment::dated(value) {
         return Some(moment);
@@ -80,7 +80,7 @@ mod tests {
 
     #[track_caller]
     fn check(message: &str, name: &str, expected: impl Into<Option<ResetTime>>) {
-        assert_eq!(time(&Said::new(message), name), expected.into(), "{message}");
+        assert_eq!(time(&SearchText::new(message), name), expected.into(), "{message}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Finds the time of a reset in a message. [`super::UsageLimit::from_message`] calls it.
 
-use super::said::Said;
+use super::search_text::SearchText;
 use super::{LimitScope, ResetTime, fields, moment};
 
 /// Fields that contain the reset of the limit itself. The first one that is present is used.
@@ -38,9 +38,9 @@ const CUES: [&str; 8] = [
 ];
 const JOINTS: [&str; 7] = ["will ", "in ", "after ", "at ", "on ", "by ", "for "];
 
-pub(super) fn find(said: &Said, scope: LimitScope) -> Option<ResetTime> {
-    let by_field = |names: &[&str]| names.iter().find_map(|name| fields::time(said, name));
-    by_field(&EXACT_FIELDS).or_else(|| CUES.iter().find_map(|cue| after_cue(said, cue))).or_else(
+pub(super) fn find(message: &SearchText, scope: LimitScope) -> Option<ResetTime> {
+    let by_field = |names: &[&str]| names.iter().find_map(|name| fields::time(message, name));
+    by_field(&EXACT_FIELDS).or_else(|| CUES.iter().find_map(|cue| after_cue(message, cue))).or_else(
         || match scope {
             LimitScope::Minute | LimitScope::Day => by_field(&RATE_FIELDS),
             _ => None,
@@ -48,9 +48,9 @@ pub(super) fn find(said: &Said, scope: LimitScope) -> Option<ResetTime> {
     )
 }
 
-fn after_cue(said: &Said, cue: &str) -> Option<ResetTime> {
-    said.lower.match_indices(cue).find_map(|(at, _)| {
-        let rest = said.from(at + cue.len());
+fn after_cue(message: &SearchText, cue: &str) -> Option<ResetTime> {
+    message.lower.match_indices(cue).find_map(|(at, _)| {
+        let rest = message.from(at + cue.len());
         // The oldest form of Claude's messages has seconds since 1970 after a bar.
         if cue.ends_with('|') {
             let (number, _) = moment::decimal(rest)?;

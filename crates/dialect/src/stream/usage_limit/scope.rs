@@ -2,7 +2,7 @@
 
 use jiff::civil;
 
-use super::said::Said;
+use super::search_text::SearchText;
 use super::{Day, LimitScope, ResetTime, WallTime, fields};
 
 /// A recognised limit.
@@ -89,15 +89,15 @@ const PHRASES: [(LimitScope, &[&str]); 9] = [
     ]),
 ];
 
-pub(super) fn find(said: &Said) -> Option<Found> {
-    if OTHERS.iter().any(|phrase| said.contains(phrase)) {
+pub(super) fn find(message: &SearchText) -> Option<Found> {
+    if OTHERS.iter().any(|phrase| message.contains(phrase)) {
         return None;
     }
-    of_google(said)
-        .or_else(|| of_codex_windows(said).map(Found::from))
-        .or_else(|| of_anthropic_claim(said).map(Found::from))
-        .or_else(|| of_openai(said).map(Found::from))
-        .or_else(|| by_phrase(said).map(Found::from))
+    of_google(message)
+        .or_else(|| of_codex_windows(message).map(Found::from))
+        .or_else(|| of_anthropic_claim(message).map(Found::from))
+        .or_else(|| of_openai(message).map(Found::from))
+        .or_else(|| by_phrase(message).map(Found::from))
 }
 
 /// Returns the limit that an HTTP status alone indicates.
@@ -109,10 +109,10 @@ pub(super) fn of_status(status: u64) -> Option<Found> {
     }
 }
 
-fn by_phrase(said: &Said) -> Option<LimitScope> {
+fn by_phrase(message: &SearchText) -> Option<LimitScope> {
     let is_said = |phrase: &&str| match phrase.strip_prefix('^') {
-        Some(phrase) => said.begins_a_sentence_with(phrase),
-        None => said.contains(phrase),
+        Some(phrase) => message.begins_a_sentence_with(phrase),
+        None => message.contains(phrase),
     };
     PHRASES.iter().find(|(_, phrases)| phrases.iter().any(is_said)).map(|it| it.0)
 }
@@ -130,17 +130,17 @@ pub(super) fn of_claude_window(name: &str) -> LimitScope {
 }
 
 /// Returns the scope of the window that is used up, from headers of Anthropic's API for plans.
-fn of_anthropic_claim(said: &Said) -> Option<LimitScope> {
-    let status = fields::value(said, "anthropic-ratelimit-unified-status")?;
-    let claim = fields::value(said, "anthropic-ratelimit-unified-representative-claim")?;
+fn of_anthropic_claim(message: &SearchText) -> Option<LimitScope> {
+    let status = fields::value(message, "anthropic-ratelimit-unified-status")?;
+    let claim = fields::value(message, "anthropic-ratelimit-unified-representative-claim")?;
     let end = claim.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(claim.len());
     status.starts_with("rejected").then(|| of_claude_window(claim.get(..end).unwrap_or(claim)))
 }
 
 /// Recognises a limit of Google. It names the quota in the details (`GenerateRequestsPerDayPerProjectPerModel`), or
 /// the metric and the limit in the message.
-fn of_google(said: &Said) -> Option<Found> {
-    if said.contains("exhausted your capacity on this model") {
+fn of_google(message: &SearchText) -> Option<Found> {
+    if message.contains("exhausted your capacity on this model") {
         return Some(Found { may_be_short: true, ..LimitScope::Model.into() });
     }
     const SERVICES: [&str; 3] = [
@@ -148,14 +148,14 @@ fn of_google(said: &Said) -> Option<Found> {
         "cloudcode-pa.googleapis.com",
         "aiplatform.googleapis.com",
     ];
-    let is_quota = said.contains("quota exceeded for") || said.contains("quotaid:");
-    let is_model_service =
-        said.contains("quotaid:generate") || SERVICES.iter().any(|service| said.contains(service));
+    let is_quota = message.contains("quota exceeded for") || message.contains("quotaid:");
+    let is_model_service = message.contains("quotaid:generate")
+        || SERVICES.iter().any(|service| message.contains(service));
     if !is_quota || !is_model_service {
         return None;
     }
-    if said.contains("perday") {
-        let scope = if said.contains("permodel") { LimitScope::Model } else { LimitScope::Day };
+    if message.contains("perday") {
+        let scope = if message.contains("permodel") { LimitScope::Model } else { LimitScope::Day };
         // According to the documentation, quotas per day reset at midnight Pacific time. A short delay in the same
         // message is that of a quota per minute.
         let midnight = ResetTime::Wall(WallTime {
@@ -166,8 +166,8 @@ fn of_google(said: &Said) -> Option<Found> {
         return Some(Found { usual_reset: Some(midnight), ..scope.into() });
     }
     Some(match () {
-        () if said.contains("per day") => LimitScope::Day.into(),
-        () if said.contains("perminute") || said.contains("per minute") => {
+        () if message.contains("per day") => LimitScope::Day.into(),
+        () if message.contains("perminute") || message.contains("per minute") => {
             LimitScope::Minute.into()
         }
         () => LimitScope::Unknown.into(),
@@ -176,13 +176,13 @@ fn of_google(said: &Said) -> Option<Found> {
 
 /// Recognises a limit of OpenAI or of a service that copies its API. They name the unit: `tokens per min (TPM)`,
 /// `requests per day (RPD)`.
-fn of_openai(said: &Said) -> Option<LimitScope> {
-    let is_rate = said.begins_a_sentence_with("rate limit reached for ")
-        || said.contains("429 rate limit reached for ")
-        || said.begins_a_sentence_with("request too large for ");
+fn of_openai(message: &SearchText) -> Option<LimitScope> {
+    let is_rate = message.begins_a_sentence_with("rate limit reached for ")
+        || message.contains("429 rate limit reached for ")
+        || message.begins_a_sentence_with("request too large for ");
     let [by_day, by_minute] = [["(rpd)", "(tpd)"], ["(rpm)", "(tpm)"]]
-        .map(|units| units.iter().any(|unit| said.contains(unit)));
-    match (is_rate, by_day, by_minute || said.contains(" per min")) {
+        .map(|units| units.iter().any(|unit| message.contains(unit)));
+    match (is_rate, by_day, by_minute || message.contains(" per min")) {
         (true, true, _) => Some(LimitScope::Day),
         (true, false, true) => Some(LimitScope::Minute),
         _ => None,
@@ -191,13 +191,13 @@ fn of_openai(said: &Said) -> Option<LimitScope> {
 
 /// Recognises a limit in headers that Codex receives, as other programs report them. There are two windows, each with
 /// its length and the used share.
-fn of_codex_windows(said: &Said) -> Option<LimitScope> {
-    if !said.contains("type:usage_limit_reached") {
+fn of_codex_windows(message: &SearchText) -> Option<LimitScope> {
+    if !message.contains("type:usage_limit_reached") {
         return None;
     }
     ["x-codex-secondary", "x-codex-primary"].iter().find_map(|window| {
-        let used = fields::number(said, &format!("{window}-used-percent"))?;
-        let minutes = fields::number(said, &format!("{window}-window-minutes"))?;
+        let used = fields::number(message, &format!("{window}-used-percent"))?;
+        let minutes = fields::number(message, &format!("{window}-window-minutes"))?;
         (used >= 100.0).then_some(())?;
         match minutes {
             300.0 => Some(LimitScope::FiveHour),

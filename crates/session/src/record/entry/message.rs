@@ -29,8 +29,8 @@ impl Payload for Message {
         }
         let routing = object.take_with("routing", read_routing)?.map(Box::new);
         let speaker = speaker.map(Into::into);
-        let said = Self { role, parts, speaker, routing, ..Self::default() };
-        Ok(read_rest(std::mem::take(object), said))
+        let message = Self { role, parts, speaker, routing, ..Self::default() };
+        Ok(read_rest(std::mem::take(object), message))
     }
 
     fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {

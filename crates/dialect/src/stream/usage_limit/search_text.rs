@@ -2,14 +2,14 @@
 
 /// A message without quotes and similar marks, so that a text is the same inside and outside JSON.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct SearchText {
     /// The message without quotes, backslashes, repeated spaces and spaces after a colon.
     pub(super) text: String,
     /// The same text in lower case, with the same offsets.
     pub(super) lower: String,
 }
 
-impl Said {
+impl SearchText {
     pub(super) fn new(message: &str) -> Self {
         let text = without_marks(message);
         let lower = text.to_ascii_lowercase();
@@ -67,18 +67,21 @@ mod tests {
             r#"{\"error\":{\"code\":\"x\"}}"#,
             r#"{\\\"error\\\": {\\\"code\\\": \\\"x\\\"}}"#,
         ] {
-            assert_eq!(Said::new(message).text, "{error:{code:x}}");
+            assert_eq!(SearchText::new(message).text, "{error:{code:x}}");
         }
-        assert_eq!(Said::new("You’ve hit\\n  it\u{202f}now").text, "Youve hit\nit now");
+        assert_eq!(SearchText::new("You’ve hit\\n  it\u{202f}now").text, "Youve hit\nit now");
     }
 
     #[test]
     fn a_phrase_begins_a_sentence_after_a_mark_and_not_after_a_word() {
-        for said in ["Limit reached", "x: limit reached", "No. Limit reached", "[limit reached]"] {
-            assert!(Said::new(said).begins_a_sentence_with("limit reached"), "{said}");
+        for message in ["Limit reached", "x: limit reached", "No. Limit reached", "[limit reached]"]
+        {
+            assert!(SearchText::new(message).begins_a_sentence_with("limit reached"), "{message}");
         }
-        for said in ["the limit reached", "if \"limit reached\"", "so, limit reached", "no limit"] {
-            assert!(!Said::new(said).begins_a_sentence_with("limit reached"), "{said}");
+        for message in
+            ["the limit reached", "if \"limit reached\"", "so, limit reached", "no limit"]
+        {
+            assert!(!SearchText::new(message).begins_a_sentence_with("limit reached"), "{message}");
         }
     }
 }
