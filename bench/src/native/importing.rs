@@ -54,7 +54,7 @@ fn import(ground: &Ground, path: &Path) -> Result<u64, Box<dyn Error>> {
         redacts_secrets: false,
         line_bytes_max: 256 << 20,
         is_dry_run: false,
-        settled_only: false,
+        skip_unfinished_answer: false,
         now: Timestamp::from_millis(1_800_000_000_000),
         project: &|_| None,
         progress: &mut |_| {},

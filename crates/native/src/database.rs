@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::{Cause, NativeError};
-use copy::{Copy, beside};
+use copy::{Copy, side_path};
 
 pub(crate) use copy::remove_abandoned;
 
@@ -90,7 +90,7 @@ struct FileState {
 
 fn state(path: &Path) -> io::Result<FileState> {
     let file = fs::metadata(path)?;
-    let journal = fs::metadata(beside(path, "-wal")).ok().map(|wal| wal.len());
+    let journal = fs::metadata(side_path(path, "-wal")).ok().map(|wal| wal.len());
     let journal = journal.filter(|bytes| *bytes > 0);
     // A journal may grow while it is copied, because SQLite ignores an incomplete change at its end.
     let journal = journal.map(|_| 0);

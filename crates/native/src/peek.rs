@@ -99,7 +99,7 @@ impl Glance {
         for (line, number) in part.split_inclusive(|byte| *byte == b'\n').zip(1..) {
             let Some(bytes) = line.strip_suffix(b"\n") else { break };
             reader.read(Record { file: "", line: number, bytes, end: "\n" }, &mut entries);
-            title = title.or_else(|| first_words(&entries));
+            title = title.or_else(|| first_text(&entries));
             entries.clear();
             let known = reader.session();
             let is_all = known.native_id.is_some() && known.folder.is_some();
@@ -116,7 +116,7 @@ impl Glance {
         let mut reader = NativeReader::new(format);
         let mut entries = Vec::new();
         reader.read_document("", text, &mut entries);
-        let title = first_words(&entries);
+        let title = first_text(&entries);
         Self::new(reader, title)
     }
 
@@ -133,7 +133,7 @@ impl Glance {
 }
 
 /// Returns the start of the first message of the user.
-fn first_words(entries: &[Entry]) -> Option<String> {
+fn first_text(entries: &[Entry]) -> Option<String> {
     let of_user = entries.iter().filter_map(Entry::message);
     let mut texts = of_user
         .filter(|message| message.role == Some(Role::User))

@@ -119,17 +119,17 @@ impl<'e> SessionReader<'e> {
     }
 
     /// Skips a last answer that the agent is still writing, if the agent changes the records of such an answer later.
-    pub fn settled_only(&mut self) {
+    pub fn skip_unfinished_answer(&mut self) {
         self.quiet_since = Some(SystemTime::UNIX_EPOCH);
         match &mut self.source {
-            Source::Rows { rows, .. } => rows.settled_only(),
+            Source::Rows { rows, .. } => rows.skip_unfinished_answer(),
             Source::Tree(files) => files.retain(|file| !file.is_unfinished),
             Source::Lines { .. } | Source::Document(_) | Source::End => {}
         }
     }
 
     /// Leaves an incomplete last message for later, if the file changed in the minute before `now`.
-    pub fn settled_at(&mut self, now: &Timestamp) {
+    pub fn skip_unfinished_if_recent(&mut self, now: &Timestamp) {
         let now = u64::try_from(now.millis()).map(Duration::from_millis).unwrap_or_default();
         self.quiet_since = Some(SystemTime::UNIX_EPOCH + now.saturating_sub(QUIET));
     }

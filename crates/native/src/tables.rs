@@ -140,7 +140,7 @@ pub(crate) struct Rows {
     waiting: VecDeque<Waiting>,
     records: VecDeque<String>,
     /// Whether an incomplete last answer is skipped.
-    is_settled_only: bool,
+    skips_unfinished_answer: bool,
 }
 
 /// Rows that were not read yet.
@@ -176,7 +176,7 @@ impl Rows {
             file: String::new(),
             waiting,
             records,
-            is_settled_only: false,
+            skips_unfinished_answer: false,
         };
         let table = session_table(format);
         let query = format!("SELECT count(*) FROM {table} WHERE id = ?1");
@@ -188,8 +188,8 @@ impl Rows {
     }
 
     /// Skips an incomplete last answer.
-    pub(crate) fn settled_only(&mut self) {
-        self.is_settled_only = true;
+    pub(crate) fn skip_unfinished_answer(&mut self) {
+        self.skips_unfinished_answer = true;
     }
 
     /// Returns the next record and its file; `None` at the end.
@@ -257,7 +257,7 @@ impl Rows {
             Waiting::Row(row) => self.read_rows(row.table, "rowid = ?1", row.number),
             Waiting::Message(id) => {
                 let is_last = self.waiting.is_empty();
-                if is_last && self.is_settled_only && self.is_unfinished(id)? {
+                if is_last && self.skips_unfinished_answer && self.is_unfinished(id)? {
                     return Ok(());
                 }
                 self.read_rows("message", "id = ?1", id)?;

@@ -8,19 +8,19 @@ pub fn story<'d>(
     entry: &EntryId,
     why: impl Fn(&EntryId) -> Vec<&'d Decision>,
 ) -> Vec<&'d Decision> {
-    let mut told: Vec<&Decision> = Vec::new();
+    let mut listed: Vec<&Decision> = Vec::new();
     for decision in why(entry) {
         let decisions = match decision {
             Decision::Turn { turn, .. } => why(turn),
             Decision::Note(_) | Decision::Asked { .. } => vec![decision],
         };
         for one in decisions {
-            if !told.contains(&one) {
-                told.push(one);
+            if !listed.contains(&one) {
+                listed.push(one);
             }
         }
     }
-    told
+    listed
 }
 
 /// Returns the last turn of an agent, if it was cancelled, interrupted or failed. Ignores a turn that a person

@@ -45,7 +45,7 @@ pub struct ImportOptions<'a> {
     /// Whether to store nothing.
     pub is_dry_run: bool,
     /// Whether to leave an answer that the agent is still writing for the next import.
-    pub settled_only: bool,
+    pub skip_unfinished_answer: bool,
     pub now: Timestamp,
     /// Returns the project of a session from the folder in which its agent worked.
     pub project: &'a dyn Fn(Option<&str>) -> Option<String>,
@@ -159,9 +159,9 @@ fn import_into(
     if redacts {
         reader = reader.with_edit(|bytes| redact_secrets(bytes, &mut secrets));
     }
-    match options.settled_only {
-        true => reader.settled_only(),
-        false => reader.settled_at(&options.now),
+    match options.skip_unfinished_answer {
+        true => reader.skip_unfinished_answer(),
+        false => reader.skip_unfinished_if_recent(&options.now),
     }
     let sink = match (&known, options.is_dry_run) {
         (_, true) => Sink::nowhere(),
@@ -271,6 +271,6 @@ fn title_of(title: &str) -> String {
 }
 
 /// Returns the id of another entry of a record: the id of its first entry and a number.
-fn beside(first: &EntryId, number: usize) -> EntryId {
+fn further_id(first: &EntryId, number: usize) -> EntryId {
     format!("{first}#{number}").into()
 }

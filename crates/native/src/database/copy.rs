@@ -35,7 +35,7 @@ impl Copy {
         let copy = Self::begin(temporary)?;
         let file = copy.file();
         fs::copy(path, &file)?;
-        match fs::copy(beside(path, "-wal"), beside(&file, "-wal")) {
+        match fs::copy(side_path(path, "-wal"), side_path(&file, "-wal")) {
             // The journal was emptied and removed meanwhile. The caller detects that the database changed.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             copied => drop(copied?),
@@ -95,7 +95,7 @@ pub(crate) fn remove_abandoned(temporary: &Path) {
 }
 
 /// Returns the path of a file that SQLite keeps next to a database.
-pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+pub(super) fn side_path(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     name.into()

@@ -48,7 +48,7 @@ fn home() -> Home {
 fn read(home: &Home, session: &FoundSession, settled: bool) -> (Vec<Entry>, Vec<String>) {
     let mut reader = SessionReader::open(&home.environment(), session, 1 << 20).unwrap();
     if settled {
-        reader.settled_only();
+        reader.skip_unfinished_answer();
     }
     let mut entries = Vec::new();
     while reader.next(&mut entries).unwrap().is_some() {}

@@ -14,7 +14,7 @@ use tertulia_store::StoreError;
 
 use super::add::Added;
 use super::known::{Found, KnownLog, SECRETS, hash_of};
-use super::{beside, native_id};
+use super::{further_id, native_id};
 use crate::handover::add_digests;
 
 /// A merge in progress.
@@ -85,7 +85,7 @@ impl<'a> Merge<'a> {
         let mut record: Vec<Entry> = Vec::new();
         for entry in entries.drain(..) {
             let is_next =
-                record.first().is_some_and(|first| entry.id != beside(&first.id, record.len()));
+                record.first().is_some_and(|first| entry.id != further_id(&first.id, record.len()));
             if is_next {
                 is_any_new |= self.record(std::mem::take(&mut record), is_in_prefix)?;
             }
@@ -110,7 +110,8 @@ impl<'a> Merge<'a> {
             return Ok(true);
         };
         let found = log.compare(&own, first);
-        let is_written = found == Found::New && (is_in_prefix || self.takes_written(&entries));
+        let is_written =
+            found == Found::New && (is_in_prefix || self.is_written_from_log(&entries));
         let Some(log) = &self.known else { return Ok(false) };
         let found = match found {
             Found::New if is_written => {
@@ -136,7 +137,7 @@ impl<'a> Merge<'a> {
 
     /// Returns whether a record was written from the log and has no other content. Each written record counts once.
     /// An agent that keeps its sessions in a database gives the records other ids.
-    fn takes_written(&mut self, entries: &[Entry]) -> bool {
+    fn is_written_from_log(&mut self, entries: &[Entry]) -> bool {
         if self.left_to_find.is_empty() {
             return false;
         }
@@ -320,5 +321,5 @@ impl<'a> Merge<'a> {
 }
 
 fn numbered(first: &EntryId, number: usize) -> EntryId {
-    if number == 0 { first.clone() } else { beside(first, number) }
+    if number == 0 { first.clone() } else { further_id(first, number) }
 }

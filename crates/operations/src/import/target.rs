@@ -112,7 +112,7 @@ fn read_beginning(
     if redacts {
         reader = reader.with_edit(|bytes| redact_secrets(bytes, &mut count));
     }
-    reader.settled_at(&options.now);
+    reader.skip_unfinished_if_recent(&options.now);
     // The last message of a document may have been incomplete at an earlier import.
     let is_compared = reader.has_side_files() || reader.is_document();
     let mut first = Vec::new();

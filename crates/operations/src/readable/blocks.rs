@@ -31,7 +31,7 @@ pub(super) enum Block<'a> {
     /// A line within a message.
     Note(String),
     /// A line about the session, outside messages.
-    Aside(String),
+    SessionNote(String),
 }
 
 /// The start of a message.
@@ -92,7 +92,7 @@ impl Blocks {
             _ => return,
         };
         self.interrupt(take);
-        take(Block::Aside(note));
+        take(Block::SessionNote(note));
     }
 
     /// Adds the calls that have no result.

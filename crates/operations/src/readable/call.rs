@@ -129,9 +129,9 @@ impl Call {
         // The title already contains the command.
         self.input.retain(|one| one.kind != SnippetKind::Command || one.text != self.title);
         // These are the short arguments that are not in the title.
-        let beside: Vec<String> = titles.map(|text| excerpt(&text, TITLE_CHARACTERS)).collect();
-        if !beside.is_empty() {
-            let text = beside.join("\n");
+        let details: Vec<String> = titles.map(|text| excerpt(&text, TITLE_CHARACTERS)).collect();
+        if !details.is_empty() {
+            let text = details.join("\n");
             self.input.push(Snippet { kind: SnippetKind::Text, text });
         }
         if !others.is_empty() {

@@ -101,8 +101,8 @@ impl Page {
             }
             Block::Tool(tool) => write_tool(tool, about.is_full, into),
             Block::Picture(image) => write_picture(image, about.is_full, into),
-            Block::Note(note) | Block::Aside(note) => {
-                if matches!(block, Block::Aside(_)) {
+            Block::Note(note) | Block::SessionNote(note) => {
+                if matches!(block, Block::SessionNote(_)) {
                     self.close(into);
                 }
                 let _ = writeln!(into, "<p class=\"note\" dir=\"auto\">{}</p>", escaped(note));

@@ -48,7 +48,7 @@ pub(super) fn write(about: &About<'_>, block: &Block<'_>, into: &mut String) {
         Block::Picture(image) => {
             let _ = writeln!(into, "*[picture {}]*", plain(&one_line(&image.mime_type)));
         }
-        Block::Note(note) | Block::Aside(note) => {
+        Block::Note(note) | Block::SessionNote(note) => {
             let _ = writeln!(into, "*{}*", plain(note));
         }
     }

@@ -139,8 +139,8 @@ impl From<SnapshotError> for RpcError {
 
 impl From<BuildError> for RpcError {
     fn from(error: BuildError) -> Self {
-        let told = Self::new(SERVER_ERROR, error.code(), error.to_string());
-        told.with(More::Context(Box::new(error)))
+        let rpc_error = Self::new(SERVER_ERROR, error.code(), error.to_string());
+        rpc_error.with(More::Context(Box::new(error)))
     }
 }
 
@@ -150,8 +150,8 @@ impl From<StoreError> for RpcError {
             StoreError::InvalidSessionId(_) => INVALID_PARAMS,
             _ => SERVER_ERROR,
         };
-        let told = Self::new(code, error.code(), error.to_string());
-        told.with(More::Store(Box::new(error)))
+        let rpc_error = Self::new(code, error.code(), error.to_string());
+        rpc_error.with(More::Store(Box::new(error)))
     }
 }
 

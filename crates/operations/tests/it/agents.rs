@@ -76,7 +76,7 @@ impl World {
             redacts_secrets: false,
             line_bytes_max: 1 << 20,
             is_dry_run: false,
-            settled_only: false,
+            skip_unfinished_answer: false,
             now,
             project: &|_| None,
             progress: &mut |_| {},

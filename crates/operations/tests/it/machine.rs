@@ -91,7 +91,7 @@ impl Machine {
             redacts_secrets: self.redacts_secrets,
             line_bytes_max: 1 << 20,
             is_dry_run: self.is_dry_run,
-            settled_only: false,
+            skip_unfinished_answer: false,
             now: Timestamp::from_millis(NOW),
             project: &|folder| folder.map(str::to_owned),
             progress: &mut |_| {},

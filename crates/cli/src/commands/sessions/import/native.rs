@@ -89,7 +89,7 @@ impl<'a> Importer<'a> {
             redacts_secrets: self.args.redact_secrets,
             line_bytes_max: self.args.limits.max_line_bytes,
             is_dry_run: self.args.dry_run,
-            settled_only: is_watched,
+            skip_unfinished_answer: is_watched,
             now: Timestamp::from_millis(now_millis()),
             project: &|folder| Some(project(store, folder, here)),
             progress: &mut |bytes| progress.add(bytes),
