@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_calls_of_one_id_as_there_are_get_ids_in_no_time() {
+    fn many_calls_of_one_id_get_ids_in_linear_time() {
         let messages = vec![calling("a"); 20_000];
         assert_eq!(ids(&messages).last().unwrap(), "a_20000");
     }

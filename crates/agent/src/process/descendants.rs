@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_came_back_is_somebody_else() {
+    fn a_reused_process_id_is_another_process() {
         let known = BTreeSet::from([Identity { pid: 10, started: 3 }]);
         assert!(belonging(&[row(10, 1, 10)], &known, 5, |_| false).is_empty());
     }

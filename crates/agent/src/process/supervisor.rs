@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_survives_the_command_line() {
+    fn supervisor_arguments_survive_the_command_line() {
         let args = SupervisorArgs {
             mark: "1-2-3-0/turn".into(),
             group: Some("/sys/fs/cgroup/tertulia-1".into()),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_is_cut_is_none() {
+    fn incomplete_supervisor_arguments_are_refused() {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
         assert_eq!(SupervisorArgs::parse(&words("mark group 1 2")), None);
         assert_eq!(SupervisorArgs::parse(&words("mark group many 2 /bin/echo")), None);

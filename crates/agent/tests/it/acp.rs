@@ -113,7 +113,7 @@ hear; chunk 'Yes.'; stop end_turn"#,
 }
 
 #[test]
-fn what_is_not_offered_is_answered_so() {
+fn a_request_for_an_unsupported_method_gets_an_error() {
     let fake_agent = agent(
         r#"
 say '{"jsonrpc":"2.0","id":77,"method":"fs/read_text_file","params":{"sessionId":"s-1","path":"/etc/passwd"}}'
@@ -316,7 +316,7 @@ fn a_cancelled_agent_is_told_and_its_processes_are_ended() {
 }
 
 #[test]
-fn an_agent_that_is_deaf_to_a_cancel_is_ended_all_the_same() {
+fn an_agent_that_ignores_a_cancel_is_ended() {
     let fake_agent = agent(r#"trap '' TERM; chunk 'Half'; while :; do sleep 1; done"#);
     let cancel = CancelToken::new();
     let mut recorder = Recorder { cancel_on_text: Some(cancel.clone()), ..Recorder::default() };

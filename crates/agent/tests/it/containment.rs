@@ -71,7 +71,7 @@ fn a_cancel_ends_the_whole_tree() {
 }
 
 #[test]
-fn who_is_left_when_the_program_hears_the_polite_word_is_counted() {
+fn processes_left_at_sigterm_are_counted() {
     let unresponsive =
         "trap \"\" TERM HUP; echo $$ >\"$OUT/unresponsive\"; while :; do sleep 0.05; done";
     let check = |containment, main: &str, ignores_termination: bool| {
@@ -108,7 +108,7 @@ fn a_turn_that_was_cancelled_before_it_began_starts_nothing() {
 }
 
 #[test]
-fn an_agent_that_is_deaf_to_the_polite_word_is_killed() {
+fn an_agent_that_ignores_sigterm_is_killed() {
     for containment in CONTAINMENTS {
         let fake_agent = FakeAgent::new(
             "trap '' TERM INT HUP\necho $$ >\"$OUT/pid\"\necho >\"$OUT/ready\"\n\
@@ -121,7 +121,7 @@ fn an_agent_that_is_deaf_to_the_polite_word_is_killed() {
 }
 
 #[test]
-fn an_agent_that_hears_the_polite_word_may_tidy_up() {
+fn an_agent_may_clean_up_after_sigterm() {
     for containment in CONTAINMENTS {
         let fake_agent = FakeAgent::new(
             "trap 'echo tidy >\"$OUT/tidy\"; exit 0' TERM\necho >\"$OUT/ready\"\n\
@@ -294,10 +294,10 @@ fn leaving(test: &str, part: impl Fn(Containment)) {
 }
 
 #[test]
-fn who_leaves_the_process_ends_all_turns_at_once() {
+fn ending_the_process_ends_all_turns() {
     /// The grace period that agents normally get.
     const GRACE: Duration = Duration::from_secs(60);
-    let test = "containment::who_leaves_the_process_ends_all_turns_at_once";
+    let test = "containment::ending_the_process_ends_all_turns";
     leaving(test, |containment| {
         let script = format!(
             "trap '' TERM INT HUP\n{ORPHANS}\necho $$ >\"$OUT/main\"\nwhile :; do sleep 0.05; done"
@@ -334,8 +334,8 @@ fn who_leaves_the_process_ends_all_turns_at_once() {
 }
 
 #[test]
-fn who_leaves_while_turns_are_being_started_leaves_nothing() {
-    let test = "containment::who_leaves_while_turns_are_being_started_leaves_nothing";
+fn ending_the_process_while_turns_start_leaves_nothing() {
+    let test = "containment::ending_the_process_while_turns_start_leaves_nothing";
     leaving(test, |containment| {
         let fake_agent = FakeAgent::new("( setsid sleep 300 & )\nsleep 300");
         let out = fake_agent.spec(AgentKind::Acp).env["OUT"].clone();

@@ -119,7 +119,7 @@ fn an_agent_that_falls_silent_is_ended_and_its_text_kept() {
 }
 
 #[test]
-fn an_agent_that_goes_on_and_on_is_ended() {
+fn a_turn_over_its_total_time_is_ended() {
     let (_stage, mut spec) = text("while :; do echo more; sleep 0.02; done");
     spec.timeouts.total = Duration::from_millis(500);
     let report = play(&spec, "go");

@@ -315,7 +315,7 @@ fn a_page_instead_of_an_answer_is_setup() {
 }
 
 #[test]
-fn a_complaint_in_the_stream_ends_it() {
+fn an_error_in_the_stream_ends_it() {
     let (report, ..) = turn(stream(vec![
         piece("Half"),
         send("data: {\"error\":{\"message\":\"Overloaded\",\"code\":502}}\n\n"),

@@ -30,7 +30,7 @@ fn a_prompt_of_700_kb_arrives_byte_for_byte() {
 }
 
 #[test]
-fn what_goes_in_comes_out_however_long() {
+fn a_prompt_of_megabytes_arrives_completely() {
     let prompt = "0123456789abcdef".repeat(500_000);
     let (_stage, spec) = text("cat");
     assert_eq!(answer(&play(&spec, &prompt)), prompt);

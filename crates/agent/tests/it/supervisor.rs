@@ -20,7 +20,7 @@ fn text(fake_agent: &FakeAgent) -> AgentSpec {
 }
 
 #[test]
-fn what_hides_on_purpose_ends_with_its_turn_also_without_a_control_group() {
+fn a_hidden_process_ends_with_its_turn_without_a_control_group() {
     let fake_agent = FakeAgent::new(&format!("{HIDDEN}echo done"));
     let report =
         fake_agent::run_contained(Containment::Supervisor, &text(&fake_agent), &CancelToken::new());
@@ -30,7 +30,7 @@ fn what_hides_on_purpose_ends_with_its_turn_also_without_a_control_group() {
 }
 
 #[test]
-fn the_old_means_alone_lose_what_hides_on_purpose() {
+fn a_hidden_process_escapes_containment_by_descendants() {
     let fake_agent = FakeAgent::new(&format!("{HIDDEN}echo done"));
     fake_agent::run_contained(Containment::Descendants, &text(&fake_agent), &CancelToken::new());
     let pid = fake_agent.note("hidden");

@@ -63,7 +63,7 @@ fn what_is_asked_for_and_not_allowed_is_not_done() {
 }
 
 #[test]
-fn who_may_do_everything_is_not_asked_about() {
+fn full_permissions_allow_tools_without_asking() {
     let steps = [Step::Shell("echo data > written.txt".into()), Step::text("It is written.")];
     let mut trial = trial(steps);
     trial.spec.permissions = Permissions::Full;

@@ -73,7 +73,7 @@ fn the_cause_names_the_message_that_is_wrong() {
 }
 
 #[test]
-fn a_text_that_is_not_json_is_placed() {
+fn a_text_that_is_not_json_is_reported_with_its_position() {
     let error = ContextSnapshot::parse("{\"version\":1,\n\"messages\":oops}").unwrap_err();
     assert_eq!(error.to_string(), "Invalid snapshot format");
     let cause = error.source().unwrap().to_string();

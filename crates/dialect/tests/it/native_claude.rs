@@ -242,7 +242,7 @@ fn half_a_character_is_a_mark() {
 }
 
 #[test]
-fn records_that_are_unknown_or_not_as_expected_are_kept_and_told() {
+fn records_that_are_unknown_or_not_as_expected_are_kept_and_reported() {
     for (record, name, problem) in [
         ("[]", "?", "the record is missing"),
         ("{}", "?", "type is missing"),

@@ -161,7 +161,7 @@ fn a_message_that_holds_more_than_the_screen_showed_takes_its_place() {
 }
 
 #[test]
-fn the_screen_tells_what_was_said_if_nothing_else_does() {
+fn messages_of_the_screen_count_if_there_are_no_others() {
     check(
         SCREEN_ONLY,
         &[

@@ -233,7 +233,7 @@ piece-end ← piece-3 record -
 }
 
 #[test]
-fn results_with_pictures_and_of_other_calls_are_told_apart() {
+fn results_with_pictures_and_of_other_calls_are_distinguished() {
     let record = r#"{"id":"a","type":"gemini","content":"","toolCalls":[
 {"id":"t","name":"look","args":{},"status":"success","result":[{"functionResponse":{"id":"t","name":"look","response":{"output":"a cat"},"parts":[{"inlineData":{"mimeType":"image/png","data":"AA"}}]}},{"functionResponse":{"id":"u","name":"read","response":{"output":"two"}}}]},
 {"id":"u","name":"read","args":{},"status":"error","result":[{"functionResponse":{"id":"t","name":"look","response":{"output":"a cat"}}},{"functionResponse":{"id":"u","name":"read","response":{"output":"two"}}}]},

@@ -64,7 +64,7 @@ success Stated
 }
 
 #[test]
-fn a_complaint_that_is_given_for_an_answer_is_a_failure() {
+fn an_error_that_is_sent_as_an_answer_is_a_failure() {
     check(
         "acp-hidden-error",
         r#"
@@ -78,7 +78,7 @@ failed setup: The model: model not found
 }
 
 #[test]
-fn a_complaint_that_is_also_said_is_no_text() {
+fn an_error_that_is_also_sent_as_text_is_withdrawn() {
     check(
         "acp-said-error",
         r#"

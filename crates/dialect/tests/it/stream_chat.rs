@@ -122,7 +122,7 @@ failed setup: the model called a tool, although none was offered
 }
 
 #[test]
-fn a_complaint_in_the_stream_fails_the_turn() {
+fn an_error_in_the_stream_fails_the_turn() {
     check(
         "chat-error",
         r#"
@@ -136,7 +136,7 @@ failed quota: Too many requests in this minute
 }
 
 #[test]
-fn a_complaint_may_be_an_event_of_its_own() {
+fn an_error_may_be_an_event_of_its_own() {
     check(
         "chat-error-event",
         r#"
@@ -147,7 +147,7 @@ failed network: The engine is overloaded
 }
 
 #[test]
-fn a_complaint_may_stand_in_a_choice() {
+fn an_error_may_be_inside_a_choice() {
     check(
         "chat-error-choice",
         r#"
@@ -207,7 +207,7 @@ success Stated
 }
 
 #[test]
-fn a_complaint_that_comes_as_an_answer_is_one() {
+fn an_error_that_comes_as_an_answer_is_an_error() {
     check(
         "chat-whole-error",
         r#"
@@ -235,7 +235,7 @@ fn finish(bytes: &[u8], connection_error: &str, limits: Limits) -> TurnOutput {
 }
 
 #[test]
-fn what_the_connection_complained_of_is_said() {
+fn the_error_of_the_connection_is_reported() {
     let error = finish(b": hm\n", "reset by peer", Limits::default()).error.unwrap();
     assert_eq!(error.class, ErrorClass::Network);
     assert_eq!(&*error.message, "the stream ended early: reset by peer");
@@ -305,7 +305,7 @@ fn a_reply_is_known_by_its_code_then_its_status_then_its_words() {
 }
 
 #[test]
-fn a_complaint_of_any_depth_costs_no_stack() {
+fn an_error_of_any_depth_costs_no_stack() {
     let deep = r#"{"error":"#.repeat(100_000) + "1" + &"}".repeat(100_000);
     let mut events = Vec::new();
     let output =

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn common_words_are_told_in_any_case() {
+    fn common_words_are_recognised_in_any_case() {
         assert!(COMMON.is_sorted());
         assert!(COMMON.iter().all(|word| word.len() <= COMMON_BYTES_MAX));
         assert!(is_common("The") && is_common("would") && is_common("a"));

@@ -182,7 +182,7 @@ fn a_stored_message_must_have_an_id_that_is_a_string() {
 }
 
 #[test]
-fn a_text_that_is_not_json_is_placed() {
+fn a_text_that_is_not_json_is_reported_with_its_position() {
     let error = tertulia_session::json::parse("{\"content\":\n  oops}").unwrap_err();
     assert_eq!((error.line, error.column), (2, 3));
     assert!(error.to_string().starts_with("not JSON at line 2, column 3: "), "{error}");

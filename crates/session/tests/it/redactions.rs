@@ -198,12 +198,12 @@ fn a_summary_is_void_with_a_recalled_text_only_if_it_covers_it() {
 }
 
 #[test]
-fn summaries_before_their_parents_are_judged_too() {
+fn summaries_before_their_parents_are_checked_too() {
     check("a t<s=s..s|t s<a=a..a|s r<t!a", "-a -s -t r");
 }
 
 #[test]
-fn many_summaries_and_redactions_are_judged_in_no_more_than_a_moment() {
+fn many_summaries_and_redactions_are_checked_in_linear_time() {
     // Every summary covers all entries before it, and all redactions except the last came before it.
     let mut log: Vec<Entry> =
         (0..30_000).map(|position| at(&format!("e{position}"), said("x"))).collect();

@@ -34,7 +34,7 @@ fn where_both_spellings_are_given_the_first_counts_and_the_second_is_kept() {
 }
 
 #[test]
-fn a_first_spelling_that_is_null_gives_way_to_the_second() {
+fn the_second_spelling_counts_if_the_first_is_null() {
     check(
         r#"{"content":"hi","speaker":{"roleId":null,"id":"max","roleName":null,"name":"Max","roleTitle":null,"displayName":"Architect"}}"#,
         r#"{"content":"hi","speaker":{"roleId":"max","roleName":"Max","roleTitle":"Architect"}}"#,
