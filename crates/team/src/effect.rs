@@ -148,12 +148,12 @@ pub enum PauseReason {
     #[error("{member} could not answer ({class}); retry turn {turn}, or say how to continue")]
     Failed { turn: EntryId, member: Box<str>, class: Box<str> },
     /// A turn reached a usage limit after its agent had called tools. `next` continues the work if the person agrees;
-    /// it is `None` if the turn waits for the end of a limit.
+    /// it is `None` if nobody else can take over.
     #[error(
         "{member} reached its usage limit in turn {turn}, after it had called {tools}. {}",
         match next {
             Some(next) => format!("Let {next} take over?"),
-            None => format!("Repeat the turn when {member} can work again?"),
+            None => "Nobody else can take over. Repeat the turn?".to_owned(),
         }
     )]
     LimitedAfterTools { turn: EntryId, member: Box<str>, tools: Box<str>, next: Option<Box<str>> },

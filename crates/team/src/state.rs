@@ -152,13 +152,14 @@ impl State {
     }
 
     pub(crate) fn continue_turns(&mut self, roster: &Roster) {
-        if self.waits_for_limit(roster) {
-            self.limits.clear();
-        }
         self.guard.continue_turns();
         self.continue_count += 1;
         self.hold = None;
         self.queue.paused = 0;
+        if self.waits_for_limit(roster) {
+            // The person wants to try again before the limits end.
+            self.limits.clear();
+        }
     }
 
     /// Applies a reopening of the session at a time when queued turns could have started.

@@ -234,7 +234,8 @@ fn ask(
         (None, None) => {
             driver.execute(Command::Continue, output)?;
             // No turn has started: only the command itself was stored.
-            if driver.entries().len() <= before + 1 {
+            let is_idle = driver.machine().waiting().next().is_none();
+            if is_idle && driver.entries().len() <= before + 1 {
                 output.remark("nothing to do: no turns are queued");
             }
         }

@@ -9,7 +9,7 @@ use crate::guard::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
 use crate::roster::MemberIndex;
-use crate::state::ActiveTurn;
+use crate::state::{ActiveTurn, Hold};
 
 impl Step<'_> {
     pub(super) fn turn_started(&mut self, turn: EntryId) {
@@ -91,6 +91,10 @@ impl Step<'_> {
         let cause = Cause::FellBack { turn: turn.clone(), entry: parent, by, intent };
         let next = self.turn_id(self.roster.name(to), &cause, &turn);
         self.record(&next, to, TurnState::Queued, cause);
+        if matches!(self.state.hold, Some(Hold::LimitedAfterTools(..))) {
+            // The question to the person names both members.
+            return;
+        }
         let resets_at = self.state.limits.get(&index).and_then(|limit| limit.resets_at.clone());
         let (member, to) = (self.roster.name(index).into(), self.roster.name(to).into());
         self.note(Note::PassedOn { turn, member, to, resets_at });

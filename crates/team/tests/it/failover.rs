@@ -2,7 +2,7 @@
 
 use crate::test_driver::TestDriver;
 use tertulia_session::Timestamp;
-use tertulia_team::{Event, FallbackProblem, Member, Roster, RosterError, Status};
+use tertulia_team::{Effect, Event, FallbackProblem, Member, Roster, RosterError, Status};
 
 /// Ann, Max, Eva and Leo; Max falls back to Eva, then Leo.
 fn team() -> TestDriver {
@@ -221,11 +221,14 @@ fn a_session_that_waits_for_a_limit_asks_when_it_is_opened_again() {
     driver.reach_limit(Some(THREE_O_CLOCK), None);
     driver.reach_limit(Some(FOUR_O_CLOCK), None);
     let effects = driver.step(Event::Resume);
-    let question = "ask ann: the session was opened again. Continue with the queued turn?";
+    let question = "ask ann: the session was reopened. Continue with the queued turn?";
     assert_eq!(effects, ["go on", question]);
+    let mut impatient = driver.machine.clone();
     assert_eq!(driver.limit_ends("max"), ["limit of max ended", question]);
     assert_eq!(driver.step(Event::Continue), ["go on", "max started", "start max P2"]);
     driver.replays();
+    let started = |effect: &Effect| matches!(effect, Effect::StartTurn { .. });
+    assert!(impatient.step(Event::Continue).iter().any(started), "it tries again at once");
 }
 
 #[test]

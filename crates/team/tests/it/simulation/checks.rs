@@ -37,8 +37,8 @@ pub(crate) struct Checks {
     limited: BTreeMap<Box<str>, bool>,
     /// The turns that were taken over, by the turn that follows.
     taken_over: BTreeMap<EntryId, EntryId>,
-    /// Before this step, turns waited for nothing but the end of a usage limit.
-    waits_for_limit: bool,
+    /// Before this step, no turn ran.
+    is_free: bool,
 }
 
 const SESSION: &str = "the session";
@@ -70,7 +70,7 @@ impl Checks {
             seen: 0,
             limited: BTreeMap::new(),
             taken_over: BTreeMap::new(),
-            waits_for_limit: false,
+            is_free: true,
         }
     }
 
@@ -91,10 +91,11 @@ impl Checks {
     }
 
     pub(crate) fn before(&mut self, event: &Event, status: &Status) {
-        self.waits_for_limit = matches!(status, Status::Paused(PauseReason::Limited { .. }));
+        let waits_for_limit = matches!(status, Status::Paused(PauseReason::Limited { .. }));
+        self.is_free = matches!(status, Status::Paused(_) | Status::Resting);
         if matches!(event, Event::PersonSaid { .. }) {
             self.person_spoke();
-            if !self.waits_for_limit {
+            if !waits_for_limit {
                 // Nobody can say when the others end.
                 self.limited.retain(|_, is_known| *is_known);
             }
@@ -103,11 +104,11 @@ impl Checks {
 
     /// Records that the person continues everything: paused turns may start again, and used-up budgets are extended.
     fn continued(&mut self) {
-        if self.waits_for_limit {
-            self.limited.clear();
-        }
         self.person_spoke();
         self.paused.clear();
+        if self.is_free && self.all_wait_for_a_limit() {
+            self.limited.clear();
+        }
         // No waiting turn waits longer than if all of them had just been queued.
         let bound = self.starts + self.waiting.len() * (self.limits.local as usize + 1);
         for (turn, old) in &mut self.waiting {
@@ -232,6 +233,23 @@ impl Checks {
                 }
             }
         }
+    }
+
+    /// Returns whether turns wait, and neither their members nor those that could take over can work.
+    fn all_wait_for_a_limit(&self) -> bool {
+        let is_blocked = |turn: &EntryId| {
+            let earlier = |turn: &&EntryId| self.taken_over.get(*turn);
+            let tried = std::iter::successors(Some(turn), earlier);
+            let members: Vec<_> = tried.map(|turn| &self.turns[turn].0).collect();
+            let first = self.first_asked(turn);
+            let mut known = self.roster.members().iter();
+            let fallback = &known.find(|member| member.name == first).unwrap().fallback;
+            let can_work = |name: &Box<str>| !self.limited.contains_key(name);
+            self.limited.contains_key(members[0])
+                && !fallback.is_empty()
+                && !fallback.iter().any(|name| can_work(name) && !members.contains(&name))
+        };
+        !self.waiting.is_empty() && self.waiting.keys().all(is_blocked)
     }
 
     fn has_fallbacks(&self) -> bool {
