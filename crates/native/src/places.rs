@@ -71,33 +71,34 @@ pub(crate) fn candidates(environment: &Environment, format: NativeFormat) -> Vec
             let file = |folder: &PathBuf| folder.join(".aider.chat.history.md");
             files.extend(environment.projects().iter().map(file).filter(|file| file.is_file()));
         }
-        NativeFormat::Opencode => {
-            let folder = data_folder(environment).join("opencode");
-            // Earlier versions kept a file for each session, message and part.
-            collect(
-                &folder.join("storage/session"),
-                1,
-                &|name| name.ends_with(".json"),
-                &mut files,
-            );
-            files.retain(|file| storage_of(file).is_some() && !is_sub_agent(file));
-            let mut found = database(folder.join("opencode.db"));
-            found.extend(files.into_iter().map(Candidate::Tree));
-            return found;
-        }
-        NativeFormat::Goose => {
-            let folder = match environment.named("GOOSE_PATH_ROOT") {
-                Some(root) => root.join("data"),
-                None => data_folder(environment).join("goose"),
-            };
-            let mut found = database(folder.join("sessions/sessions.db"));
-            // Earlier versions of the agent kept a file for each session.
-            collect(&folder.join("sessions"), 0, &|name| name.ends_with(".jsonl"), &mut files);
-            found.extend(files.into_iter().map(Candidate::File));
-            return found;
-        }
+        NativeFormat::Opencode => return candidates_of_opencode(environment),
+        NativeFormat::Goose => return candidates_of_goose(environment),
     }
     files.into_iter().map(Candidate::File).collect()
+}
+
+fn candidates_of_opencode(environment: &Environment) -> Vec<Candidate> {
+    let folder = data_folder(environment).join("opencode");
+    let mut files = Vec::new();
+    // Earlier versions kept a file for each session, message and part.
+    collect(&folder.join("storage/session"), 1, &|name| name.ends_with(".json"), &mut files);
+    files.retain(|file| storage_of(file).is_some() && !is_sub_agent(file));
+    let mut found = database(folder.join("opencode.db"));
+    found.extend(files.into_iter().map(Candidate::Tree));
+    found
+}
+
+fn candidates_of_goose(environment: &Environment) -> Vec<Candidate> {
+    let folder = match environment.named("GOOSE_PATH_ROOT") {
+        Some(root) => root.join("data"),
+        None => data_folder(environment).join("goose"),
+    };
+    let mut files = Vec::new();
+    // Earlier versions of the agent kept a file for each session.
+    collect(&folder.join("sessions"), 0, &|name| name.ends_with(".jsonl"), &mut files);
+    let mut found = database(folder.join("sessions/sessions.db"));
+    found.extend(files.into_iter().map(Candidate::File));
+    found
 }
 
 /// Returns whether an agent would find a session in this file. Lines may be added only to such a file.

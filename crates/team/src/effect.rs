@@ -1,7 +1,7 @@
 //! Input and output of the machine: events, which the driver or a replay passes in, and effects, which the machine returns.
 //! Data only. The driver performs the effects in order and appends the entries of one step in one batch.
 
-use tertulia_session::{EntryId, EntryKind, Intent, Timestamp, Turn, TurnState};
+use tertulia_session::{Cause, EntryId, EntryKind, Intent, Timestamp, Turn, TurnState};
 
 use crate::guard::Dollars;
 use crate::{Note, PersonMessage, SpeakerError};
@@ -50,6 +50,15 @@ pub struct ReachedLimit {
     pub resets_at: Option<Timestamp>,
     /// The tools that the agent had called in this turn; `None` if it had called none.
     pub tools: Option<Box<str>>,
+}
+
+impl ReachedLimit {
+    /// Returns the usage limit of a failure, if that was the reason.
+    pub(crate) fn of(cause: &Cause) -> Option<Box<Self>> {
+        let Cause::Failed { limit: Some(scope), resets_at, tools, .. } = cause else { return None };
+        let (scope, resets_at, tools) = (scope.clone(), resets_at.clone(), tools.clone());
+        Some(Box::new(Self { scope, resets_at, tools }))
+    }
 }
 
 /// The turns to cancel.

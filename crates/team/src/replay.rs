@@ -245,12 +245,9 @@ impl<'a> Replayer<'a> {
             }
             Setting::Reopened { .. } => self.noted(entry, Event::Resume, State::reopened),
             Setting::LimitEnded { member, .. } => {
-                let Some(index) = self.machine.roster.index_of(member) else {
-                    let (at, member) = (entry.id.clone(), member.clone());
-                    return self.differ(Difference::UnknownMember { at, member });
-                };
+                let index = self.machine.roster.index_of(member);
                 let event = Event::LimitEnded { member: member.clone() };
-                self.noted(entry, event, |state| drop(state.limits.remove(&index)));
+                self.noted(entry, event, |state| state.limits.retain(|one, _| Some(*one) != index));
             }
             Setting::TurnsMax { turns } => {
                 self.recorded.guard.turns_max = *turns;
@@ -392,12 +389,8 @@ impl<'a> Replayer<'a> {
                 self.machine.step(Event::AgentSaid { turn, entry, text, interrupted: true })
             }
             (TurnState::Interrupted, Cause::ProgramStopped) => self.machine.step(Event::Resume),
-            (TurnState::Failed, Cause::Failed { class, limit, resets_at, tools }) => {
-                let class = class.clone();
-                let limit = limit.as_ref().map(|scope| {
-                    let (resets_at, tools) = (resets_at.clone(), tools.clone());
-                    Box::new(ReachedLimit { scope: scope.clone(), resets_at, tools })
-                });
+            (TurnState::Failed, cause @ Cause::Failed { class, .. }) => {
+                let (class, limit) = (class.clone(), ReachedLimit::of(cause));
                 self.machine.step(Event::AgentFailed { turn, class, entry: None, limit })
             }
             (TurnState::Cancelled, Cause::Cancelled { all }) => {

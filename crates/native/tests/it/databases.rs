@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use tertulia_dialect::native::{NativeFormat, NativeOrigin};
 use tertulia_native::{Cause, FoundSession, SessionReader, list, locate};
-use tertulia_session::EntryKind;
+use tertulia_session::{Entry, EntryKind};
 
 use crate::Home;
 
@@ -246,6 +246,21 @@ fn the_usage_of_goose_has_numbers_of_its_own() {
     assert!(last.contains(r#""tokens":7"#), "{last}");
 }
 
+/// Returns the ID of an entry, its parent, and its tokens and cost.
+fn with_usage(entry: &Entry) -> String {
+    let parent = entry.parent_id.as_ref().map_or("-", |parent| parent.as_str());
+    let usage = match &entry.kind {
+        EntryKind::Usage(usage) => format!(
+            " {} {} {:?}",
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cost_usd.as_ref().map(|cost| cost.amount())
+        ),
+        _ => String::new(),
+    };
+    format!("{} {parent}{usage}", entry.id)
+}
+
 #[test]
 fn the_usage_of_goose_follows_its_answer_and_the_messages_are_in_the_order_of_goose() {
     let home = Home::new();
@@ -278,22 +293,7 @@ fn the_usage_of_goose_follows_its_answer_and_the_messages_are_in_the_order_of_go
     let mut entries = Vec::new();
     while reader.next(&mut entries).unwrap().is_some() {}
     assert_eq!(reader.take_problems(), []);
-    let shown: Vec<String> = entries
-        .iter()
-        .map(|entry| {
-            let parent = entry.parent_id.as_ref().map_or("-", |parent| parent.as_str());
-            let usage = match &entry.kind {
-                EntryKind::Usage(usage) => format!(
-                    " {} {} {:?}",
-                    usage.input_tokens,
-                    usage.output_tokens,
-                    usage.cost_usd.as_ref().map(|cost| cost.amount())
-                ),
-                _ => String::new(),
-            };
-            format!("{} {parent}{usage}", entry.id)
-        })
-        .collect();
+    let shown: Vec<String> = entries.iter().map(with_usage).collect();
     assert_eq!(
         shown,
         [

@@ -86,20 +86,7 @@ fn lines(imported: &Imported, session: &FoundSession, is_dry_run: bool) -> Vec<S
         lines.push(format!("{secrets} removed; only known kinds of keys and tokens are found"));
     }
     if imported.stored_secrets.secrets > 0 {
-        let secrets = counted(imported.stored_secrets.secrets, "secret", "secrets");
-        let entries = counted(imported.stored_secrets.entries, "entry", "entries");
-        lines.push(match is_dry_run {
-            false => format!(
-                "{secrets} of earlier imports removed: {entries} of session {} redacted with everything they said. \
-                 Backups and exports that you made earlier still hold them",
-                imported.session
-            ),
-            true => format!(
-                "{secrets} of earlier imports would be removed: {entries} of session {} would be redacted with \
-                 everything they say",
-                imported.session
-            ),
-        });
+        lines.push(stored_secrets(imported, is_dry_run));
     }
     if imported.changed > 0 {
         let records = counted(imported.changed, "record", "records");
@@ -128,6 +115,23 @@ fn lines(imported: &Imported, session: &FoundSession, is_dry_run: bool) -> Vec<S
         }
     });
     lines
+}
+
+/// Describes the redaction of secrets that earlier imports had stored.
+fn stored_secrets(imported: &Imported, is_dry_run: bool) -> String {
+    let secrets = counted(imported.stored_secrets.secrets, "secret", "secrets");
+    let entries = counted(imported.stored_secrets.entries, "entry", "entries");
+    let session = &imported.session;
+    match is_dry_run {
+        false => format!(
+            "{secrets} of earlier imports removed: {entries} of session {session} redacted with everything they \
+             said. Backups and exports that you made earlier still contain them"
+        ),
+        true => format!(
+            "{secrets} of earlier imports would be removed: {entries} of session {session} would be redacted with \
+             everything they say"
+        ),
+    }
 }
 
 /// Names the file and the line of a problem.
