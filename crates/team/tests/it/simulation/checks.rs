@@ -244,7 +244,7 @@ impl Checks {
             let first = self.first_asked(turn);
             let mut known = self.roster.members().iter();
             let fallback = &known.find(|member| member.name == first).unwrap().fallback;
-            let can_work = |name: &Box<str>| !self.limited.contains_key(name);
+            let can_work = |name: &str| !self.limited.contains_key(name);
             self.limited.contains_key(members[0])
                 && !fallback.is_empty()
                 && !fallback.iter().any(|name| can_work(name) && !members.contains(&name))
