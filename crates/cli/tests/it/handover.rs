@@ -104,7 +104,7 @@ fn a_second_handover_adds_what_is_new_and_nothing_else() {
     let path = first["path"].as_str().unwrap();
     let before = fs::read_to_string(path).unwrap();
     let again = machine.workspace.exits(1, &["handover", "--to", "pi"]);
-    assert!(again.stderr.contains("is already up to date"), "{}", again.stderr);
+    assert!(again.stderr.contains("already has everything"), "{}", again.stderr);
 
     let more = machine.claude("u3", "a2", "user", "\"Delete b.txt.\"");
     fs::write(machine.session(), fs::read_to_string(machine.session()).unwrap() + &more).unwrap();
@@ -129,7 +129,7 @@ fn a_session_that_its_agent_deleted_is_restored_byte_for_byte() {
     assert!(restored.stderr.contains("Tertulia restored it byte for byte"), "{}", restored.stderr);
     assert_eq!(fs::read(machine.session()).unwrap(), before);
     let again = machine.workspace.exits(1, &["handover", "--to", "claude"]);
-    assert!(again.stderr.contains("is already up to date"), "{}", again.stderr);
+    assert!(again.stderr.contains("already has everything"), "{}", again.stderr);
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn a_name_that_nobody_has_is_reported_and_the_message_goes_on() {
         let note = "tertulia: nobody in the team is called zzz; the message goes to max\n";
         assert_eq!(reported.matches(note).count(), 1, "{text:?}: {reported}");
     }
-    assert!(run("@zzz and @eva, hello").contains("called zzz; it goes to eva\n"));
+    assert!(run("@zzz and @eva, hello").contains("called zzz; the message goes to eva\n"));
     for text in ["@Makefile is odd", "@src/zzz is odd", "@zzz.rs is odd", "hello @zzz", "`@zzz`"] {
         let reported = run(text);
         assert!(!reported.contains("nobody in the team"), "{text:?}: {reported}");
@@ -130,7 +130,7 @@ fn a_name_that_nobody_has_is_reported_and_the_message_goes_on() {
     let output = workspace.exits(0, &["run", "--as", "ann", "@zzz hello", "--json"]);
     let notes: Vec<_> = output.json().into_iter().filter(|event| event["type"] == "note").collect();
     assert_eq!(notes.len(), 1, "{notes:?}");
-    assert_eq!(notes[0]["text"], "nobody in the team is called zzz; it goes to max");
+    assert_eq!(notes[0]["text"], "nobody in the team is called zzz; the message goes to max");
     assert!(notes[0]["entries"][0].as_str().unwrap().starts_with("e-"));
 }
 
