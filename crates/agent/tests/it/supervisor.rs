@@ -123,7 +123,10 @@ fn more_processes_than_allowed_end_the_turn_and_the_setting_is_named() {
         assert_eq!((overuse.resource, overuse.limit), (Resource::Processes, 20));
         let (class, message) = fake_agent::failure(&report);
         assert_eq!(class, "limit");
-        assert!(message.contains("`max_processes` allows 20; raise it"), "{message}");
+        assert!(
+            message.contains("`max_processes` allows only 20; if it needs more, raise the limit"),
+            "{message}"
+        );
         assert_eq!(fake_agent.note("pids").lines().filter(|pid| is_alive(pid)).count(), 0);
     }
 }
@@ -139,7 +142,10 @@ fn more_memory_than_allowed_ends_the_turn_and_the_setting_is_named() {
         assert_eq!(overuse.resource, Resource::Memory);
         let (class, message) = fake_agent::failure(&report);
         assert_eq!(class, "limit");
-        assert!(message.contains("`max_memory_mb` allows 50; raise it"), "{message}");
+        assert!(
+            message.contains("`max_memory_mb` allows only 50; if it needs more, raise the limit"),
+            "{message}"
+        );
     }
 }
 
