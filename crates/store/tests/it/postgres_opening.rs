@@ -124,7 +124,7 @@ fn a_check_finds_inconsistencies() {
     database.query("DELETE FROM tertulia.entry WHERE seq = 3");
     let found = store.check().unwrap();
     assert!(
-        found.len() == 1 && found[0].contains("session talk should end in entry 3"),
+        found.len() == 1 && found[0].contains("the newest is entry 2, expected is entry 3"),
         "{found:?}"
     );
     assert_eq!(store.verify(&session).unwrap().damage.unwrap().seq, 3);
