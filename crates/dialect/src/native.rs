@@ -28,7 +28,7 @@ pub mod write;
 pub use detect::detect;
 pub use origin::{NativeOrigin, original_bytes};
 pub use problem::{ProblemKind, ReadProblem};
-pub use reader::{NativeReader, ReadSession};
+pub use reader::{Document, NativeReader, ReadSession};
 pub use split::{Layout, layout, unfinished};
 
 tertulia_session::word_enum! {

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tertulia_dialect::native::{
-    Layout, NativeReader, ProblemKind, ReadProblem, ReadSession, Record, layout, unfinished,
+    Document, Layout, NativeReader, ProblemKind, ReadProblem, ReadSession, Record, layout,
+    unfinished,
 };
 use tertulia_session::{Entry, Timestamp, json};
 
@@ -56,10 +57,23 @@ struct Main {
 }
 
 enum Source {
-    Lines { file: String, lines: LineFile },
+    Lines {
+        file: String,
+        lines: LineFile,
+    },
     Document(PathBuf),
+    /// A document that was opened, and its text.
+    Pieces {
+        text: Vec<u8>,
+        document: Document,
+    },
     Tree(VecDeque<TreeFile>),
-    Rows { path: PathBuf, rows: Box<Rows>, line: u64, file: String },
+    Rows {
+        path: PathBuf,
+        rows: Box<Rows>,
+        line: u64,
+        file: String,
+    },
     End,
 }
 
@@ -124,7 +138,7 @@ impl<'e> SessionReader<'e> {
         match &mut self.source {
             Source::Rows { rows, .. } => rows.skip_unfinished_answer(),
             Source::Tree(files) => files.retain(|file| !file.is_unfinished),
-            Source::Lines { .. } | Source::Document(_) | Source::End => {}
+            Source::Lines { .. } | Source::Document(_) | Source::Pieces { .. } | Source::End => {}
         }
     }
 
@@ -146,11 +160,10 @@ impl<'e> SessionReader<'e> {
 
     /// Returns whether the session is read as a whole.
     pub fn is_document(&self) -> bool {
-        matches!(self.source, Source::Document(_))
+        matches!(self.source, Source::Document(_) | Source::Pieces { .. })
     }
 
-    /// Adds the entries of the next record, or of the whole document. Returns the number of bytes
-    /// that were read; `None` at the end.
+    /// Adds the entries of the next record. Returns the number of bytes that were read; `None` at the end.
     pub fn next(&mut self, entries: &mut Vec<Entry>) -> Result<Option<u64>, NativeError> {
         loop {
             let read = match &mut self.source {
@@ -158,9 +171,10 @@ impl<'e> SessionReader<'e> {
                 Source::Lines { .. } => self.next_line(entries)?,
                 Source::Document(path) => {
                     let path = path.clone();
-                    self.source = Source::Lines { file: String::new(), lines: LineFile::empty() };
-                    Some(self.read_document(&path, entries)?)
+                    self.source = self.open_document(&path)?;
+                    self.next_piece(entries)
                 }
+                Source::Pieces { .. } => self.next_piece(entries),
                 Source::Tree(_) => self.next_tree_file(entries)?,
                 Source::Rows { .. } => self.next_row(entries)?,
             };
@@ -267,7 +281,7 @@ impl<'e> SessionReader<'e> {
         Ok(Some(text.len() as u64))
     }
 
-    fn read_document(&mut self, path: &Path, entries: &mut Vec<Entry>) -> Result<u64, NativeError> {
+    fn open_document(&mut self, path: &Path) -> Result<Source, NativeError> {
         let (mut text, changed) = read_whole(path, self.bytes_max)?;
         let is_growing = match (self.quiet_since, changed) {
             (Some(since), Some(changed)) => changed > since,
@@ -281,12 +295,19 @@ impl<'e> SessionReader<'e> {
             let kind = ProblemKind::Unfinished;
             self.reader.report(ReadProblem { file: "".into(), line, kind });
         }
-        let edited = self.edit.as_mut().and_then(|edit| edit(&text));
-        self.reader.read_document("", edited.as_deref().unwrap_or(&text), entries);
         self.hasher.update(&text);
-        self.main.records = self.reader.session().records;
         self.main.bytes = text.len() as u64;
-        Ok(text.len() as u64)
+        let edited = self.edit.as_mut().and_then(|edit| edit(&text));
+        let text = edited.unwrap_or(text);
+        let document = self.reader.open_document(&text);
+        Ok(Source::Pieces { text, document })
+    }
+
+    fn next_piece(&mut self, entries: &mut Vec<Entry>) -> Option<u64> {
+        let Source::Pieces { text, document } = &mut self.source else { return None };
+        let read = self.reader.read_piece("", text, document, entries);
+        self.main.records = self.reader.session().records;
+        read
     }
 
     /// Opens the next file of a sub-agent. Returns whether there is one.

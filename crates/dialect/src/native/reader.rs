@@ -2,15 +2,15 @@
 //! The file of each format defines the content of a record.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::mem;
+use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::{mem, vec};
 
 use tertulia_session::json::{self, RawValue};
 use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Timestamp};
 
 use super::item::{Item, Parent};
 use super::origin::meta_of;
-use super::split::pieces;
+use super::split::{Piece, pieces};
 use super::{
     NativeFormat, ProblemKind, ReadProblem, Record, aider, claude, cline, codex, copilot, gemini,
     goose, opencode, pi,
@@ -40,7 +40,39 @@ pub struct NativeReader {
     /// The last entry of the conversation in every file.
     last: HashMap<Box<str>, EntryId>,
     /// Hashes of the ids that were used, each with the number of further entries of the record.
-    used: HashMap<u64, u32>,
+    used: HashMap<u64, u32, BuildHasherDefault<IdentityHasher>>,
+}
+
+/// A document whose records are read one at a time; see [`NativeReader::open_document`].
+#[derive(Debug)]
+pub struct Document {
+    pieces: vec::IntoIter<Piece>,
+    count: usize,
+    /// The number of pieces that were read.
+    read: usize,
+    /// The line at which the next piece begins.
+    line: u64,
+    is_text: bool,
+}
+
+/// Hashes a number that is a hash already.
+#[derive(Debug, Default)]
+struct IdentityHasher(u64);
+
+impl Hasher for IdentityHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
 }
 
 /// The data of a session after its records were read.
@@ -146,7 +178,7 @@ impl NativeReader {
             problems: Vec::new(),
         };
         let format = FormatReader::new(format);
-        Self { format, session, last: HashMap::new(), used: HashMap::new() }
+        Self { format, session, last: HashMap::new(), used: HashMap::default() }
     }
 
     /// Adds the entries of the next record. An incomplete record at the end of its file has no entries, because the
@@ -186,25 +218,52 @@ impl NativeReader {
 
     /// Adds the entries of a file that is one document.
     pub fn read_document(&mut self, file: &str, bytes: &[u8], entries: &mut Vec<Entry>) {
-        let whole = Record { file, line: 1, bytes, end: "" };
-        let Ok(text) = std::str::from_utf8(bytes) else { return self.read(whole, entries) };
-        let mut line = 1;
-        let pieces = pieces(self.session.format, text, &mut self.session);
-        let last = pieces.len();
-        for (piece, number) in pieces.into_iter().zip(1..) {
-            let bytes = bytes.get(piece.range).unwrap_or_default();
-            let record = Record { line, bytes, ..whole };
-            line += memchr::memchr_iter(b'\n', bytes).count() as u64;
-            let place = match piece.value {
-                // The number of the end changes when the document grows, so it is not used.
-                None if number == last && number > 1 => "piece-end".to_owned(),
-                _ => format!("piece-{number}"),
-            };
-            let value = piece.value.and_then(|value| text.get(value));
-            let item = value.map(|value| self.read_value(value, &in_file(record, &place)));
-            let item = item.unwrap_or_else(|| Item::non_message(self.session.format, None));
-            self.push(record, &place, item, entries);
+        let mut document = self.open_document(bytes);
+        while self.read_piece(file, bytes, &mut document, entries).is_some() {}
+    }
+
+    /// Splits a document into records, which [`Self::read_piece`] reads.
+    pub fn open_document(&mut self, bytes: &[u8]) -> Document {
+        let text = std::str::from_utf8(bytes);
+        let pieces = match text {
+            Ok(text) => pieces(self.session.format, text, &mut self.session),
+            // The document is one record, which cannot be read.
+            Err(_) => vec![Piece::without_record(0..bytes.len())],
+        };
+        let (count, pieces) = (pieces.len(), pieces.into_iter());
+        Document { pieces, count, read: 0, line: 1, is_text: text.is_ok() }
+    }
+
+    /// Adds the entries of the next record of a document with these bytes. Returns the number of bytes of the record;
+    /// `None` after the last one.
+    pub fn read_piece(
+        &mut self,
+        file: &str,
+        bytes: &[u8],
+        document: &mut Document,
+        entries: &mut Vec<Entry>,
+    ) -> Option<u64> {
+        let piece = document.pieces.next()?;
+        document.read += 1;
+        let bytes_of = |range| bytes.get(range).unwrap_or_default();
+        let own = bytes_of(piece.range);
+        let record = Record { file, line: document.line, bytes: own, end: "" };
+        document.line += memchr::memchr_iter(b'\n', own).count() as u64;
+        if !document.is_text {
+            self.read(record, entries);
+            return Some(own.len() as u64);
         }
+        let is_last = document.read == document.count;
+        let place = match piece.value {
+            // The number of the end changes when the document grows, so it is not used.
+            None if is_last && document.read > 1 => "piece-end".to_owned(),
+            _ => format!("piece-{}", document.read),
+        };
+        let value = piece.value.and_then(|value| std::str::from_utf8(bytes_of(value)).ok());
+        let item = value.map(|value| self.read_value(value, record, &place));
+        let item = item.unwrap_or_else(|| Item::non_message(self.session.format, None));
+        self.push(record, &place, item, entries);
+        Some(own.len() as u64)
     }
 
     /// Adds a problem that was found before a record could be read.
@@ -228,12 +287,12 @@ impl NativeReader {
     }
 
     /// Reads the record of a piece of a document.
-    fn read_value(&mut self, text: &str, place: &str) -> Item {
+    fn read_value(&mut self, text: &str, record: Record<'_>, place: &str) -> Item {
         if let Some(item) = self.format.read_text(text, &mut self.session) {
             return item;
         }
         match json::parse(text) {
-            Ok(raw) => self.format.read_json(raw, place, &mut self.session),
+            Ok(raw) => self.format.read_json(raw, &in_file(record, place), &mut self.session),
             Err(cause) => {
                 let item = Item::non_message(self.session.format, None);
                 item.with_problem(ProblemKind::Syntax(cause))
@@ -327,7 +386,10 @@ impl NativeReader {
             }
             self.problem(record, ProblemKind::IdRepeated { id: own.into() });
         }
-        in_file(record, place).into()
+        match record.file {
+            "" => EntryId::from(place),
+            _ => in_file(record, place).into(),
+        }
     }
 
     fn parent(&mut self, record: Record<'_>, parent: &Parent) -> Option<EntryId> {
