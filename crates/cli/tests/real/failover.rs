@@ -22,8 +22,8 @@ fn the_request_moves_from_claude_to_codex_to_gemini_when_their_plans_are_used_up
     for part in ["how do we buffer the events?", "max has reached", "eva has reached"] {
         assert!(asked.user.contains(part), "{part}: {}", asked.user);
     }
-    // Each was asked once, and the limit is remembered for the next message.
-    assert_eq!((workspace.asked(CLAUDE).len(), workspace.asked(CODEX).len()), (1, 1));
+    // Claude Code retries by itself, Codex does not.
+    assert_eq!(workspace.asked(CODEX).len(), 1);
     assert!(workspace.replay_is_equal());
     assert_eq!(workspace.processes(), [] as [String; 0]);
 }
