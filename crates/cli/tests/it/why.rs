@@ -182,8 +182,8 @@ fn a_type_has_the_budget_that_a_member_of_it_has() {
     assert!(given.contains(" of 65,536 bytes"), "{given}");
 }
 
-/// Returns entries that name a member, a file and a marker; so many that a summary and recalled passages replace
-/// some.
+/// Returns entries that name a member, a file and a marker. If there are many, a summary and recalled passages replace
+/// some of them.
 fn said_often(count: usize) -> String {
     let line = |number: usize| {
         let text = format!(
