@@ -2,6 +2,7 @@
 //! redaction, a branch) are entries too. See [`crate::EntryIndex`].
 
 mod kind;
+mod memory;
 mod payload;
 mod turn;
 
@@ -10,12 +11,15 @@ use crate::record::EntryRecord;
 use crate::{EntryId, Fields, Message, Salt, Timestamp};
 
 pub use kind::{EntryKind, OtherEntry};
+pub use memory::{CacheMiss, FreshStart, MemoryMode, TurnMemory};
 pub use payload::{
     BranchSummary, CompactionSummary, ContextCut, CutStrategy, ModelChange, NativeDirection,
     NativeRecord, NativeSession, Purged, Recall, Redaction, RuntimeInit, SessionHeader,
     SessionSetting, Setting, SystemPromptOverride, TeamTask, ThinkingLevelChange, Usage, Usd,
 };
-pub use turn::{Cause, Intent, QueueRule, RouteSource, Turn, TurnActivity, TurnEvent, TurnState};
+pub use turn::{
+    Cause, Intent, QueueRule, RouteSource, SpendingLimit, Turn, TurnActivity, TurnEvent, TurnState,
+};
 
 /// One record of a session's log.
 #[derive(Clone, Debug, PartialEq, Eq)]

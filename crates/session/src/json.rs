@@ -107,6 +107,13 @@ impl Json {
         Self(raw.unwrap_or_else(|_| RawValue::NULL.to_owned()))
     }
 
+    /// Creates a whole number.
+    pub fn number(number: u64) -> Self {
+        // The digits of a number are JSON, so this does not fail.
+        let raw = RawValue::from_string(number.to_string());
+        Self(raw.unwrap_or_else(|_| RawValue::NULL.to_owned()))
+    }
+
     /// Returns the JSON text.
     pub fn as_str(&self) -> &str {
         self.0.get()

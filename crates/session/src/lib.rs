@@ -49,11 +49,12 @@ pub mod writing_system;
 pub use branch::{EntryError, EntryIndex, ViewEntry, Walk};
 pub use chain::{ChainLink, EntryDigest, RecordHash};
 pub use entry::{
-    BranchSummary, Cause, CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry,
-    EntryKind, Intent, ModelChange, NativeDirection, NativeRecord, NativeSession, NewEntry,
-    OtherEntry, Purged, QueueRule, Recall, Redaction, RouteSource, RuntimeInit, SessionHeader,
-    SessionSetting, Setting, SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn,
-    TurnActivity, TurnEvent, TurnState, Usage, Usd,
+    BranchSummary, CacheMiss, Cause, CompactionSummary, ContextCut, CutStrategy, EntriesHash,
+    Entry, EntryKind, FreshStart, Intent, MemoryMode, ModelChange, NativeDirection, NativeRecord,
+    NativeSession, NewEntry, OtherEntry, Purged, QueueRule, Recall, Redaction, RouteSource,
+    RuntimeInit, SessionHeader, SessionSetting, Setting, SpendingLimit, SystemPromptOverride,
+    TeamTask, ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnMemory, TurnState, Usage,
+    Usd,
 };
 pub use fields::Fields;
 pub use ids::{EntryId, MessageId, derived_uuid};

@@ -1,10 +1,12 @@
 //! The payloads of the entry types, with their fields and the names of the fields in JSON, as listed in
 //! docs/session-record.md. Other fields of the source are in `unknown`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use super::memory::CacheMiss;
 use crate::json::{Json, Kind};
 use crate::record::field::{kinds, payloads};
 use crate::word_enum::words;
@@ -125,9 +127,9 @@ payloads! {
     /// is in the entry's `meta`, like that of every imported record.
     pub struct NativeRecord {
         /// The agent, such as `claude`.
-        pub agent: Box<str> = "agent",
+        pub agent: Cow<'static, str> = "agent",
         /// The type of the record in the agent's format, if it has one.
-        pub record_type: Option<Box<str>> = "recordType",
+        pub record_type: Option<Cow<'static, str>> = "recordType",
         ..unknown
     }
 
@@ -154,14 +156,27 @@ payloads! {
     }
 
     /// The usage and cost of an answer.
+    #[derive(Default)]
     pub struct Usage {
         pub member: Box<str> = "member",
         pub model: Option<Box<str>> = "model",
+        /// All input tokens: those from a cache, those written to one, and all others.
         pub input_tokens: u64 = "inputTokens",
-        /// Input tokens that came from a cache.
+        /// The input tokens that came from a cache.
         pub cached_tokens: Option<u64> = "cachedTokens",
+        /// All output tokens, including thinking.
         pub output_tokens: u64 = "outputTokens",
         pub cost_usd: Option<Usd> = "costUsd",
+        later {
+            /// The input tokens that were written to a cache.
+            pub cache_write_tokens: Option<u64> = "cacheWriteTokens",
+            /// The agent that answered for the member, such as `claude`.
+            pub agent: Option<Box<str>> = "agent",
+            /// The date of the price table from which the cost was computed. Absent if the agent reported the cost.
+            pub prices_date: Option<Box<str>> = "pricesDate",
+            /// Why the provider did not find the earlier part of the conversation in its cache.
+            pub cache_miss: Option<CacheMiss> = "cacheMissCause",
+        }
         ..unknown
     }
 }
@@ -257,6 +272,8 @@ kinds! {
         TurnsMax = "turns_max" { turns: Option<u32> = "turns" },
         /// The usage limit that a member reached in this turn has ended.
         LimitEnded = "limit_ended" { member: Box<str> = "member", turn: EntryId = "turnId" },
+        /// The amount that all sessions of the store had spent on this day, as far as it was known.
+        DaySpent = "day_spent" { day: Box<str> = "day", spent: Usd = "spentUsd" },
         /// The title that a person gave the session; an empty one removes it.
         Title = "title" { title: Box<str> = "title" },
         .. {
@@ -298,6 +315,13 @@ impl Redaction {
     }
 }
 
+impl Default for Usd {
+    /// Returns no dollars.
+    fn default() -> Self {
+        Self(Json::number(0))
+    }
+}
+
 impl Usd {
     /// Creates an amount; `None` if it is negative, infinite or not a number.
     pub fn new(amount: f64) -> Option<Self> {
@@ -309,6 +333,11 @@ impl Usd {
         let amount = number.as_str().parse::<f64>();
         let counts = number.kind() == Kind::Number && amount.is_ok_and(|amount| amount >= 0.0);
         counts.then_some(Self(number))
+    }
+
+    /// Returns the digits of the amount, as a JSON number.
+    pub fn digits(&self) -> &str {
+        self.0.as_str()
     }
 
     /// Returns the amount as a float, which may round it.
@@ -338,6 +367,9 @@ impl fmt::Display for Setting {
                 write!(f, "a person is asked after {turns} turns")
             }
             Self::LimitEnded { member, .. } => write!(f, "the usage limit of {member} has ended"),
+            Self::DaySpent { day, spent } => {
+                write!(f, "all sessions have spent ${} on {day}", spent.digits())
+            }
             Self::Title { title } if title.is_empty() => f.write_str("title removed"),
             Self::Title { title } => write!(f, "title: {title}"),
             Self::Other { kind } => write!(f, "setting {kind}"),

@@ -4,7 +4,7 @@
 use crate::json::{Json, text};
 use crate::record::field::kinds;
 use crate::word_enum::words;
-use crate::{EntryId, Fields, Timestamp};
+use crate::{EntryId, Fields, Timestamp, TurnMemory, Usd};
 
 /// A member's turn changed its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,10 @@ pub struct Turn {
     /// The steps that built the prompt, with which it can be built again (docs/session-record.md).
     pub prompt_recipe: Option<Json>,
     pub native_session_id: Option<Box<str>>,
+    /// The memory of the agent when the turn started.
+    pub memory: Option<Box<TurnMemory>>,
+    /// The state of the agent's own session after the turn, as the crate `agent` writes it.
+    pub native_head: Option<Json>,
     pub unknown: Fields,
 }
 
@@ -78,8 +82,11 @@ kinds! {
         Failed = "failed" { class: Box<str> = "errorClass", message: Box<str> = "message", cure: Box<str> = "cure" },
         /// The prompt was too large, so the turn is retried with this smaller budget.
         Retried = "retried" { budget: u64 = "budget" },
-        /// The smaller prompt was sent. Its recipe refers to no other recipe.
+        /// Another prompt was sent. Its recipe refers to no other recipe.
         Resent = "resent" { prompt_hash: Box<str> = "promptHash", prompt_recipe: Json = "promptRecipe" },
+        /// Nothing of the first prompt counts, because the agent could not continue its own session. It gets another
+        /// prompt, with this memory.
+        MemoryReset = "memory_reset" { memory: Box<TurnMemory> = "memory" },
         .. {
             /// An activity that this version does not know; its fields are the event's unknown
             /// ones.
@@ -131,6 +138,10 @@ kinds! {
             class: Box<str> = "errorClass", limit: Option<Box<str>> = "usageLimit",
             resets_at: Option<Timestamp> = "resetsAt", tools: Option<Box<str>> = "toolsCalled",
         },
+        /// Failed: the turn was stopped, because it reached a spending limit.
+        Overspent = "overspent" {
+            limit: SpendingLimit = "limit", spent: Usd = "spentUsd", allowed: Usd = "allowedUsd",
+        },
         /// Cancelled by the person, alone or with all turns.
         Cancelled = "cancelled" { all: bool = "all" },
         /// Cancelled: a message contains `[DROP: …]`.
@@ -166,6 +177,20 @@ words! {
         FirstAgent = "first_agent",
         /// Nobody was addressed, so the agent answers whose question the message answers.
         Reply = "reply",
+    }
+}
+
+words! {
+    /// What a spending limit applies to.
+    pub enum SpendingLimit: "turn, member, session or day" {
+        /// One turn of a member.
+        Turn = "turn",
+        /// All turns of a member in the session.
+        Member = "member",
+        /// The session.
+        Session = "session",
+        /// All sessions of the store on one day.
+        Day = "day",
     }
 }
 
@@ -265,6 +290,16 @@ impl Cause {
             Self::Failed { limit: Some(_), resets_at, .. } => {
                 let until = resets_at.as_ref().map(|at| format!(" until {}", at.to_minute()));
                 format!("{member} has reached its usage limit{}", until.unwrap_or_default())
+            }
+            Self::Overspent { limit, spent, allowed } => {
+                let (spent, allowed) = (spent.digits(), allowed.digits());
+                let limit = match limit {
+                    SpendingLimit::Turn => "for one turn",
+                    SpendingLimit::Member => "for the member",
+                    SpendingLimit::Session => "for the session",
+                    SpendingLimit::Day => "for all sessions of the day",
+                };
+                format!("it was stopped at ${spent}; the limit {limit} is ${allowed}")
             }
             Self::Limited { turn } => {
                 format!(

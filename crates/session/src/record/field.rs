@@ -1,6 +1,7 @@
 //! The fields of records. A payload is defined by a list of fields with their names in JSON, in the order in which
 //! they are read and written. A field must have the defined type; `null` in an optional field counts as missing.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use serde::ser::{Serialize, SerializeMap};
@@ -186,6 +187,12 @@ impl Field for bool {
 }
 
 impl Value for Box<str> {
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        Ok(text(raw)?.into())
+    }
+}
+
+impl Value for Cow<'static, str> {
     fn read(raw: &RawValue) -> Result<Self, FieldError> {
         Ok(text(raw)?.into())
     }

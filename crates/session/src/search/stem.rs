@@ -78,16 +78,34 @@ fn begins_ending(stem: &str, text: &str) -> bool {
     })
 }
 
-/// Returns whether a word is so common that a search for it is useless.
+/// Returns whether a word is so common that a search for it is useless. Called for every word of every text, so the
+/// words are compared as numbers.
 pub(super) fn is_common(word: &str) -> bool {
     let mut letters = [0; COMMON_BYTES_MAX];
-    let Some(letters) = letters.get_mut(..word.len()) else { return false };
-    letters.copy_from_slice(word.as_bytes());
+    let Some(start) = letters.get_mut(..word.len()) else { return false };
+    start.copy_from_slice(word.as_bytes());
     letters.make_ascii_lowercase();
-    COMMON.binary_search_by(|common| common.as_bytes().cmp(letters)).is_ok()
+    COMMON_NUMBERS.binary_search(&u64::from_be_bytes(letters)).is_ok()
 }
 
-const COMMON_BYTES_MAX: usize = 8;
+/// A word of this length fits into a number.
+const COMMON_BYTES_MAX: usize = size_of::<u64>();
+
+/// The words in [`COMMON`] as numbers, which have the same order.
+const COMMON_NUMBERS: [u64; COMMON.len()] = {
+    let mut numbers = [0; COMMON.len()];
+    let mut at = 0;
+    while at < COMMON.len() {
+        let (word, mut byte) = (COMMON[at].as_bytes(), 0);
+        while byte < COMMON_BYTES_MAX {
+            let letter = if byte < word.len() { word[byte] } else { 0 };
+            numbers[at] = numbers[at] << 8 | letter as u64;
+            byte += 1;
+        }
+        at += 1;
+    }
+    numbers
+};
 
 /// In ascending order.
 const COMMON: [&str; 140] = [
@@ -155,8 +173,9 @@ mod tests {
 
     #[test]
     fn common_words_are_recognised_in_any_case() {
-        assert!(COMMON.is_sorted());
+        assert!(COMMON.is_sorted() && COMMON_NUMBERS.is_sorted());
         assert!(COMMON.iter().all(|word| word.len() <= COMMON_BYTES_MAX));
+        assert!(COMMON.iter().all(|word| is_common(word)));
         assert!(is_common("The") && is_common("would") && is_common("a"));
         assert!(!is_common("theory") && !is_common("") && !is_common("für"));
     }

@@ -2,6 +2,7 @@
 //! `properties`.
 
 pub(crate) mod entries;
+mod memory;
 
 use std::sync::Arc;
 

@@ -61,6 +61,7 @@ proptest! {
             turn.cause,
             Cause::Other(_)
                 | Cause::Failed { .. }
+                | Cause::Overspent { .. }
                 | Cause::FellBack { .. }
                 | Cause::AwaitsReset { .. }
                 | Cause::Limited { .. }
@@ -68,6 +69,7 @@ proptest! {
         if is_newer {
             turn.cause = Cause::failed("crash");
         }
+        (turn.memory, turn.native_head) = (None, None);
         turn.unknown = Fields::NONE;
         let kind = EntryKind::Turn(Box::new(turn.with_cause_of_version_1()));
         let entry = NewEntry::new(kind).with_id("a".into());

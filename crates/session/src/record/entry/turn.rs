@@ -5,7 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::version_1;
 use crate::json::{FieldError, Json, Kind, Object, RawValue};
-use crate::record::field::{Field, Payload, write_unknown};
+use crate::record::field::{Field, Payload, take_later, write_unknown};
 use crate::{Cause, Fields, SessionSetting, Setting, Turn, TurnActivity, TurnEvent};
 
 impl Payload for Turn {
@@ -31,6 +31,8 @@ impl Payload for Turn {
             prompt_hash: Field::take(object, "promptHash")?,
             prompt_recipe: Field::take(object, "promptRecipe")?,
             native_session_id: Field::take(object, "nativeSessionId")?,
+            memory: take_later(object, "memory"),
+            native_head: take_later(object, "nativeHead"),
             unknown: std::mem::take(object).rest(),
         })
     }
@@ -54,6 +56,8 @@ impl Payload for Turn {
         self.prompt_hash.write(map, "promptHash")?;
         self.prompt_recipe.write(map, "promptRecipe")?;
         self.native_session_id.write(map, "nativeSessionId")?;
+        self.memory.write(map, "memory")?;
+        self.native_head.write(map, "nativeHead")?;
         write_unknown(map, &self.unknown)
     }
 }

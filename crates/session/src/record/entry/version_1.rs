@@ -113,6 +113,7 @@ impl Turn {
             Cause::Chosen { .. } => ("chosen", None, None),
             Cause::Answered { entry } => ("answered", Some(entry), None),
             Cause::Failed { .. } => ("failed", None, None),
+            Cause::Overspent { .. } => ("overspent", None, None),
             Cause::Cancelled { all: false } => ("cancelled", None, None),
             Cause::Cancelled { all: true } => ("cancelled_all", None, None),
             Cause::Dropped { entry, by } => ("dropped", Some(entry), by.as_deref()),

@@ -6,13 +6,14 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tertulia_session::json::Json;
 use tertulia_session::{
-    BranchSummary, Cause, CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind,
-    Intent, Message, ModelChange, NativeDirection, NativeRecord, NativeSession, NewEntry,
-    OtherEntry, Purged, QueueRule, Recall, RecordHash, Redaction, Role, RouteSource, RuntimeInit,
-    Salt, SessionHeader, SessionSetting, Setting, SystemPromptOverride, TeamTask,
-    ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnState, Usage, Usd,
+    BranchSummary, CacheMiss, Cause, CompactionSummary, ContextCut, CutStrategy, Entry, EntryId,
+    EntryKind, Intent, Message, ModelChange, NativeDirection, NativeRecord, NativeSession,
+    NewEntry, OtherEntry, Purged, QueueRule, Recall, RecordHash, Redaction, Role, RouteSource,
+    RuntimeInit, Salt, SessionHeader, SessionSetting, Setting, SpendingLimit, SystemPromptOverride,
+    TeamTask, ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnState, Usage, Usd,
 };
 
+use super::memory::memory;
 use super::{any_json, boxed, fields, json, json_string, message, object, text, timestamp};
 
 /// The types with a special payload, and two without.
@@ -45,13 +46,13 @@ const NAMES: &str = "version role parts content speaker routing model level data
      summary firstKeptEntryId coveredFromId coveredToId coveredCount tokensBefore tokensAfter \
      strategy elidedIds keptIds refused scalePermille olderCount reason sourceSessionId sourceEntryId sourceIds replaces targetId member state cause \
      inputTokens outputTokens costUsd timestamp runId meta parentId x kind turnId agent table turn \
-     toolCallId toolName arguments text message count path title turns recordType direction records bytes hash lastRecordId receipt";
+     toolCallId toolName arguments text message count path title turns recordType direction records bytes hash lastRecordId receipt memory nativeHead mode deliveredId freshStart";
 
-fn id() -> impl Strategy<Value = EntryId> {
+pub(super) fn id() -> impl Strategy<Value = EntryId> {
     text().prop_map(EntryId::from)
 }
 
-fn object_json() -> impl Strategy<Value = Json> {
+pub(super) fn object_json() -> impl Strategy<Value = Json> {
     json().prop_map(|value| Json::parse(&format!("{{\"a\":{value}}}")).unwrap())
 }
 
@@ -203,6 +204,8 @@ fn cause() -> impl Strategy<Value = Cause> {
             intent
         }),
         id().prop_map(|turn| Cause::Limited { turn }),
+        (select(&SpendingLimit::ALL), usd(), usd())
+            .prop_map(|(limit, spent, allowed)| Cause::Overspent { limit, spent, allowed }),
         any::<bool>().prop_map(|all| Cause::Cancelled { all }),
         (id(), by()).prop_map(|(entry, by)| Cause::Dropped { entry, by }),
         (id(), by()).prop_map(|(entry, by)| Cause::Declined { entry, by }),
@@ -222,9 +225,11 @@ pub(crate) fn turn() -> impl Strategy<Value = Turn> {
         Cause::Other(Json::parse(&source).unwrap())
     });
     let cause = (option::of(id()), prop_oneof![8 => cause(), 1 => other]);
-    (boxed(), state, cause, texts, recipe, fields()).prop_map(
-        |(member, state, (turn_id, cause), texts, prompt_recipe, unknown)| {
+    let own = (option::of(memory()), option::of(object_json()));
+    (boxed(), state, cause, texts, recipe, own, fields()).prop_map(
+        |(member, state, (turn_id, cause), texts, prompt_recipe, own, unknown)| {
             let [error_class, prompt_hash, native_session_id] = texts;
+            let (memory, native_head) = own;
             Turn {
                 member,
                 state,
@@ -235,6 +240,8 @@ pub(crate) fn turn() -> impl Strategy<Value = Turn> {
                 prompt_hash,
                 prompt_recipe,
                 native_session_id,
+                memory,
+                native_head,
                 unknown,
             }
         },
@@ -269,6 +276,7 @@ fn activity() -> impl Strategy<Value = TurnActivity> {
             prompt_hash,
             prompt_recipe
         }),
+        memory().prop_map(|memory| TurnActivity::MemoryReset { memory }),
         "y[a-z]{0,4}".prop_map(|kind| TurnActivity::Other { kind: kind.into() }),
     ]
 }
@@ -280,6 +288,7 @@ fn setting() -> impl Strategy<Value = Setting> {
         (boxed(), id()).prop_map(|(member, turn)| Setting::LimitEnded { member, turn }),
         boxed().prop_map(|path| Setting::Folder { path }),
         any::<Option<u32>>().prop_map(|turns| Setting::TurnsMax { turns }),
+        (boxed(), usd()).prop_map(|(day, spent)| Setting::DaySpent { day, spent }),
         boxed().prop_map(|title| Setting::Title { title }),
         "y[a-z]{0,4}".prop_map(|kind| Setting::Other { kind: kind.into() }),
     ]
@@ -299,6 +308,8 @@ fn turns() -> impl Strategy<Value = EntryKind> {
 fn natives() -> impl Strategy<Value = EntryKind> {
     let record =
         (boxed(), option::of(boxed()), fields()).prop_map(|(agent, record_type, unknown)| {
+            let (agent, record_type) =
+                (String::from(agent).into(), record_type.map(|name| String::from(name).into()));
             EntryKind::NativeRecord(NativeRecord { agent, record_type, unknown })
         });
     let direction = select(&NativeDirection::ALL);
@@ -330,14 +341,22 @@ fn natives() -> impl Strategy<Value = EntryKind> {
     prop_oneof![record, session]
 }
 
-fn usage() -> impl Strategy<Value = EntryKind> {
-    let usd = prop_oneof![
+fn usd() -> impl Strategy<Value = Usd> {
+    prop_oneof![
         (0.0..1e9).prop_map(|amount| Usd::new(amount).unwrap()),
         Just(Usd::from_json(Json::parse("0.10").unwrap()).unwrap()),
-    ];
-    let tokens = (any::<u64>(), option::of(any::<u64>()), any::<u64>());
-    (boxed(), option::of(boxed()), tokens, option::of(usd), fields()).prop_map(
-        |(member, model, (input_tokens, cached_tokens, output_tokens), cost_usd, unknown)| {
+    ]
+}
+
+fn usage() -> impl Strategy<Value = EntryKind> {
+    let cached = (option::of(any::<u64>()), option::of(any::<u64>()));
+    let tokens = (any::<u64>(), cached, any::<u64>());
+    let miss = option::of(select(&CacheMiss::ALL));
+    let origin = (option::of(boxed()), option::of(boxed()), miss);
+    (boxed(), option::of(boxed()), tokens, option::of(usd()), origin, fields()).prop_map(
+        |(member, model, (input_tokens, cached, output_tokens), cost_usd, origin, unknown)| {
+            let (cached_tokens, cache_write_tokens) = cached;
+            let (agent, prices_date, cache_miss) = origin;
             EntryKind::Usage(Usage {
                 member,
                 model,
@@ -345,6 +364,10 @@ fn usage() -> impl Strategy<Value = EntryKind> {
                 cached_tokens,
                 output_tokens,
                 cost_usd,
+                cache_write_tokens,
+                agent,
+                prices_date,
+                cache_miss,
                 unknown,
             })
         },
