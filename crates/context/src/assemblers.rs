@@ -24,6 +24,9 @@ use crate::prompt::{AssemblerInput, AssemblerOutput, ContextMessage, Prompt, Spo
 pub use label::LabelPiece;
 pub(crate) use label::Line;
 
+/// The note about a message that an earlier prompt of the same session contains.
+const REPEATED: &str = ", repeated";
+
 /// A prompt format, which turns a context into the prompt of one type of agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assembler {
@@ -138,6 +141,20 @@ impl Assembler {
                 _ => format!("[MESSAGE from {sender}{note}]"),
             }));
         }
+        self
+    }
+
+    /// Returns the same format with a note in the line above the current message that it was sent before. Only for a
+    /// format with a sender in this line.
+    #[must_use]
+    pub fn repeating_message(mut self) -> Self {
+        let header = &*self.message.0;
+        let repeated = match (header.strip_suffix(']'), header.strip_suffix(':')) {
+            (Some(line), _) => format!("{line}{REPEATED}]"),
+            (_, Some(line)) => format!("{line}{REPEATED}:"),
+            _ => return self,
+        };
+        self.message = Header(Cow::Owned(repeated));
         self
     }
 

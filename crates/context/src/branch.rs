@@ -227,6 +227,11 @@ impl<'l> Branch<'l> {
         self.summary_at(self.newest_summary()?)
     }
 
+    /// Returns the text of the summary at this index.
+    pub(crate) fn summary_text(self, index: usize) -> Option<&'l str> {
+        Some(&self.summary_at(index)?.1.summary)
+    }
+
     /// Returns the number of messages, read or not, that the newest summary replaces: all before the first one
     /// that it keeps.
     pub fn covered(self) -> usize {

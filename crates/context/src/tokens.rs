@@ -34,6 +34,6 @@ pub use calibration::{CALIBRATION_PERMILLE_MAX, CALIBRATION_PERMILLE_MIN, Calibr
 pub use count::TokenCount;
 pub use image::{Dimensions, read_dimensions};
 pub use message::{CountNote, CountProblem, MessageCount, MessageCounter, ToolSpec};
-pub use models::{MODELS, Model, find_model};
+pub use models::{MODELS, Model, find_model, model_name};
 pub use overhead::{Overheads, Vendor};
 pub use tokenizer::{CountTokens, Tokenizer};

@@ -3,6 +3,7 @@
 //! ([`crate::Assembler`]) or model messages ([`crate::builder`]) are made from a view within a budget. The cost
 //! depends on the window, not on the log.
 
+mod delivered;
 mod perspective;
 mod recalled;
 
@@ -17,6 +18,7 @@ use crate::prompt::{ContextKind, ContextMessage, Prompt};
 use crate::verdict::{DropReason, Outcome};
 use crate::window::first_of_window;
 
+pub use delivered::Delivered;
 pub use perspective::{Labels, Perspective, Piece, Pieces, Stripping};
 pub use recalled::Recall;
 
@@ -40,12 +42,15 @@ pub struct ViewSettings<'s> {
 /// The part of a conversation that one member gets, before it is formatted.
 #[derive(Clone, Debug, Default)]
 pub struct View<'l> {
-    /// The summary, then the recalled passages, then the messages, each in the order of the log.
+    /// The summary, then the recalled passages, then the messages, each in the order of the log. In a view of what is
+    /// new, the passages come before the summary.
     pub items: Vec<ViewItem<'l>>,
     pub current: Option<ViewItem<'l>>,
     /// The number of messages that the summary replaces; 0 if there is none.
     pub covered: usize,
     pub recalled: Vec<EntryId>,
+    /// Whether the member got the message that it answers in an earlier prompt of the same session of its agent.
+    pub is_repeated: bool,
     /// The index of a message that is left out because it repeats the answered one, and the id of the answered one.
     repeated: Option<(usize, MessageId)>,
 }
@@ -89,17 +94,29 @@ impl<'l> View<'l> {
         }
         let request = answered.and_then(|number| branch.text_message(number));
         if let Some((.., request)) = request.filter(|_| before > 0) {
-            for found in recall.passages(branch, before, request, settings.recall_tokens) {
-                let Some((index, entry, _)) = branch.message(found.position) else { continue };
-                view.items.extend(perspective.passage(index, entry, &found.text));
-                view.recalled.push(entry.id.clone());
-            }
+            view.recall(branch, recall, perspective, settings, (before, request));
         }
         view.take_in(first..count, answered, |number| {
             let (index, entry, message) = branch.text_message(number)?;
             Some(perspective.item(index, entry, message))
         });
         view
+    }
+
+    /// Adds passages of messages before this number that relate to the request.
+    fn recall(
+        &mut self,
+        branch: Branch<'l>,
+        recall: &mut Recall,
+        perspective: &Perspective<'_>,
+        settings: &ViewSettings<'_>,
+        (before, request): (usize, &Message),
+    ) {
+        for found in recall.passages(branch, before, request, settings.recall_tokens) {
+            let Some((index, entry, _)) = branch.message(found.position) else { continue };
+            self.items.extend(perspective.passage(index, entry, &found.text));
+            self.recalled.push(entry.id.clone());
+        }
     }
 
     /// Chooses the content of a view of a conversation without a log. The newest message is answered, and there is

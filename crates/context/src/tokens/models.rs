@@ -18,11 +18,16 @@ pub struct Model {
 /// path or a provider before the name (`openrouter/openai/gpt-4o`, `us.anthropic.claude-…`) and the case of letters
 /// are ignored. Returns `None` for unknown names; use [`Tokenizer::default`] for them.
 pub fn find_model(name: &str) -> Option<&'static Model> {
+    let name = model_name(name);
+    let fitting = MODELS.iter().filter(|model| begins(&name, model.prefix));
+    fitting.max_by_key(|model| model.prefix.len())
+}
+
+/// Returns the name of a model in lower case, without a path or a provider before it.
+pub fn model_name(name: &str) -> String {
     let name = name.trim().to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();
-    let name = PROVIDERS.iter().find_map(|word| after(name, word)).unwrap_or(name);
-    let fitting = MODELS.iter().filter(|model| begins(name, model.prefix));
-    fitting.max_by_key(|model| model.prefix.len())
+    PROVIDERS.iter().find_map(|word| after(name, word)).unwrap_or(name).to_owned()
 }
 
 /// Prefixes with which cloud platforms name models.

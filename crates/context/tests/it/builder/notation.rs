@@ -91,9 +91,8 @@ fn usage(line: &str) -> Usage {
     let mut words = line.split_whitespace();
     let member = words.next().unwrap().into();
     let input_tokens = words.next().unwrap().parse().unwrap();
-    let (model, unknown) = (words.next().map(Into::into), Fields::NONE);
-    let (cached_tokens, output_tokens, cost_usd) = (None, 1, None);
-    Usage { member, model, input_tokens, cached_tokens, output_tokens, cost_usd, unknown }
+    let model = words.next().map(Into::into);
+    Usage { member, model, input_tokens, output_tokens: 1, ..Usage::default() }
 }
 
 fn ids(log: &[Entry], places: &str) -> Vec<EntryId> {
