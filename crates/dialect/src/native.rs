@@ -17,12 +17,14 @@ mod fields;
 mod gemini;
 mod goose;
 mod item;
+mod lookups;
 mod opencode;
 mod origin;
 mod pi;
 mod problem;
 mod reader;
 mod split;
+mod tail;
 pub mod write;
 
 pub use detect::detect;
@@ -30,6 +32,7 @@ pub use origin::{NativeOrigin, original_bytes};
 pub use problem::{ProblemKind, ReadProblem};
 pub use reader::{Document, NativeReader, ReadSession};
 pub use split::{Layout, layout, unfinished};
+pub use tail::{Tail, read_tail};
 
 tertulia_session::word_enum! {
     /// An agent whose sessions can be read. The words are those for `--format`, `--agent` and JSON.

@@ -19,8 +19,10 @@
 //! ```
 
 mod acp;
+mod app_server;
 mod chat;
 mod claude;
+mod client;
 mod codex;
 mod copilot;
 mod error_class;
@@ -37,8 +39,12 @@ mod plain_text;
 mod turn;
 mod usage_limit;
 
-pub use acp::{AcpAsk, AcpClient, AcpPermission, AcpPrompt, PermissionChoice, PermissionRequest};
+pub use app_server::CodexSession;
 pub use chat::{BodyError, chat_request};
+pub use client::{
+    AcpSession, AgentAsk, AgentClient, AgentPermission, AgentPrompt, PermissionChoice,
+    PermissionRequest, SessionTotals,
+};
 pub use error_class::{ErrorClass, TurnError};
 pub use event::{Cost, DeniedTool, Scope, StreamEvent, TextOrigin, Unparsed, Usage, ViolationKind};
 pub use gemini_transcript::gemini_transcript_text;
@@ -46,6 +52,7 @@ pub use outcome::{Exit, FinalText, LineCounts, TurnOutput};
 pub use usage_limit::{Day, LimitScope, ResetTime, UsageLimit, WallTime};
 
 use acp::Acp;
+use app_server::AppServer;
 use chat::Chat;
 use claude::Claude;
 use codex::Codex;
@@ -79,7 +86,7 @@ pub enum AgentStream {
     Jsonl,
     /// An endpoint that streams Chat Completions: the body of its response.
     OpenAiChat,
-    /// An agent that supports the Agent Client Protocol; [`AcpClient`] answers it.
+    /// An agent that supports the Agent Client Protocol; [`AgentClient`] answers it.
     Acp,
 }
 
@@ -128,6 +135,7 @@ enum Reader {
     Jsonl,
     Chat(Chat),
     Acp(Box<Acp>),
+    AppServer(Box<AppServer>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,6 +208,14 @@ impl StreamParser {
         self.is_ended() || matches!(&self.reader, Reader::Chat(chat) if chat.is_finished())
     }
 
+    /// Parses the rest of the last line.
+    fn flush(&mut self, out: &mut Vec<StreamEvent>) {
+        let Self { lines, reader, turn, counts } = self;
+        turn.collecting_events(out, |turn| {
+            lines.finish(|line| read_line(&line, reader, turn, counts));
+        });
+    }
+
     /// Parses the rest of the last line and judges the turn. `stderr_tail` is the end of the agent's stderr. It only
     /// helps to classify a failure. For an endpoint it is the error of the connection.
     pub fn finish(
@@ -225,7 +241,7 @@ impl StreamParser {
                 _ => {}
             }
         });
-        self.into_output(exit, stderr_tail)
+        self.judge(exit, stderr_tail)
     }
 
     /// Judges a turn whose request an endpoint refused with this HTTP status and body. `headers` are `name: value`
@@ -239,14 +255,14 @@ impl StreamParser {
     ) -> TurnOutput {
         let error = chat::from_reply(status, headers, &String::from_utf8_lossy(body));
         self.turn.collecting_events(out, |turn| turn.fail(error));
-        self.into_output(Exit::Code(0), "")
+        self.judge(Exit::Code(0), "")
     }
 
     /// Judges a turn that the caller ended for this reason. The reason becomes no event, because the agent did not
     /// report it.
     pub fn failed(mut self, error: TurnError) -> TurnOutput {
         self.turn.give_up(error);
-        self.into_output(Exit::Code(0), "")
+        self.judge(Exit::Code(0), "")
     }
 }
 
@@ -259,6 +275,7 @@ fn read_line(line: &Line<'_>, reader: &mut Reader, turn: &mut Turn, counts: &mut
             match reader {
                 Reader::Chat(chat) => chat.has_gap = true,
                 Reader::Acp(acp) => acp.has_gap = true,
+                Reader::AppServer(server) => server.has_gap = true,
                 _ => {}
             }
             turn.events.push(StreamEvent::Oversize { length, prefix: prefix.into() });
@@ -277,6 +294,7 @@ fn read_line(line: &Line<'_>, reader: &mut Reader, turn: &mut Turn, counts: &mut
             Reader::Jsonl => jsonl::read(line, turn),
             Reader::Chat(chat) => chat.read(line, turn),
             Reader::Acp(acp) => acp.read(line, turn),
+            Reader::AppServer(server) => server.read(line, turn),
             // Plain text has no lines.
             Reader::Text(_) => Ok(LineKind::Ignored),
         },

@@ -34,7 +34,7 @@ impl Reader {
     pub(super) fn read(&mut self, text: &str, facts: &mut ReadSession) -> Item {
         if let Some(time) = text.strip_prefix(STARTED) {
             let timestamp = local_time(time.trim());
-            let item = Item::non_message(FORMAT, Some("started"));
+            let item = Item::known_record(FORMAT, "started");
             return Item { timestamp, parent: Parent::Root, ..item };
         }
         if text.starts_with(NOTE) {
@@ -58,26 +58,26 @@ impl Reader {
         let command = said.split_whitespace().next().unwrap_or_default();
         let is_command = said.starts_with(['/', '!']) && !ASKING.contains(&command);
         if is_command || said.trim().is_empty() || said == "<blank>" {
-            return Item::non_message(FORMAT, Some("command"));
+            return Item::known_record(FORMAT, "command");
         }
         Item::new(EntryKind::Message(self.speakers.message(Role::User, [Part::text(said)])))
     }
 
+    /// Reads a line of notes.
     fn notes(&mut self, text: &str, facts: &mut ReadSession) -> Item {
-        let mut item = Item::non_message(FORMAT, Some("notes"));
-        for line in text.lines().filter_map(|line| line.strip_prefix(NOTE)).map(str::trim) {
-            if let Some(version) = line.strip_prefix("Aider v") {
-                facts.agent_version = Some(version.into());
-            } else if let Some(model) = model(line) {
-                if self.model.as_deref() != Some(model) {
-                    let change = ModelChange { model: model.into(), unknown: Fields::NONE };
-                    item.more.push(EntryKind::ModelChange(change));
-                }
-                self.model = Some(model.into());
-                facts.model.clone_from(&self.model);
-            } else if let Some(usage) = usage(line, self.model.as_deref()) {
-                item.more.push(EntryKind::Usage(usage));
+        let mut item = Item::known_record(FORMAT, "notes");
+        let line = text.strip_prefix(NOTE).unwrap_or(text).trim();
+        if let Some(version) = line.strip_prefix("Aider v") {
+            facts.agent_version = Some(version.into());
+        } else if let Some(model) = model(line) {
+            if self.model.as_deref() != Some(model) {
+                let change = ModelChange { model: model.into(), unknown: Fields::NONE };
+                item.more.push(EntryKind::ModelChange(change));
             }
+            self.model = Some(model.into());
+            facts.model.clone_from(&self.model);
+        } else if let Some(usage) = usage(line, self.model.as_deref()) {
+            item.more.push(EntryKind::Usage(usage));
         }
         if !item.more.is_empty() {
             // The model and the usage belong to the branch.
@@ -159,7 +159,7 @@ impl Splitter {
     }
 
     fn kind(&mut self, line: &str) -> Line {
-        let has_mark = line.trim_end_matches(['\r', '\n']).ends_with("  ");
+        let has_mark = matches!(line.trim_end_matches(['\r', '\n']).as_bytes(), [.., b' ', b' ']);
         let is_marked = !self.is_marked || has_mark;
         if line.starts_with(STARTED) {
             // Another version of aider may have written the session before.
@@ -219,7 +219,8 @@ fn usage(line: &str, model: Option<&str>) -> Option<Usage> {
         cached_tokens: before(" cache hit").and_then(tokens),
         output_tokens: tokens(either(" received", " completion tokens")?)?,
         cost_usd: cost.and_then(|cost| Usd::new(cost.parse().ok()?)),
-        unknown: Fields::NONE,
+        agent: Some(FORMAT.as_str().into()),
+        ..Usage::default()
     })
 }
 

@@ -134,7 +134,8 @@ impl Reader {
             cached_tokens,
             output_tokens,
             cost_usd: fields::take_usd(&mut metrics, "cost"),
-            unknown: Fields::NONE,
+            agent: Some(FORMAT.as_str().into()),
+            ..Usage::default()
         })
     }
 

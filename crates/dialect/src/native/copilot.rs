@@ -310,8 +310,9 @@ fn tokens(mut counts: Object<'_>) -> Option<EntryKind> {
         input_tokens,
         cached_tokens: take_count(&mut counts, "cacheReadTokens"),
         output_tokens: take_count(&mut counts, "outputTokens").unwrap_or_default(),
-        cost_usd: None,
-        unknown: Fields::NONE,
+        cache_write_tokens: take_count(&mut counts, "cacheWriteTokens"),
+        agent: Some(NativeFormat::Copilot.as_str().into()),
+        ..Usage::default()
     }))
 }
 

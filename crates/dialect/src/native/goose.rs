@@ -202,7 +202,8 @@ impl Reader {
                 .or_else(|| fields::take_count(&mut row, "cache_read_input_tokens")),
             output_tokens: output.unwrap_or_default(),
             cost_usd: cost.or_else(|| fields::take_usd(&mut row, "cost_usd")),
-            unknown: Fields::NONE,
+            agent: Some(FORMAT.as_str().into()),
+            ..Usage::default()
         };
         let more = vec![EntryKind::Usage(usage)];
         Item { parent: Parent::Previous, more, ..item }

@@ -1,10 +1,11 @@
 //! The content of one record after the reader of its format has read it. [`super::reader`] turns it into entries.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use tertulia_session::{
-    CompactionSummary, EntryId, EntryKind, Message, NativeRecord, Part, Parts, Role, Speaker,
-    SpeakerType, Timestamp,
+    CompactionSummary, EntryId, EntryKind, Fields, Message, NativeRecord, Part, Parts, Role,
+    Speaker, SpeakerType, Timestamp,
 };
 
 use super::{NativeFormat, ProblemKind};
@@ -50,11 +51,17 @@ impl Item {
 
     /// Creates an item for a record that is no message.
     pub(crate) fn non_message(format: NativeFormat, record_type: Option<&str>) -> Self {
-        let record = NativeRecord {
-            agent: format.as_str().into(),
-            record_type: record_type.map(Into::into),
-            unknown: tertulia_session::Fields::NONE,
-        };
+        Self::record(format, record_type.map(|name| name.to_owned().into()))
+    }
+
+    /// Creates an item for a record that is no message, with a type that is known in advance.
+    pub(crate) fn known_record(format: NativeFormat, record_type: &'static str) -> Self {
+        Self::record(format, Some(record_type.into()))
+    }
+
+    fn record(format: NativeFormat, record_type: Option<Cow<'static, str>>) -> Self {
+        let (agent, unknown) = (format.as_str().into(), Fields::NONE);
+        let record = NativeRecord { agent, record_type, unknown };
         Self { parent: Parent::Outside, ..Self::new(EntryKind::NativeRecord(record)) }
     }
 

@@ -42,14 +42,22 @@ impl NativeOrigin {
 }
 
 /// Returns the `meta` of the first entry of a record. Every record passes through here, so its text is copied once.
-pub(super) fn meta_of(format: NativeFormat, record: Record<'_>) -> Option<Json> {
-    Json::serialized(&Meta { format, record })
+/// `text` is the text of the record if it is known to be valid.
+pub(super) fn meta_of(
+    format: NativeFormat,
+    record: Record<'_>,
+    text: Option<&str>,
+) -> Option<Json> {
+    let text = text.or_else(|| std::str::from_utf8(record.bytes).ok());
+    Json::serialized(&Meta { format, record, text })
 }
 
 /// The notes of an entry, `{"native":{…}}`.
 struct Meta<'a> {
     format: NativeFormat,
     record: Record<'a>,
+    /// The text of the record, if it is UTF-8.
+    text: Option<&'a str>,
 }
 
 impl Serialize for Meta<'_> {
@@ -64,15 +72,15 @@ struct Native<'a>(&'a Meta<'a>);
 
 impl Serialize for Native<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Meta { format, record } = self.0;
+        let Meta { format, record, text } = self.0;
         let mut native = serializer.serialize_map(None)?;
         native.serialize_entry("agent", format.as_str())?;
         if !record.file.is_empty() {
             native.serialize_entry("file", record.file)?;
         }
-        match std::str::from_utf8(record.bytes) {
-            Ok(text) => native.serialize_entry("record", text)?,
-            Err(_) => native.serialize_entry("recordHex", &to_hex(record.bytes))?,
+        match text {
+            Some(text) => native.serialize_entry("record", text)?,
+            None => native.serialize_entry("recordHex", &to_hex(record.bytes))?,
         }
         if record.end != "\n" {
             native.serialize_entry("end", record.end)?;

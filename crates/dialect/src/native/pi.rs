@@ -242,8 +242,8 @@ fn usage(object: &mut Object<'_>, model: Option<Box<str>>) -> Option<EntryKind> 
     let cost = cost.and_then(|mut cost| Usd::from_json(cost.take_some("total")?.into()));
     let mut count = |name| usage.take_some(name).and_then(|raw| json::whole_number(raw).ok());
     let (input, output) = (count("input")?, count("output").unwrap_or_default());
-    let (cached, written) = (count("cacheRead"), count("cacheWrite").unwrap_or_default());
-    let input = input.saturating_add(written).saturating_add(cached.unwrap_or_default());
+    let (cached, written) = (count("cacheRead"), count("cacheWrite"));
+    let input = [cached, written].into_iter().flatten().fold(input, u64::saturating_add);
     // A failed request has no usage.
     (input > 0 || output > 0).then(|| {
         EntryKind::Usage(Usage {
@@ -253,7 +253,9 @@ fn usage(object: &mut Object<'_>, model: Option<Box<str>>) -> Option<EntryKind> 
             cached_tokens: cached,
             output_tokens: output,
             cost_usd: cost,
-            unknown: Fields::NONE,
+            cache_write_tokens: written,
+            agent: Some(NativeFormat::Pi.as_str().into()),
+            ..Usage::default()
         })
     })
 }
@@ -262,7 +264,7 @@ fn usage(object: &mut Object<'_>, model: Option<Box<str>>) -> Option<EntryKind> 
 fn record(kind: &str) -> Item {
     Item::new(EntryKind::NativeRecord(NativeRecord {
         agent: NativeFormat::Pi.as_str().into(),
-        record_type: (!kind.is_empty()).then(|| kind.into()),
+        record_type: (!kind.is_empty()).then(|| kind.to_owned().into()),
         unknown: Fields::NONE,
     }))
 }

@@ -1,7 +1,9 @@
 //! Turns the records of a native session into entries. Ids, parents and the kept text are the same for all formats.
 //! The file of each format defines the content of a record.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 use std::{mem, vec};
 
@@ -9,6 +11,7 @@ use tertulia_session::json::{self, RawValue};
 use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Timestamp};
 
 use super::item::{Item, Parent};
+use super::lookups::{IdentityHasher, LastEntries};
 use super::origin::meta_of;
 use super::split::{Piece, pieces};
 use super::{
@@ -37,8 +40,7 @@ const ID_BYTES_MAX: usize = 256;
 pub struct NativeReader {
     format: FormatReader,
     session: ReadSession,
-    /// The last entry of the conversation in every file.
-    last: HashMap<Box<str>, EntryId>,
+    last: LastEntries,
     /// Hashes of the ids that were used, each with the number of further entries of the record.
     used: HashMap<u64, u32, BuildHasherDefault<IdentityHasher>>,
 }
@@ -53,26 +55,8 @@ pub struct Document {
     /// The line at which the next piece begins.
     line: u64,
     is_text: bool,
-}
-
-/// Hashes a number that is a hash already.
-#[derive(Debug, Default)]
-struct IdentityHasher(u64);
-
-impl Hasher for IdentityHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number;
-    }
+    /// The id of the piece that is read, which keeps its memory for the next one.
+    place: String,
 }
 
 /// The data of a session after its records were read.
@@ -178,7 +162,7 @@ impl NativeReader {
             problems: Vec::new(),
         };
         let format = FormatReader::new(format);
-        Self { format, session, last: HashMap::new(), used: HashMap::default() }
+        Self { format, session, last: LastEntries::default(), used: HashMap::default() }
     }
 
     /// Adds the entries of the next record. An incomplete record at the end of its file has no entries, because the
@@ -187,31 +171,27 @@ impl NativeReader {
         let Ok(text) = std::str::from_utf8(record.bytes) else {
             let item =
                 Item::non_message(self.session.format, None).with_problem(ProblemKind::NotUtf8);
-            return self.push(record, &line_id(record.line), item, entries);
+            return self.push(record, None, &line_id(record.line), item, entries);
         };
         if let Some(item) = self.format.read_text(text, &mut self.session) {
-            return self.push(record, &line_id(record.line), item, entries);
+            return self.push(record, Some(text), &line_id(record.line), item, entries);
         }
         if text.trim_start_matches('\u{feff}').trim().is_empty() {
-            return self.push(
-                record,
-                &line_id(record.line),
-                Item::non_message(self.session.format, None),
-                entries,
-            );
+            let item = Item::non_message(self.session.format, None);
+            return self.push(record, Some(text), &line_id(record.line), item, entries);
         }
         match json::parse(text.trim_start_matches('\u{feff}')) {
             Ok(raw) => {
                 let place = line_id(record.line);
                 let item = self.format.read_json(raw, &in_file(record, &place), &mut self.session);
-                self.push(record, &place, item, entries);
+                self.push(record, Some(text), &place, item, entries);
             }
             Err(_) if self.read_several(record, text, entries) => {}
             Err(_) if record.end.is_empty() => self.problem(record, ProblemKind::Truncated),
             Err(cause) => {
                 let item = Item::non_message(self.session.format, None);
                 let item = item.with_problem(ProblemKind::Syntax(cause));
-                self.push(record, &line_id(record.line), item, entries);
+                self.push(record, Some(text), &line_id(record.line), item, entries);
             }
         }
     }
@@ -231,7 +211,7 @@ impl NativeReader {
             Err(_) => vec![Piece::without_record(0..bytes.len())],
         };
         let (count, pieces) = (pieces.len(), pieces.into_iter());
-        Document { pieces, count, read: 0, line: 1, is_text: text.is_ok() }
+        Document { pieces, count, read: 0, line: 1, is_text: text.is_ok(), place: String::new() }
     }
 
     /// Adds the entries of the next record of a document with these bytes. Returns the number of bytes of the record;
@@ -245,24 +225,30 @@ impl NativeReader {
     ) -> Option<u64> {
         let piece = document.pieces.next()?;
         document.read += 1;
-        let bytes_of = |range| bytes.get(range).unwrap_or_default();
-        let own = bytes_of(piece.range);
+        let start = piece.range.start;
+        let own = bytes.get(piece.range).unwrap_or_default();
         let record = Record { file, line: document.line, bytes: own, end: "" };
         document.line += memchr::memchr_iter(b'\n', own).count() as u64;
-        if !document.is_text {
+        let Some(text) = std::str::from_utf8(own).ok().filter(|_| document.is_text) else {
             self.read(record, entries);
             return Some(own.len() as u64);
-        }
-        let is_last = document.read == document.count;
-        let place = match piece.value {
-            // The number of the end changes when the document grows, so it is not used.
-            None if is_last && document.read > 1 => "piece-end".to_owned(),
-            _ => format!("piece-{}", document.read),
         };
-        let value = piece.value.and_then(|value| std::str::from_utf8(bytes_of(value)).ok());
-        let item = value.map(|value| self.read_value(value, record, &place));
+        let is_last = document.read == document.count;
+        let place = &mut document.place;
+        place.clear();
+        let _ = match piece.value {
+            // The number of the end changes when the document grows, so it is not used.
+            None if is_last && document.read > 1 => place.write_str("piece-end"),
+            _ => write!(place, "piece-{}", document.read),
+        };
+        // The value may begin with the line break before the piece.
+        let value = piece.value.and_then(|value| match value.start.checked_sub(start) {
+            Some(first) => text.get(first..value.end.saturating_sub(start)),
+            None => std::str::from_utf8(bytes.get(value)?).ok(),
+        });
+        let item = value.map(|value| self.read_value(value, record, place));
         let item = item.unwrap_or_else(|| Item::non_message(self.session.format, None));
-        self.push(record, &place, item, entries);
+        self.push(record, Some(text), place, item, entries);
         Some(own.len() as u64)
     }
 
@@ -326,13 +312,21 @@ impl NativeReader {
                 at => format!("{}.{}", line_id(record.line), at + 1),
             };
             let item = self.format.read_json(raw, &in_file(record, &id), &mut self.session);
-            self.push(Record { bytes, end, ..record }, &id, item, entries);
+            self.push(Record { bytes, end, ..record }, None, &id, item, entries);
         }
         true
     }
 
-    /// Adds the entries of an item. `place` is the id if the record has none.
-    fn push(&mut self, record: Record<'_>, place: &str, mut item: Item, entries: &mut Vec<Entry>) {
+    /// Adds the entries of an item. `text` is the text of the record if it is known to be valid. `place` is the id if the
+    /// record has none.
+    fn push(
+        &mut self,
+        record: Record<'_>,
+        text: Option<&str>,
+        place: &str,
+        mut item: Item,
+        entries: &mut Vec<Entry>,
+    ) {
         if let Some(problem) = item.problem.take() {
             self.problem(record, problem);
         }
@@ -352,7 +346,7 @@ impl NativeReader {
         let mut last = id.clone();
         let mut first = NewEntry::new(item.kind);
         (first.parent_id, first.timestamp) = (parent, item.timestamp.clone());
-        first.meta = meta_of(self.session.format, record);
+        first.meta = meta_of(self.session.format, record, text);
         entries.push(first.with_id(id.clone()));
         for (kind, number) in item.more.into_iter().zip(1..=more) {
             let mut entry = NewEntry::new(kind).with_parent(last);
@@ -368,7 +362,7 @@ impl NativeReader {
             self.session.leaf = Some(last.clone());
             self.session.leaf_record = own;
         }
-        self.last.insert(file.into(), last);
+        self.last.set(file, last);
     }
 
     /// Returns the file whose conversation a record continues. opencode's first storage has a file for every message,
@@ -386,10 +380,7 @@ impl NativeReader {
             }
             self.problem(record, ProblemKind::IdRepeated { id: own.into() });
         }
-        match record.file {
-            "" => EntryId::from(place),
-            _ => in_file(record, place).into(),
-        }
+        EntryId::from(&*in_file(record, place))
     }
 
     fn parent(&mut self, record: Record<'_>, parent: &Parent) -> Option<EntryId> {
@@ -398,7 +389,7 @@ impl NativeReader {
             Parent::Root => None,
             Parent::Previous => last.cloned(),
             // If the file has no conversation yet, the record follows the main one.
-            Parent::Outside => last.or_else(|| self.last.get("")).cloned(),
+            Parent::Outside => last.or(self.last.main.as_ref()).cloned(),
             Parent::Id(id) => match self.used.get(&hash(id)) {
                 Some(0) => Some(EntryId::from(&**id)),
                 Some(more) => Some(further_id(&EntryId::from(&**id), *more)),
@@ -431,10 +422,10 @@ impl NativeReader {
 }
 
 /// Returns the id of an entry at this position of its file.
-fn in_file(record: Record<'_>, place: &str) -> String {
+fn in_file<'a>(record: Record<'_>, place: &'a str) -> Cow<'a, str> {
     match record.file {
-        "" => place.to_owned(),
-        file => format!("{file}/{place}"),
+        "" => place.into(),
+        file => format!("{file}/{place}").into(),
     }
 }
 

@@ -117,7 +117,8 @@ pub fn write(format: NativeFormat, request: &WriteRequest<'_>) -> Result<Written
         NativeFormat::Claude => claude::profile(request),
         NativeFormat::Gemini => &gemini::PROFILE,
         NativeFormat::Copilot => &copilot::PROFILE,
-        NativeFormat::Codex | NativeFormat::Opencode | NativeFormat::Pi => &Profile::COMMON,
+        NativeFormat::Codex => &Profile::COMMON,
+        NativeFormat::Opencode | NativeFormat::Pi => &Profile::OF_ANY_API,
         NativeFormat::Goose | NativeFormat::Cline | NativeFormat::Aider => {
             return Err(WriteError::NotWritable { format });
         }

@@ -1,11 +1,12 @@
 //! The Agent Client Protocol, as far as one turn needs it: JSON-RPC, one message per line. [`super::StreamParser`]
 //! calls it line by line. It reads the agent's messages and collects in `asks` what has to be sent back.
-//! [`AcpClient`] passes that to the `agent` crate, which owns the pipes.
+//! [`super::AgentClient`] passes that to the `agent` crate, which owns the pipes.
 //!
 //! Each of our requests is sent after the previous one was answered: `initialize`, `session/new`, the model if one is
-//! requested, `session/prompt`. Output before `session/prompt` is not part of the answer.
+//! requested, `session/prompt`. Output before `session/prompt` is not part of the answer. Later turns of the same
+//! process need only another `session/prompt`.
 
-mod client;
+mod permission;
 mod tool;
 
 use std::cmp::Ordering;
@@ -13,27 +14,34 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-pub use client::{
-    AcpAsk, AcpClient, AcpPermission, AcpPrompt, PermissionChoice, PermissionRequest,
-};
+pub(super) use permission::chosen;
 
+use super::client::{
+    AcpSession, AgentAsk, AgentPermission, AgentPrompt, PermissionChoice, PermissionRequest,
+    refused, request, text,
+};
 use super::error_class::{ErrorClass, TurnError};
-use super::event::{Cost, Scope, Unparsed, Usage, ViolationKind};
+use super::event::{Cost, Scope, Unparsed, Usage, ViolationKind, fresh_input};
 use super::fields::{Field, Refusal, Value, read_fields, read_shape};
 use super::turn::Turn;
 use super::{LineKind, Reading};
-use client::{refused, request, text};
 use tool::Tools;
 
 #[derive(Debug, Default)]
 pub(super) struct Acp {
     phase: Phase,
+    /// The number of turns before this one. The ids of our requests depend on it.
+    turns: u64,
     /// Whether the caller sends replies to the agent. A recorded stream needs none.
     is_live: bool,
-    asks: Vec<AcpAsk>,
+    pub(super) asks: Vec<AgentAsk>,
     cwd: String,
     prompt: String,
+    /// The requested model, until it is set.
     model: Option<String>,
+    used_model: Option<Box<str>>,
+    /// The cost of the session up to the end of the turn before.
+    cost_before: f64,
     /// Whether the agent may repeat text. Gemini does so after a retry, without marking it.
     may_repeat: bool,
     /// Whether Codex has reported a system error. It then puts the error text into the answer.
@@ -42,7 +50,7 @@ pub(super) struct Acp {
     pub(super) has_gap: bool,
     message_id: Option<Box<str>>,
     tools: Tools,
-    /// The last reported cost. Agents report running totals, and only the last one is passed on.
+    /// The last reported cost of the session.
     cost: Option<Cost>,
 }
 
@@ -56,7 +64,41 @@ enum Phase {
     Prompt = 4,
 }
 
+const HELLO: &str = r#"{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false},"clientInfo":{"name":"tertulia","version":"0"}}"#;
+
 impl Acp {
+    /// Creates a reader whose agent gets our replies.
+    pub(super) fn live(session: &AcpSession<'_>) -> Self {
+        let (cwd, model) = (session.cwd.to_owned(), session.model.map(str::to_owned));
+        Self { is_live: true, cwd, model, ..Self::default() }
+    }
+
+    /// Begins a turn. The first one begins with the first line of the protocol; we offer no capabilities, such as
+    /// files or a terminal. A later one begins with its prompt.
+    pub(super) fn begin(
+        &mut self,
+        prompt: &AgentPrompt<'_>,
+        is_first: bool,
+        turn: &mut Turn,
+    ) -> Vec<String> {
+        self.prompt = [prompt.context, prompt.message].concat();
+        if is_first {
+            return vec![request(Phase::Initialize as u64, "initialize", HELLO)];
+        }
+        self.turns += 1;
+        (self.has_gap, self.is_system_error, self.message_id) = (false, false, None);
+        (self.tools, self.cost) = (Tools::default(), None);
+        let session = turn.output.native_session_id.clone();
+        // The turn before has ended, so this one may start.
+        let _ = turn.start(session, self.used_model.clone());
+        self.send_prompt(turn);
+        let lines = self.asks.drain(..).filter_map(|ask| match ask {
+            AgentAsk::Send(line) => Some(line),
+            AgentAsk::Permit(_) => None,
+        });
+        lines.collect()
+    }
+
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         if let Some(chunk) = Chunk::parse(line) {
             return self.read_chunk(&chunk, turn);
@@ -71,7 +113,7 @@ impl Acp {
             }
             (Some(_), Some(id)) => {
                 let line = refused(id, -32601, "this client does not offer it");
-                self.ask(AcpAsk::Send(line));
+                self.ask(AgentAsk::Send(line));
                 Ok(LineKind::Ignored)
             }
             (None, Some(_)) => self.read_reply(id, result, error, turn),
@@ -89,7 +131,7 @@ impl Acp {
         self.phase < Phase::Prompt
     }
 
-    fn ask(&mut self, ask: AcpAsk) {
+    fn ask(&mut self, ask: AgentAsk) {
         if self.is_live {
             self.asks.push(ask);
         }
@@ -97,7 +139,12 @@ impl Acp {
 
     fn request(&mut self, phase: Phase, method: &str, params: &str) {
         self.phase = phase;
-        self.ask(AcpAsk::Send(request(phase as u64, method, params)));
+        self.ask(AgentAsk::Send(request(self.number(phase), method, params)));
+    }
+
+    /// Returns the id of our request of this phase in this turn.
+    fn number(&self, phase: Phase) -> u64 {
+        phase as u64 + self.turns * Phase::Prompt as u64
     }
 
     fn read_reply(
@@ -109,7 +156,7 @@ impl Acp {
     ) -> Reading {
         turn.admit(None)?;
         let id = id.count().ok_or(Unparsed::WrongShape)?;
-        match id.cmp(&(self.phase as u64)) {
+        match id.cmp(&self.number(self.phase)) {
             Ordering::Less => return Err(ViolationKind::SecondStart.into()),
             Ordering::Greater => return Err(ViolationKind::BeforeStart.into()),
             Ordering::Equal => {}
@@ -150,6 +197,7 @@ impl Acp {
         let current = models.at(&["currentModelId"]).word();
         let requested = self.model.take();
         let model = requested.as_deref().map(Into::into).or_else(|| current.clone());
+        self.used_model.clone_from(&model);
         turn.start(Some(session.clone()), model)?;
         match requested {
             Some(requested) if current.as_deref() != Some(&*requested) => {
@@ -209,6 +257,9 @@ impl Acp {
             "usage_update" => {
                 let [cost] = update.fields(&["cost"])?;
                 self.cost = cost_of(cost).or(self.cost);
+                if let Some(Cost { usd: total, scope }) = self.cost {
+                    turn.cost(Cost { usd: turn_cost(total, self.cost_before), scope });
+                }
             }
             "session_info_update" => {
                 // Status of Codex's thread.
@@ -309,8 +360,10 @@ impl Acp {
     }
 
     fn report_cost(&mut self, turn: &mut Turn) {
-        if let Some(cost) = self.cost.take() {
-            turn.cost(cost);
+        if let Some(Cost { usd: total, scope }) = self.cost.take() {
+            // Agents report the total of the session.
+            let before = std::mem::replace(&mut self.cost_before, total);
+            turn.cost(Cost { usd: turn_cost(total, before), scope });
         }
     }
 }
@@ -365,7 +418,12 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Returns the cost. The session is as old as the turn, so its cost is that of the turn.
+/// Returns the cost of a turn. An agent that has lost its total begins again.
+pub(super) fn turn_cost(total: f64, before: f64) -> f64 {
+    if total >= before { total - before } else { total }
+}
+
+/// Returns the cost of the session.
 fn cost_of(cost: Value<'_>) -> Option<Cost> {
     let [sum, currency] = cost.fields(&["amount", "currency"]).ok()?;
     let usd = sum.amount().filter(|_| currency.is("USD"))?;
@@ -419,8 +477,7 @@ fn usage_of(usage: Value<'_>) -> Option<Usage> {
     if let (Some(read), Some(output), Some(total)) = (input, output, total)
         && read.saturating_add(output) == total
     {
-        let cached = cache_read.unwrap_or(0).saturating_add(cache_write.unwrap_or(0));
-        input = Some(read.saturating_sub(cached));
+        input = fresh_input(Some(read), [cache_read, cache_write]);
     }
     Some(Usage { input, cache_read, cache_write, output, thinking, scope: Scope::Turn })
 }

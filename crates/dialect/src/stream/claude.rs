@@ -1,17 +1,28 @@
 //! Claude Code's `--output-format stream-json`, with or without `--include-partial-messages`. [`super::StreamParser`]
 //! calls it line by line. docs/agent-streams.md describes the recorded output.
 
+mod live;
+mod usage;
+
+use super::client::AgentAsk;
 use super::error_class::{ErrorClass, TurnError};
-use super::event::{Cost, Scope, Usage};
 use super::fields::{Value, read_fields};
 use super::turn::Turn;
 use super::usage_limit::UsageLimit;
 use super::{LineKind, Reading};
+use live::{Live, Place};
+use usage::Requests;
 
 #[derive(Debug, Default)]
 pub(super) struct Claude {
     /// Whether the thinking of the current block arrived in pieces. The whole block then repeats it.
     is_thinking_reported: bool,
+    requests: Requests,
+    /// Whether the history was replaced by a summary during the turn.
+    pub(super) is_compacted: bool,
+    pub(super) asks: Vec<AgentAsk>,
+    /// For a process that gets one turn after the other.
+    live: Option<Live>,
 }
 
 #[rustfmt::skip]
@@ -26,12 +37,15 @@ impl Claude {
             read_fields(line, &COMMON)?;
         let kind = (kind.need_plain()?, subtype.plain());
         let session_id = session_id.plain();
+        if let Place::Between = self.place(line, kind.0, kind.1)? {
+            return Ok(LineKind::Ignored);
+        }
         match kind {
             ("system", Some("init")) => {
                 let [model] = read_fields(line, &["model"])?;
                 return turn.start(session_id.map(Into::into), model.word());
             }
-            ("result", _) => return read_result(line, session_id, turn),
+            ("result", _) => return self.read_result(line, session_id, turn),
             _ => turn.admit(session_id)?,
         }
         match kind {
@@ -45,6 +59,7 @@ impl Claude {
             }
             ("assistant", _) => {
                 turn.need_start()?;
+                self.requests.count_message(message, turn);
                 self.read_blocks(message, parent, is_api_error.is_true(), turn)
             }
             ("user", _) => {
@@ -53,6 +68,10 @@ impl Claude {
             }
             ("rate_limit_event", _) => read_limit(line, turn),
             ("system", Some("api_retry")) => read_retry(line, turn),
+            ("system", Some("compact_boundary")) => {
+                self.is_compacted = true;
+                Ok(LineKind::Ignored)
+            }
             ("system", Some("permission_denied")) => {
                 let [id, name, reason] =
                     read_fields(line, &["tool_use_id", "tool_name", "message"])?;
@@ -65,7 +84,7 @@ impl Claude {
 
     /// Reads an event of the API's stream inside a line.
     fn read_partial(&mut self, event: Value<'_>, turn: &mut Turn) -> Reading {
-        let [kind, delta] = event.fields(&["type", "delta"])?;
+        let [kind, delta, message, usage] = event.fields(&["type", "delta", "message", "usage"])?;
         match kind.plain() {
             Some("content_block_delta") => {
                 let [kind, words, thinking] = delta.fields(&["type", "text", "thinking"])?;
@@ -79,10 +98,14 @@ impl Claude {
                 }
             }
             // The attempt has failed if a message begins or ends while pieces wait for their whole block.
-            Some("message_start" | "message_stop") => {
+            Some(kind @ ("message_start" | "message_stop")) => {
                 self.is_thinking_reported = false;
                 turn.withdraw();
+                if kind == "message_start" {
+                    self.requests.begin(message, turn);
+                }
             }
+            Some("message_delta") => self.requests.update(usage, turn),
             _ => return Ok(LineKind::Ignored),
         }
         Ok(LineKind::Known)
@@ -116,6 +139,58 @@ impl Claude {
             }
             Ok(())
         })?;
+        Ok(LineKind::Known)
+    }
+
+    /// Reads the last line. Its `subtype` can be "success" even after an error, so `is_error` decides.
+    fn read_result(&mut self, line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading {
+        #[rustfmt::skip]
+        const NAMES: [&str; 9] = [
+            "is_error", "result", "permission_denials", "errors", "terminal_reason", "subtype",
+            "stop_reason", "api_error", "api_error_status",
+        ];
+        let [is_error, result, denials, errors, reason, subtype, stop, api_error, status] =
+            read_fields(line, &NAMES)?;
+        let is_success = is_error.source() == Some("false");
+        // A run that cannot start reports an unknown session id. Its failure is accepted anyway.
+        let is_stillborn = !is_success && turn.need_start().is_err();
+        turn.admit(session_id.filter(|_| !is_stillborn))?;
+        if is_success {
+            turn.need_start()?;
+        }
+        usage::report(line, |total| self.turn_cost(total), turn)?;
+        // Most denials were reported when they happened. An unreadable list does not invalidate the result.
+        let _ = denials.each(|denial| {
+            let [id, name] = denial.fields(&["tool_use_id", "tool_name"])?;
+            if let (Some(id), Some(name)) = (id.word(), name.word()) {
+                turn.tool_denied(&id, &name, None);
+            }
+            Ok(())
+        });
+        if is_success {
+            turn.succeed(result.text_or_empty());
+            return Ok(LineKind::Known);
+        }
+        turn.withdraw();
+        let said = result.text().or_else(|| first_text(errors)).unwrap_or_default();
+        let [reason, subtype, stop, api_error] =
+            [reason, subtype, stop, api_error].map(Value::plain);
+        let message = match reason.or(subtype) {
+            Some(reason) if said.is_empty() || reason.starts_with("aborted") => reason.to_owned(),
+            _ => said,
+        };
+        let class = match (reason, subtype, stop, api_error) {
+            (Some("prompt_too_long" | "blocking_limit"), ..) => Some(ErrorClass::Overflow),
+            (Some("max_turns" | "budget_exhausted"), ..)
+            | (_, Some("error_max_turns" | "error_max_budget_usd"), ..) => Some(ErrorClass::Limit),
+            (Some("aborted_streaming" | "aborted_tools"), ..) => Some(ErrorClass::Crash),
+            (.., Some("refusal"), _) => Some(ErrorClass::Refused),
+            (.., Some("connection_failed")) => Some(ErrorClass::Network),
+            (.., Some("max_output_tokens")) => Some(ErrorClass::Limit),
+            _ => status.count().and_then(ErrorClass::from_status),
+        };
+        turn.status = status.count().or(turn.status);
+        turn.fail(TurnError::classed(class, message));
         Ok(LineKind::Known)
     }
 }
@@ -175,75 +250,6 @@ fn read_retry(line: &str, turn: &mut Turn) -> Reading {
     turn.withdraw();
     turn.warn_as(Some(class), format!("retry {attempt}/{attempts_max}: {error}{status}"));
     Ok(LineKind::Known)
-}
-
-/// Reads the last line. Its `subtype` can be "success" even after an error, so `is_error` decides.
-fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading {
-    #[rustfmt::skip]
-    const NAMES: [&str; 11] = [
-        "is_error", "result", "usage", "total_cost_usd", "permission_denials", "errors",
-        "terminal_reason", "subtype", "stop_reason", "api_error", "api_error_status",
-    ];
-    let [is_error, result, usage, cost, denials, errors, reason, subtype, stop, api_error, status] =
-        read_fields(line, &NAMES)?;
-    let is_success = is_error.source() == Some("false");
-    // A run that cannot start reports an unknown session id. Its failure is accepted anyway.
-    let is_stillborn = !is_success && turn.need_start().is_err();
-    turn.admit(session_id.filter(|_| !is_stillborn))?;
-    if is_success {
-        turn.need_start()?;
-    }
-    report_usage_and_cost(usage, cost, turn);
-    // Most denials were reported when they happened. An unreadable list does not invalidate the result.
-    let _ = denials.each(|denial| {
-        let [id, name] = denial.fields(&["tool_use_id", "tool_name"])?;
-        if let (Some(id), Some(name)) = (id.word(), name.word()) {
-            turn.tool_denied(&id, &name, None);
-        }
-        Ok(())
-    });
-    if is_success {
-        turn.succeed(result.text_or_empty());
-        return Ok(LineKind::Known);
-    }
-    turn.withdraw();
-    let said = result.text().or_else(|| first_text(errors)).unwrap_or_default();
-    let [reason, subtype, stop, api_error] = [reason, subtype, stop, api_error].map(Value::plain);
-    let message = match reason.or(subtype) {
-        Some(reason) if said.is_empty() || reason.starts_with("aborted") => reason.to_owned(),
-        _ => said,
-    };
-    let class = match (reason, subtype, stop, api_error) {
-        (Some("prompt_too_long" | "blocking_limit"), ..) => Some(ErrorClass::Overflow),
-        (Some("max_turns" | "budget_exhausted"), ..)
-        | (_, Some("error_max_turns" | "error_max_budget_usd"), ..) => Some(ErrorClass::Limit),
-        (Some("aborted_streaming" | "aborted_tools"), ..) => Some(ErrorClass::Crash),
-        (.., Some("refusal"), _) => Some(ErrorClass::Refused),
-        (.., Some("connection_failed")) => Some(ErrorClass::Network),
-        (.., Some("max_output_tokens")) => Some(ErrorClass::Limit),
-        _ => status.count().and_then(ErrorClass::from_status),
-    };
-    turn.status = status.count().or(turn.status);
-    turn.fail(TurnError::classed(class, message));
-    Ok(LineKind::Known)
-}
-
-/// Reports usage and cost. The usage is that of this run; the cost is that of the whole session.
-fn report_usage_and_cost(usage: Value<'_>, cost: Value<'_>, turn: &mut Turn) {
-    #[rustfmt::skip]
-    const NAMES: [&str; 5] = [
-        "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens",
-        "output_tokens_details",
-    ];
-    if let Ok([counts @ .., details]) = usage.fields(&NAMES) {
-        let [input, cache_read, cache_write, output] = counts.map(Value::count);
-        let thinking = details.at(&["thinking_tokens"]).count();
-        let scope = Scope::Turn;
-        turn.usage(Usage { input, cache_read, cache_write, output, thinking, scope });
-    }
-    if let Some(usd) = cost.amount() {
-        turn.cost(Cost { usd, scope: Scope::Session });
-    }
 }
 
 fn first_text(list: Value<'_>) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Codex's `exec --json`. [`super::StreamParser`] calls it line by line. Only the first event contains the session
 //! id, and texts arrive whole.
 
-use super::event::{Scope, Usage, ViolationKind};
+use super::event::{Scope, Usage, ViolationKind, fresh_input};
 use super::fields::{Field, Refusal, Value, read_fields, read_shape, values};
 use super::turn::Turn;
 use super::{LineKind, Reading};
@@ -53,7 +53,7 @@ impl Codex {
     }
 }
 
-/// Reports the usage of the whole thread. Cached tokens are part of the input.
+/// Reports the usage of the whole thread. Cached and written tokens are part of the input.
 fn report_usage(usage: Value<'_>, turn: &mut Turn) {
     #[rustfmt::skip]
     const NAMES: [&str; 5] = [
@@ -62,7 +62,7 @@ fn report_usage(usage: Value<'_>, turn: &mut Turn) {
     ];
     let Ok(counts) = usage.fields(&NAMES) else { return };
     let [input, cache_read, cache_write, output, thinking] = counts.map(Value::count);
-    let input = input.map(|input| input.saturating_sub(cache_read.unwrap_or(0)));
+    let input = fresh_input(input, [cache_read, cache_write]);
     let scope = Scope::Session;
     turn.usage(Usage { input, cache_read, cache_write, output, thinking, scope });
 }

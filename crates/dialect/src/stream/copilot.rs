@@ -1,7 +1,8 @@
 //! Copilot CLI's `--output-format json`. [`super::StreamParser`] calls it line by line. The output echoes the prompt.
-//! Only the last line contains the session id, and no line contains token counts.
+//! Only the last line contains the session id.
 
 use super::error_class::ErrorClass;
+use super::event::fresh_input;
 use super::fields::{Refusal, Value, read_fields};
 use super::turn::Turn;
 use super::{LineKind, Reading};
@@ -20,6 +21,7 @@ pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
             let [model] = data.fields(&["model"])?;
             turn.output.model = model.word().or(turn.output.model.take());
         }
+        "assistant.usage" => read_usage(data, turn),
         "assistant.message_delta" | "assistant.message" => return read_message(data, turn),
         "assistant.reasoning_delta" => {
             let [delta] = data.fields(&["deltaContent"])?;
@@ -65,6 +67,16 @@ fn read_message(data: Value<'_>, turn: &mut Turn) -> Reading {
         turn.whole_text(content.need_text()?);
     }
     Ok(LineKind::Known)
+}
+
+/// Reads the usage of a request, which not every version reports. Cached tokens are part of the input.
+fn read_usage(data: Value<'_>, turn: &mut Turn) {
+    const NAMES: [&str; 5] =
+        ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens", "reasoningTokens"];
+    let Ok(counts) = data.fields(&NAMES) else { return };
+    let [input, cache_read, cache_write, output, thinking] = counts.map(Value::count);
+    let input = fresh_input(input, [cache_read, cache_write]);
+    turn.add_usage([input, cache_read, cache_write, output, thinking]);
 }
 
 fn read_tool_result(data: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {

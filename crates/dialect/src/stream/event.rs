@@ -94,6 +94,11 @@ pub struct Usage {
     pub scope: Scope,
 }
 
+/// Returns the fresh part of an input count that includes these parts.
+pub(super) fn fresh_input(input: Option<u64>, parts: [Option<u64>; 2]) -> Option<u64> {
+    input.map(|input| parts.into_iter().flatten().fold(input, u64::saturating_sub))
+}
+
 impl Usage {
     /// Adds the usage of another part of the same turn. The counts are in the order of the fields.
     pub(super) fn add(&mut self, counts: [Option<u64>; 5]) {

@@ -60,6 +60,19 @@ fn read_tool_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Returns the usage of this run. `input` is the part of `input_tokens` that was not cached. Only the total includes
+/// thinking.
+fn usage_of(stats: Value<'_>) -> Option<Usage> {
+    const NAMES: [&str; 5] = ["input", "cached", "output_tokens", "input_tokens", "total_tokens"];
+    let counts = stats.fields(&NAMES).ok()?.map(Value::count);
+    let [input, cache_read, output, whole_input, total] = counts;
+    let said = whole_input.zip(output).map(|(input, output)| input.saturating_add(output));
+    let thinking = total.zip(said).map(|(total, said)| total.saturating_sub(said));
+    let thinking = thinking.filter(|thinking| *thinking > 0);
+    let output = output.map(|output| output.saturating_add(thinking.unwrap_or(0)));
+    Some(Usage { input, cache_read, output, thinking, ..Usage::default() })
+}
+
 fn read_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
     let [status, success, error, stats] =
         read_fields(line, &["status", "success", "error", "stats"])?;
@@ -70,10 +83,8 @@ fn read_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
         turn.need_start()?;
         turn.end_text();
     }
-    // The usage is that of this run. `input` is the part of `input_tokens` that was not cached.
-    if let Ok(counts) = stats.fields(&["input", "cached", "output_tokens"]) {
-        let [input, cache_read, output] = counts.map(Value::count);
-        turn.usage(Usage { input, cache_read, output, ..Usage::default() });
+    if let Some(usage) = usage_of(stats) {
+        turn.usage(usage);
     }
     if is_success {
         turn.succeed_with_pieces(true);

@@ -45,6 +45,12 @@ impl Lines {
         self.keep(bytes);
     }
 
+    /// Forgets the start of a line that has not ended.
+    pub(super) fn forget(&mut self) {
+        self.pending.clear();
+        self.drained = 0;
+    }
+
     /// Passes on the last line, if the stream ended without a line feed.
     pub(super) fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
         if !self.pending.is_empty() || self.drained > 0 {

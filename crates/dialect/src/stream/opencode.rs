@@ -3,7 +3,6 @@
 //! ended by itself.
 
 use super::error_class::{ErrorClass, TurnError};
-use super::event::Usage;
 use super::fields::{Refusal, Value, read_fields};
 use super::turn::{Steps, Turn};
 use super::usage_limit::UsageLimit;
@@ -37,7 +36,7 @@ impl OpenCode {
                 turn.thinking(words.text_or_empty());
             }
             "tool_use" => read_tool(part, turn)?,
-            "step_finish" => self.finish_step(part)?,
+            "step_finish" => self.finish_step(part, turn)?,
             "error" => {
                 let error = read_error(error, turn);
                 turn.warn_as(Some(error.class), error.message.clone().into());
@@ -48,17 +47,11 @@ impl OpenCode {
         Ok(LineKind::Known)
     }
 
-    fn finish_step(&mut self, part: Value<'_>) -> Result<(), Refusal> {
+    fn finish_step(&mut self, part: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
         let [reason, tokens, cost] = part.fields(&["reason", "tokens", "cost"])?;
         let failed = |class, message: &str| Some(Err(TurnError::new(class, message)));
-        self.0.cost_usd += cost.amount().unwrap_or(0.0);
-        if let Ok([input, output, thinking, cache]) =
-            tokens.fields(&["input", "output", "reasoning", "cache"])
-        {
-            let [cache_read, cache_write] = cache.fields(&["read", "write"]).unwrap_or_default();
-            let counts = [input, cache_read, cache_write, output, thinking];
-            self.0.usage.add(counts.map(Value::count));
-        }
+        let counts = counts_of(tokens).unwrap_or_default();
+        self.0.count(counts, cost.amount(), turn);
         self.0.last = match reason.plain() {
             Some("stop") => Some(Ok(())),
             Some("length") => failed(ErrorClass::Limit, "the model stopped at max_output_tokens"),
@@ -74,12 +67,20 @@ impl OpenCode {
         if turn.need_start().is_err() || turn.end.is_some() {
             return;
         }
-        if self.0.usage != Usage::default() {
-            turn.usage(self.0.usage);
-        }
         // A process that was killed has not ended its last step, so its exit decides.
         self.0.end(turn);
     }
+}
+
+/// Returns the tokens of a step. Neither cached tokens nor thinking are part of another count.
+fn counts_of(tokens: Value<'_>) -> Option<[Option<u64>; 5]> {
+    let counts = tokens.fields(&["input", "output", "reasoning", "cache"]).ok()?;
+    let [input, output, thinking, cache] = counts;
+    let [cache_read, cache_write] = cache.fields(&["read", "write"]).unwrap_or_default();
+    let counts = [input, cache_read, cache_write, output, thinking];
+    let [input, cache_read, cache_write, output, thinking] = counts.map(Value::count);
+    let output = output.map(|output| output.saturating_add(thinking.unwrap_or(0)));
+    Some([input, cache_read, cache_write, output, thinking])
 }
 
 /// Reads a tool call. It is reported at its end, with its input and output.

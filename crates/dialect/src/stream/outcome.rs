@@ -70,8 +70,9 @@ pub struct LineCounts {
 const ECHO_OVERFLOW_BYTES: u64 = 1024 * 1024;
 
 impl StreamParser {
-    /// Returns the result of the turn. `stderr_tail` is searched for words, never for events.
-    pub(super) fn into_output(mut self, exit: Exit, stderr_tail: &str) -> TurnOutput {
+    /// Returns the result of the turn, and prepares for the next one. `stderr_tail` is searched for words, never for
+    /// events.
+    pub(super) fn judge(&mut self, exit: Exit, stderr_tail: &str) -> TurnOutput {
         let verdict = match self.turn.end.take() {
             // A failure with an unknown message may still be classified by the exit code.
             Some(End::Failure(error)) if error.class == ErrorClass::Crash => {
@@ -88,9 +89,11 @@ impl StreamParser {
             Ok(text) => (Some(text), None),
             Err(error) => (None, Some(self.turn.with_limit(error))),
         };
-        let output = std::mem::take(&mut self.turn.output);
-        let partial_text = error.as_ref().and_then(|_| self.turn.into_partial_text());
-        TurnOutput { final_text, partial_text, error, lines: self.counts, ..output }
+        let mut turn = self.turn.take();
+        let output = std::mem::take(&mut turn.output);
+        let partial_text = error.as_ref().and_then(|_| turn.into_partial_text());
+        let lines = std::mem::take(&mut self.counts);
+        TurnOutput { final_text, partial_text, error, lines, ..output }
     }
 
     /// Returns the error of a turn without a final event.

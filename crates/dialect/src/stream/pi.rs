@@ -62,7 +62,7 @@ impl Pi {
             _ => return Ok(LineKind::Ignored),
         }
         turn.output.model = model.word().or(turn.output.model.take());
-        self.count(usage);
+        self.count(usage, turn);
         let last = match reason.plain() {
             Some("stop") => Some(Ok(())),
             Some("length") => {
@@ -84,17 +84,15 @@ impl Pi {
         Ok(LineKind::Known)
     }
 
-    fn count(&mut self, usage: Value<'_>) {
+    fn count(&mut self, usage: Value<'_>, turn: &mut Turn) {
         const NAMES: [&str; 6] =
             ["input", "cacheRead", "cacheWrite", "output", "reasoning", "cost"];
         let Ok([counts @ .., cost]) = usage.fields(&NAMES) else { return };
-        self.0.usage.add(counts.map(Value::count));
-        self.0.cost_usd += cost.at(&["total"]).amount().unwrap_or(0.0);
+        self.0.count(counts.map(Value::count), cost.at(&["total"]).amount(), turn);
     }
 
     fn settle(&mut self, turn: &mut Turn) {
         turn.end_text();
-        turn.usage(self.0.usage);
         if !self.0.end(turn) {
             turn.fail_with(None, "it ended before it answered");
         }

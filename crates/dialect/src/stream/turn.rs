@@ -52,21 +52,31 @@ pub(super) struct Turn {
     pub(super) events: Vec<StreamEvent>,
 }
 
-/// The state of agents that report steps: the usage so far, and how the latest step ended.
+/// The state of agents that report steps: the cost so far, and how the latest step ended.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    pub(super) usage: Usage,
-    pub(super) cost_usd: f64,
+    cost_usd: f64,
     /// `None` while the step runs, or if it ended with a tool call.
     pub(super) last: Option<Result<(), TurnError>>,
 }
 
 impl Steps {
-    /// Reports the cost, and ends the turn with the result of the latest step. Returns whether that step had ended.
-    pub(super) fn end(&mut self, turn: &mut Turn) -> bool {
+    /// Adds the usage and cost of a step, and reports the sums.
+    pub(super) fn count(
+        &mut self,
+        counts: [Option<u64>; 5],
+        cost_usd: Option<f64>,
+        turn: &mut Turn,
+    ) {
+        turn.add_usage(counts);
+        self.cost_usd += cost_usd.unwrap_or(0.0);
         if self.cost_usd > 0.0 {
             turn.cost(Cost { usd: self.cost_usd, scope: Scope::Turn });
         }
+    }
+
+    /// Ends the turn with the result of the latest step. Returns whether that step had ended.
+    pub(super) fn end(&mut self, turn: &mut Turn) -> bool {
         match self.last.take() {
             Some(Ok(())) => turn.succeed_with_pieces(false),
             Some(Err(error)) => turn.fail(error),
@@ -90,6 +100,12 @@ pub(super) enum End {
 impl Turn {
     pub(super) fn new(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
+    }
+
+    /// Returns the turn, and leaves a new one in its place.
+    pub(super) fn take(&mut self) -> Self {
+        let next = Self::new(self.limits);
+        std::mem::replace(self, next)
     }
 
     /// Runs a function whose events go to the caller's list.
@@ -255,14 +271,29 @@ impl Turn {
         }
     }
 
+    /// Reports the usage so far, unless it was reported before.
     pub(super) fn usage(&mut self, usage: Usage) {
-        self.output.usage = Some(usage);
-        self.events.push(StreamEvent::Usage(usage));
+        if self.output.usage.replace(usage) != Some(usage) {
+            self.events.push(StreamEvent::Usage(usage));
+        }
     }
 
+    /// Adds the usage of another request of the turn. The counts are in the order of the fields. A failed request may
+    /// have none.
+    pub(super) fn add_usage(&mut self, counts: [Option<u64>; 5]) {
+        if counts.iter().flatten().all(|count| *count == 0) {
+            return;
+        }
+        let mut usage = self.output.usage.unwrap_or_default();
+        usage.add(counts);
+        self.usage(usage);
+    }
+
+    /// Reports the cost so far, unless it was reported before.
     pub(super) fn cost(&mut self, cost: Cost) {
-        self.output.cost = Some(cost);
-        self.events.push(StreamEvent::Cost(cost));
+        if self.output.cost.replace(cost) != Some(cost) {
+            self.events.push(StreamEvent::Cost(cost));
+        }
     }
 
     /// Adds a warning with the class that its text indicates.

@@ -295,3 +295,34 @@ fn records_of_one_entry_have_ids_of_their_own() {
         assert_eq!(different.len(), all.len(), "{format:?}: {all:#?}");
     }
 }
+
+#[test]
+fn an_agent_that_may_use_any_api_gets_ids_of_at_most_40_characters() {
+    let long = "run_shell_command-1769860800000-0123456789abcdef";
+    let messages = [
+        said(Role::User, [Part::text("How deep is it?")]),
+        said(Role::Assistant, [call(long, "{}")]),
+        said(Role::Tool, [result(long, r#""12 m""#, false)]),
+        said(Role::Assistant, [Part::text("Twelve.")]),
+    ];
+    for format in [NativeFormat::Opencode, NativeFormat::Copilot, NativeFormat::Pi] {
+        let written = written(format, &messages, None);
+        let (entries, session) = native_show::read(format, written.text.as_bytes());
+        assert_eq!(session.problems, []);
+        let parts = entries.iter().filter_map(|entry| entry.message()).flat_map(|one| &one.parts);
+        let ids: Vec<&str> = parts
+            .filter_map(|part| match &part.kind {
+                PartKind::ToolCall(call) => Some(&*call.tool_call_id),
+                PartKind::ToolResult(result) => Some(&*result.tool_call_id),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(ids.len(), 2, "{format:?}");
+        assert_eq!(ids.first(), ids.last(), "{format:?}");
+        assert!(ids.iter().all(|id| id.len() <= 40), "{format:?}: {ids:?}");
+        let reshaped = written.items.iter().filter(|item| {
+            matches!(item.outcome, PartOutcome::Reshaped { reason } if reason.contains("a new ID"))
+        });
+        assert_eq!(reshaped.count(), 1, "{format:?}");
+    }
+}

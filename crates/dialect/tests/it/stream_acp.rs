@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use tertulia_dialect::stream::{
-    AcpAsk, AcpClient, AcpPrompt, ErrorClass, Exit, Limits, StreamEvent, ViolationKind,
+    AcpSession, AgentAsk, AgentClient, AgentPrompt, ErrorClass, Exit, Limits, StreamEvent,
+    ViolationKind,
 };
 
 use crate::stream_fixtures::Fixture;
@@ -16,9 +17,9 @@ fn the_pieces_of_a_message_are_the_answer() {
 started s-1 m-1
 thinking "Let me think."
 text "Grüße 😀."
+cost 0.25 of the turn
 text ends
 usage 20 5 3 7 ? of the turn
-cost 0.25 of the turn
 success Stated
 => "Grüße 😀."
 "#,
@@ -118,11 +119,20 @@ failed auth: {"error":{"code":401}}
     );
 }
 
-const PROMPT: AcpPrompt<'_> = AcpPrompt { cwd: "/project", model: None, prompt: "Hello" };
+const SESSION: AcpSession<'_> = AcpSession { cwd: "/project", model: None };
+
+/// Returns a client whose first turn has begun.
+fn client_of(session: &AcpSession<'_>) -> AgentClient {
+    let mut client = AgentClient::acp(session, Limits::default());
+    let prompt = AgentPrompt { message: "Hello", ..AgentPrompt::default() };
+    let lines = client.begin(&prompt, &mut Vec::new());
+    assert!(lines.concat().contains(r#""id":1,"method":"initialize""#), "{lines:?}");
+    client
+}
 
 /// Returns the lines and questions that a client produces for this output of an agent, and the events.
-fn exchange(prompt: &AcpPrompt<'_>, chunks: &[&[u8]]) -> (Vec<AcpAsk>, Vec<StreamEvent>) {
-    let mut client = AcpClient::new(prompt, Limits::default());
+fn exchange(session: &AcpSession<'_>, chunks: &[&[u8]]) -> (Vec<AgentAsk>, Vec<StreamEvent>) {
+    let mut client = client_of(session);
     let (mut events, mut asks) = (Vec::new(), Vec::new());
     for chunk in chunks {
         client.push(chunk, &mut events, &mut asks);
@@ -134,25 +144,25 @@ fn exchange(prompt: &AcpPrompt<'_>, chunks: &[&[u8]]) -> (Vec<AcpAsk>, Vec<Strea
 fn each_request_is_sent_when_the_one_before_was_answered() {
     let bytes = Fixture::named("acp-text").bytes;
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    assert_eq!(exchange(&PROMPT, &[]).0, []);
-    let send = |line: &str| AcpAsk::Send(format!("{line}\n"));
+    assert_eq!(exchange(&SESSION, &[]).0, []);
+    let send = |line: &str| AgentAsk::Send(format!("{line}\n"));
     let new = send(
         r#"{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/project","mcpServers":[]}}"#,
     );
-    assert_eq!(exchange(&PROMPT, &lines[..1]).0, std::slice::from_ref(&new));
+    assert_eq!(exchange(&SESSION, &lines[..1]).0, std::slice::from_ref(&new));
     let prompt = send(
         r#"{"jsonrpc":"2.0","id":4,"method":"session/prompt","params":{"sessionId":"s-1","prompt":[{"type":"text","text":"Hello"}]}}"#,
     );
-    assert_eq!(exchange(&PROMPT, &[bytes]).0, [new, prompt]);
+    assert_eq!(exchange(&SESSION, &[bytes]).0, [new, prompt]);
 }
 
 #[test]
 fn a_model_is_set_as_the_agent_offers_it() {
     let hello: &[u8] = b"{\"id\":1,\"result\":{\"protocolVersion\":1}}\n";
-    let requested = AcpPrompt { model: Some("m-2"), ..PROMPT };
+    let requested = AcpSession { model: Some("m-2"), ..SESSION };
     let last = |session: &[u8]| exchange(&requested, &[hello, session]).0.pop();
-    let sent = |needle: &str, ask: Option<AcpAsk>| match ask {
-        Some(AcpAsk::Send(line)) => assert!(line.contains(needle), "{line}"),
+    let sent = |needle: &str, ask: Option<AgentAsk>| match ask {
+        Some(AgentAsk::Send(line)) => assert!(line.contains(needle), "{line}"),
         other => panic!("{other:?}"),
     };
     sent(
@@ -187,25 +197,25 @@ fn every_request_of_the_agent_is_answered_once() {
             r#"{"jsonrpc":"2.0","id":"x","result":{"outcome":{"outcome":"cancelled"}}}"#,
         ),
     ] {
-        let (asks, _) = exchange(&PROMPT, &[line.as_bytes(), b"\n"]);
-        let [AcpAsk::Send(sent)] = &asks[..] else { panic!("{asks:?}") };
+        let (asks, _) = exchange(&SESSION, &[line.as_bytes(), b"\n"]);
+        let [AgentAsk::Send(sent)] = &asks[..] else { panic!("{asks:?}") };
         assert!(sent.starts_with(answer), "{sent}");
     }
     let bytes = Fixture::named("acp-tool").bytes;
     let end = bytes.len() - 2;
     let (mut asks, _) = exchange(
-        &PROMPT,
+        &SESSION,
         &[&bytes[..end], b"}\n{\"id\":5,\"method\":\"session/request_permission\"}\n"],
     );
-    assert!(matches!(asks.pop(), Some(AcpAsk::Send(_))), "{asks:?}");
-    assert!(matches!(asks.pop(), Some(AcpAsk::Permit(_))), "{asks:?}");
+    assert!(matches!(asks.pop(), Some(AgentAsk::Send(_))), "{asks:?}");
+    assert!(matches!(asks.pop(), Some(AgentAsk::Permit(_))), "{asks:?}");
 }
 
 /// Returns the result of a turn with these texts; `|` is a completed tool call, and `pending` one that never
 /// completes.
 fn answer_of(steps: &[&str]) -> Result<String, ErrorClass> {
     let mut lines = Fixture::named("acp-text").bytes.split_inclusive(|byte| *byte == b'\n');
-    let mut client = AcpClient::new(&PROMPT, Limits::default());
+    let mut client = client_of(&SESSION);
     let (mut events, mut asks) = (Vec::new(), Vec::new());
     let mut push = |line: &[u8]| client.push(line, &mut events, &mut asks);
     push(&lines.by_ref().take(2).collect::<Vec<_>>().concat());
@@ -276,7 +286,7 @@ fn what_nobody_asked_for_is_a_violation() {
         (lines.len(), reply, AfterEnd),
     ] {
         let (before, rest) = lines.split_at(after);
-        let (_, events) = exchange(&PROMPT, &[&before.concat(), line, &rest.concat()]);
+        let (_, events) = exchange(&SESSION, &[&before.concat(), line, &rest.concat()]);
         let kinds: Vec<_> = events
             .iter()
             .filter_map(|event| match event {
@@ -300,7 +310,7 @@ fn an_agent_that_ends_before_the_prompt_was_set_up_wrongly() {
         (b"", Exit::Signal(9), ErrorClass::Crash),
         (Fixture::named("acp-text").bytes.get(..300).unwrap(), Exit::Code(1), ErrorClass::Crash),
     ] {
-        let mut client = AcpClient::new(&PROMPT, Limits::default());
+        let mut client = client_of(&SESSION);
         let mut events = Vec::new();
         client.push(bytes, &mut events, &mut Vec::new());
         let error = client.finish(exit, "hm", &mut events).error.unwrap();
@@ -316,6 +326,6 @@ proptest! {
     ) {
         let bytes = Fixture::named(name).bytes;
         let (first, second) = bytes.split_at(cut.index(bytes.len()));
-        prop_assert_eq!(exchange(&PROMPT, &[bytes]), exchange(&PROMPT, &[first, second]));
+        prop_assert_eq!(exchange(&SESSION, &[bytes]), exchange(&SESSION, &[first, second]));
     }
 }

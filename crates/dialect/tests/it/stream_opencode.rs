@@ -27,6 +27,7 @@ text "I will run a command."
 text ends
 tool bash 4bd678 {"command":"echo fake-tool-output","description":"Say it"}
 tool bash 4bd678 done Some("fake-tool-output\n")
+usage 7672 0 0 17 0 of the turn
 text "The command printed fake-tool-output."
 text ends
 usage 15426 0 0 34 0 of the turn

@@ -9,8 +9,8 @@ fn an_answer_is_read() {
         r#"
 started 01a1e92f -
 text "Hello from the fake model."
-text ends
 usage 1421 0 0 17 0 of the turn
+text ends
 success Stated
 => "Hello from the fake model."
 "#,
@@ -24,12 +24,13 @@ fn a_tool_is_reported_with_its_output() {
         r#"
 started 01a1e949 -
 text "I will run a command."
+usage 1421 0 0 17 0 of the turn
 text ends
 tool bash 88b27f {"command":"echo fake-tool-output","description":"Say it"}
 tool bash 88b27f done Some("fake-tool-output\n")
 text "The command printed fake-tool-output."
-text ends
 usage 2924 0 0 34 0 of the turn
+text ends
 success Stated
 => "The command printed fake-tool-output."
 "#,
@@ -43,13 +44,14 @@ fn a_tool_that_is_not_allowed_is_denied() {
         r#"
 started 01a1e949 -
 text "I will run a command."
+usage 1229 0 0 17 0 of the turn
 text ends
 tool bash 720fb6 {"command":"echo fake-tool-output","description":"Say it"}
 tool bash 720fb6 denied
 tool bash 720fb6 failed Some("Tool bash not found")
 text "The command printed fake-tool-output."
-text ends
 usage 2541 0 0 34 0 of the turn
+text ends
 success Stated
 => "The command printed fake-tool-output."
 "#,
@@ -62,7 +64,6 @@ fn a_wrong_key_is_auth() {
         "pi-auth",
         r#"
 started 01a1e930 -
-usage 0 0 0 0 ? of the turn
 failed auth: 401: {"message":"Fake: invalid API key","type":"authentication_error","param":nu
 => auth: 401: {"message":"Fake: invalid API key","type":"authentication_error","param":nu
 "#,
@@ -75,7 +76,6 @@ fn a_prompt_that_is_too_long_is_overflow() {
         "pi-overflow",
         r#"
 started 01a1e930 -
-usage 0 0 0 0 ? of the turn
 failed overflow: 400: {"message":"Your input exceeds the context window of this model. Please adj
 => overflow: 400: {"message":"Your input exceeds the context window of this model. Please adj
 "#,
@@ -90,8 +90,8 @@ fn what_a_failed_attempt_said_does_not_count() {
 started 01a1e931 -
 warning -: terminated
 text "Recovered after drop."
-text ends
 usage 1421 0 0 17 0 of the turn
+text ends
 success Stated
 => "Recovered after drop."
 "#,

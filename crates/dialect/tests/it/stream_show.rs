@@ -89,7 +89,7 @@ fn show_event(event: &StreamEvent) -> String {
         StreamEvent::ToolDenied(denied) => {
             format!("tool {} {} denied", denied.name, short_id(&denied.id))
         }
-        StreamEvent::Usage(usage) => show_usage(usage),
+        StreamEvent::Usage(usage) => format!("usage {}", show_usage(usage)),
         StreamEvent::Cost(Cost { usd, scope }) => format!("cost {usd} {}", show_scope(*scope)),
         StreamEvent::Warning { class, message } => {
             let class = class.map_or("-", ErrorClass::as_str);
@@ -125,11 +125,12 @@ fn beginning(message: &str) -> String {
     line.trim_end().to_owned()
 }
 
-fn show_usage(usage: &Usage) -> String {
+/// Returns the counts: fresh, cached, written, output, thinking.
+pub(crate) fn show_usage(usage: &Usage) -> String {
     let Usage { input, cache_read, cache_write, output, thinking, scope } = *usage;
     let number = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |n| n.to_string());
     let counts = [input, cache_read, cache_write, output, thinking].map(number).join(" ");
-    format!("usage {counts} {}", show_scope(scope))
+    format!("{counts} {}", show_scope(scope))
 }
 
 fn show_scope(scope: Scope) -> &'static str {

@@ -2,7 +2,7 @@
 //! record adds only the increase, and the sum equals the figures of the last record.
 
 use tertulia_session::json::{self, Json, Object, RawValue};
-use tertulia_session::{Fields, Usage, Usd};
+use tertulia_session::{Usage, Usd};
 
 use crate::native::NativeFormat;
 
@@ -11,6 +11,7 @@ use crate::native::NativeFormat;
 pub(super) struct Counted {
     input: u64,
     cached: u64,
+    written: u64,
     output: u64,
 }
 
@@ -30,12 +31,13 @@ impl Counted {
         let cached = tokens("cache_read_input_tokens");
         let written = tokens("cache_creation_input_tokens");
         let input = tokens("input_tokens").saturating_add(cached).saturating_add(written);
-        let now = Self { input, cached, output: tokens("output_tokens") };
+        let now = Self { input, cached, written, output: tokens("output_tokens") };
         let before = std::mem::replace(self, now);
         let more = |now: u64, before: u64| now.saturating_sub(before);
         let added = Self {
             input: more(now.input, before.input),
             cached: more(now.cached, before.cached),
+            written: more(now.written, before.written),
             output: more(now.output, before.output),
         };
         (added != Self::default()).then(|| Usage {
@@ -43,9 +45,11 @@ impl Counted {
             model: model.map(Into::into),
             input_tokens: added.input,
             cached_tokens: Some(added.cached),
+            cache_write_tokens: Some(added.written),
             output_tokens: added.output,
             cost_usd: cost.and_then(|raw| Usd::from_json(Json::from(raw))),
-            unknown: Fields::NONE,
+            agent: Some(NativeFormat::Claude.as_str().into()),
+            ..Usage::default()
         })
     }
 }

@@ -2,7 +2,7 @@
 //! once, when the total changes.
 
 use tertulia_session::json::{self, Object, RawValue};
-use tertulia_session::{EntryKind, Fields, Usage};
+use tertulia_session::{EntryKind, Usage};
 
 use super::{Item, Parent, Reader, non_message};
 use crate::native::{NativeFormat, ProblemKind};
@@ -17,6 +17,7 @@ pub(super) struct Counter {
 struct Tokens {
     input: u64,
     cached: Option<u64>,
+    cache_write: Option<u64>,
     output: u64,
 }
 
@@ -27,6 +28,7 @@ impl Tokens {
         Some(Self {
             input: number("input_tokens")?,
             cached: number("cached_input_tokens"),
+            cache_write: number("cache_write_input_tokens"),
             output: number("output_tokens")?,
         })
     }
@@ -72,8 +74,9 @@ impl Reader {
             input_tokens: last.input,
             cached_tokens: last.cached,
             output_tokens: last.output,
-            cost_usd: None,
-            unknown: Fields::NONE,
+            cache_write_tokens: last.cache_write,
+            agent: Some(NativeFormat::Codex.as_str().into()),
+            ..Usage::default()
         };
         Item { parent: Parent::Previous, more: vec![EntryKind::Usage(usage)], ..item }
     }

@@ -266,8 +266,8 @@ fn usage(raw: &RawValue) -> Option<Usage> {
         input_tokens: input,
         cached_tokens: cached,
         output_tokens: output,
-        cost_usd: None,
-        unknown: tertulia_session::Fields::NONE,
+        agent: Some(NativeFormat::Gemini.as_str().into()),
+        ..Usage::default()
     })
 }
 

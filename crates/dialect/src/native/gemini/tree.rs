@@ -329,7 +329,7 @@ fn versioned(id: &str, version: u32) -> Box<str> {
 fn record(kind: &str) -> EntryKind {
     EntryKind::NativeRecord(NativeRecord {
         agent: NativeFormat::Gemini.as_str().into(),
-        record_type: (!kind.is_empty()).then(|| kind.into()),
+        record_type: (!kind.is_empty()).then(|| kind.to_owned().into()),
         unknown: Fields::NONE,
     })
 }

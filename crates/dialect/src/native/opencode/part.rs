@@ -234,7 +234,7 @@ fn usage(mut object: Object<'_>, model: Option<Box<str>>) -> Option<EntryKind> {
     let mut tokens = take_object(&mut object, "tokens")?;
     let mut cache = take_object(&mut tokens, "cache").unwrap_or_default();
     let cached = take_count(&mut cache, "read");
-    let written = take_count(&mut cache, "write").unwrap_or_default();
+    let written = take_count(&mut cache, "write");
     let count = |tokens: &mut Object<'_>, name| take_count(tokens, name).unwrap_or_default();
     let input = count(&mut tokens, "input");
     let output = count(&mut tokens, "output");
@@ -246,10 +246,12 @@ fn usage(mut object: Object<'_>, model: Option<Box<str>>) -> Option<EntryKind> {
     Some(EntryKind::Usage(Usage {
         member: NativeFormat::Opencode.as_str().into(),
         model,
-        input_tokens: input.saturating_add(cached.unwrap_or_default()).saturating_add(written),
+        input_tokens: [cached, written].into_iter().flatten().fold(input, u64::saturating_add),
         cached_tokens: cached,
         output_tokens: output.saturating_add(count(&mut tokens, "reasoning")),
         cost_usd: cost.filter(|cost| cost.amount() > 0.0),
-        unknown: Fields::NONE,
+        cache_write_tokens: written,
+        agent: Some(NativeFormat::Opencode.as_str().into()),
+        ..Usage::default()
     }))
 }

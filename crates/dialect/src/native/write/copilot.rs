@@ -14,7 +14,7 @@ use crate::fragment::{Map, Node};
 
 /// Only some models get the pictures in results.
 pub(super) const PROFILE: Profile =
-    Profile { joins_user_texts: true, result_images: false, ..Profile::COMMON };
+    Profile { joins_user_texts: true, result_images: false, ..Profile::OF_ANY_API };
 
 /// The version of Copilot CLI whose events these are.
 const VERSION: &str = "1.0.102";

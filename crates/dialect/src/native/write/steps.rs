@@ -50,6 +50,12 @@ impl Profile {
         keeps_thinking: |_| false,
         ends_with_assistant: true,
     };
+
+    /// The profile of agents that may send the session to any API. The Chat Completions API accepts the shortest ids.
+    pub(super) const OF_ANY_API: Self = Self {
+        rules: IdentifierRules { ids: IdentifierRule::word(40), names: IdentifierRule::word(64) },
+        ..Self::COMMON
+    };
 }
 
 /// The steps of a conversation, and the outcome of every part of it.

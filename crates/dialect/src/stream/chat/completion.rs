@@ -2,7 +2,7 @@
 //! does not depend on the stream.
 
 use crate::stream::error_class::{ErrorClass, TurnError};
-use crate::stream::event::{Usage, ViolationKind};
+use crate::stream::event::{Usage, ViolationKind, fresh_input};
 use crate::stream::fields::{Field, Refusal, Value, read_fields, read_shape, values};
 use crate::stream::turn::Turn;
 
@@ -196,18 +196,23 @@ fn finish(reason: &str, error: Value<'_>) -> Finish {
     Finish::Failed(TurnError::new(class, message))
 }
 
-/// Returns the usage. Cached tokens are part of the prompt's count.
+/// Returns the usage. Cached and written tokens are part of the prompt's count.
 pub(super) fn usage(usage: Value<'_>) -> Option<Usage> {
     #[rustfmt::skip]
-    const NAMES: [&str; 5] = [
+    const NAMES: [&str; 6] = [
         "prompt_tokens", "completion_tokens", "prompt_tokens_details", "completion_tokens_details",
-        "prompt_cache_hit_tokens",
+        "prompt_cache_hit_tokens", "cache_creation_input_tokens",
     ];
-    let [prompt, written, of_prompt, of_written, cache_hits] = usage.fields(&NAMES).ok()?;
-    let cache_read = of_prompt.at(&["cached_tokens"]).count().or_else(|| cache_hits.count());
+    let [prompt, written, of_prompt, of_written, hits, created] = usage.fields(&NAMES).ok()?;
+    let cache_read = of_prompt.at(&["cached_tokens"]).count().or_else(|| hits.count());
+    // Gateways to Claude use other names.
+    let cache_write = ["cache_write_tokens", "cache_creation_tokens"];
+    let cache_write = cache_write.iter().find_map(|name| of_prompt.at(&[*name]).count());
+    let cache_write = cache_write.or_else(|| created.count());
     Some(Usage {
-        input: prompt.count().map(|prompt| prompt.saturating_sub(cache_read.unwrap_or(0))),
+        input: fresh_input(prompt.count(), [cache_read, cache_write]),
         cache_read,
+        cache_write,
         output: written.count(),
         thinking: of_written.at(&["reasoning_tokens"]).count(),
         ..Usage::default()
