@@ -7,6 +7,7 @@ use std::time::Duration;
 use tertulia_session::{ChainLink, EntryId};
 
 use crate::import::LeftBehind;
+use crate::lease::Holder;
 use crate::lock::SessionLock;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
@@ -105,6 +106,14 @@ pub(crate) struct Indexed {
     pub(crate) is_behind: bool,
 }
 
+/// A usage entry with its session.
+#[derive(Debug)]
+pub(crate) struct UsageRow {
+    pub(crate) session: SessionId,
+    pub(crate) project: Option<String>,
+    pub(crate) row: Row,
+}
+
 /// A database of sessions. Sessions that are being imported can be found by id, but [`list`](Self::list) and
 /// [`candidates`](Self::candidates) return only open ones. The default implementations are sufficient for sessions
 /// in memory.
@@ -154,6 +163,10 @@ pub(crate) trait Backend: Send + Sync {
     fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>>;
 
     fn list(&self, filter: &ListFilter) -> Result<Vec<SessionStatus>>;
+
+    /// Passes the usage entries of all open sessions since a time to a function, oldest first. An entry without a time
+    /// has the time when it was stored. Uses an index, so that the cost depends only on the number of these entries.
+    fn usage(&self, since: i64, visit: &mut dyn FnMut(UsageRow)) -> Result<()>;
 
     /// Makes imported sessions visible under their ids, all or none. If an id is taken, returns
     /// `StoreError::SessionExists` with this id.
@@ -241,6 +254,11 @@ pub(crate) trait Backend: Send + Sync {
     /// always grants the lock.
     fn lock_session(&self, _id: &SessionId) -> Result<Option<SessionLock>> {
         Ok(Some(SessionLock::unsupported()))
+    }
+
+    /// Returns the process that has the lease of a session, if the store has leases.
+    fn holder(&self, _id: &SessionId) -> Result<Option<Holder>> {
+        Ok(None)
     }
 
     /// Copies the database into an empty file while others keep writing. Returns `false` if the

@@ -29,6 +29,15 @@ pub enum StoreError {
         tail_text(.actual.as_ref())
     )]
     SessionConcurrentWrite { session: SessionId, expected: EntryId, actual: Option<EntryId> },
+    #[error(
+        "nothing was stored, because this process lost the right to run session {session}: {}",
+        lost_text(.holder.as_deref())
+    )]
+    SessionLeaseLost {
+        session: SessionId,
+        /// The process that has taken over, if it is known.
+        holder: Option<Box<str>>,
+    },
     #[error("cannot write{}: {problem}{}", session_text(.session.as_ref()), .outcome.note())]
     SessionWriteFailed {
         session: Option<SessionId>,
@@ -126,6 +135,7 @@ impl StoreError {
             Self::InvalidTitle(_) => "InvalidTitle",
             Self::EntryNotFound { .. } => "EntryNotFound",
             Self::SessionConcurrentWrite { .. } => "SessionConcurrentWrite",
+            Self::SessionLeaseLost { .. } => "SessionLeaseLost",
             Self::SessionWriteFailed { .. } | Self::FileWriteFailed { .. } => "SessionWriteFailed",
             Self::SessionReadFailed { .. } => "SessionReadFailed",
             Self::SessionMigrationFailed { .. } => "SessionMigrationFailed",
@@ -224,6 +234,13 @@ pub(crate) fn later_version(found: i64, known: usize) -> String {
 
 fn tail_text(tail: Option<&EntryId>) -> &str {
     tail.map_or("nothing", EntryId::as_str)
+}
+
+fn lost_text(holder: Option<&str>) -> String {
+    match holder {
+        Some(holder) => format!("{holder} has taken it over; open the session again to join it"),
+        None => "another process had taken it over; open the session again".to_owned(),
+    }
 }
 
 fn id_text(entry: Option<&EntryId>) -> String {

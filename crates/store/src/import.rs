@@ -93,7 +93,7 @@ impl Import {
         let store = lock.store.clone();
         let session =
             format!("{PREFIX}{:016x}:{:016x}", lock.number, random_u64()).parse::<SessionId>()?;
-        let nothing = Batch { records: Vec::new(), expected_tail: None };
+        let nothing = Batch { records: Vec::new(), expected_tail: None, fence: None };
         let start =
             SessionStart { created_at: now_millis(), state: State::Importing, project: None };
         let created = store.backend.create(&session, start, nothing);
@@ -128,7 +128,7 @@ impl Import {
         if records.is_empty() {
             return Ok(());
         }
-        let batch = Batch { records, expected_tail: None };
+        let batch = Batch { records, expected_tail: None, fence: None };
         self.store.backend.append(&self.session, batch).map_err(StoreError::unnamed)?;
         Ok(())
     }

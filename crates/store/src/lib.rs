@@ -48,6 +48,11 @@ mod clock;
 mod entries;
 mod error;
 mod import;
+#[cfg_attr(
+    not(feature = "postgres"),
+    expect(dead_code, reason = "only PostgreSQL stores have leases")
+)]
+mod lease;
 mod lock;
 mod memory;
 mod model;
@@ -67,6 +72,7 @@ mod sqlite;
 mod store;
 mod title;
 mod url;
+mod usage;
 mod verify;
 
 pub use clock::now_millis;
@@ -74,11 +80,12 @@ pub use entries::{Entries, Follow, Outline, OutlineEntry};
 pub(crate) use error::Result;
 pub use error::{Outcome, Problem, StoreError};
 pub use import::{Import, LeftBehind};
+pub use lease::{Fence, Holder};
 pub use lock::SessionLock;
 pub use model::{
     Append, Appended, Damage, Hit, ListFilter, Matching, NewRecord, NewSession, ProjectScope,
-    Range, SearchQuery, SearchResult, Seq, SessionInfo, Snippet, StoredEntry, TermMatch,
-    TokenCount, Verified,
+    Range, SearchQuery, SearchResult, Seq, SessionInfo, Snippet, StoredEntry, StoredUsage,
+    TermMatch, TokenCount, UsageEntries, Verified,
 };
 pub use new_file::{NewFile, NewFileError, Readers};
 pub use redacting::{EntryLocation, OldCopies, Redacted, Remains, has_sources, sources_meta};

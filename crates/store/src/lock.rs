@@ -1,5 +1,6 @@
-//! A lock that lets only one program open a session. The operating system holds it, so it always ends with the
-//! program. A killed program leaves an empty, unlocked file; the next program that takes a lock removes it.
+//! A lock that lets only one program open a session. For a file, the operating system holds it, so it always ends with
+//! the program. A killed program leaves an empty, unlocked file; the next program that takes a lock removes it. On a
+//! server, it is a lease (`lease.rs`).
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -9,22 +10,72 @@ use std::thread;
 use std::time::Duration;
 
 use crate::NewFile;
+use crate::lease::{Fence, Lease};
 use crate::new_file::{folder_of, lock_abandoned};
 
 /// How often locking a file is tried. A locked file may be about to be removed.
 const ATTEMPTS: u32 = 3;
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// While this value exists, no other program can lock the session.
+/// While this value exists, no other program can lock the session. A lock on a server can be lost nevertheless: see
+/// [`Self::when_lost`].
 #[derive(Debug)]
-pub struct SessionLock {
-    /// The locked file and its path. The file is removed when the lock is released.
-    locked: Option<(File, PathBuf)>,
+pub struct SessionLock(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Unsupported,
+    /// A locked file, which is removed when the lock is released.
+    File {
+        _locked: File,
+        path: PathBuf,
+    },
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(dead_code, reason = "only PostgreSQL stores have leases")
+    )]
+    Lease(Lease),
 }
 
 impl SessionLock {
     pub(crate) fn unsupported() -> Self {
-        Self { locked: None }
+        Self(Kind::Unsupported)
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(crate) fn leased(lease: Lease) -> Self {
+        Self(Kind::Lease(lease))
+    }
+
+    fn lease(&self) -> Option<&Lease> {
+        match &self.0 {
+            Kind::Lease(lease) => Some(lease),
+            Kind::Unsupported | Kind::File { .. } => None,
+        }
+    }
+
+    /// Returns the fencing number of this lock, if it can be lost. An append with it is refused after another program
+    /// has taken over the session.
+    pub fn fence(&self) -> Option<Fence> {
+        self.lease().map(Lease::fence)
+    }
+
+    /// Returns whether the program that had the lock before did not release it, although it may still be alive.
+    pub fn is_taken_over(&self) -> bool {
+        self.lease().is_some_and(Lease::is_taken_over)
+    }
+
+    /// Returns whether the lock was lost.
+    pub fn is_lost(&self) -> bool {
+        self.lease().is_some_and(Lease::is_lost)
+    }
+
+    /// Sets a function that is called once, in another thread, when the lock is lost. If it is lost already, the function
+    /// is called at once. Locks on files cannot be lost.
+    pub fn when_lost(&self, tell: impl FnOnce() + Send + 'static) {
+        if let Some(lease) = self.lease() {
+            lease.when_lost(Box::new(tell));
+        }
     }
 
     /// Locks the file with this path; `None` if another program has locked it.
@@ -54,7 +105,8 @@ impl SessionLock {
             // The previous owner may have removed the file before this process locked it.
             if NewFile::is_at(&file, path) {
                 remove_unlocked(path);
-                return Ok(Some(Self { locked: Some((file, path.to_owned())) }));
+                let path = path.to_owned();
+                return Ok(Some(Self(Kind::File { _locked: file, path })));
             }
         }
     }
@@ -94,7 +146,7 @@ fn remove_unlocked(path: &Path) {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        if let Some((_, path)) = &self.locked {
+        if let Kind::File { path, .. } = &self.0 {
             // Removed while locked, so that nobody else can have locked this file.
             let _ = std::fs::remove_file(path);
         }

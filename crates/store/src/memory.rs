@@ -8,12 +8,12 @@ use tertulia_session::{ChainLink, EntryId};
 
 use crate::backend::{
     Backend, BranchPoint, Candidates, Direction, Indexed, SessionStart, SessionStatus, State,
-    newest_first,
+    UsageRow, newest_first,
 };
 use crate::clock::now_millis;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::{Batch, Known, Tail, plan, purged_records};
-use crate::row::{Encoding, Row};
+use crate::row::{Encoding, Row, USAGE};
 use crate::search::{AnyOf, COUNTED_MAX, Candidate, Frequencies, IndexQuery, index_terms, text_of};
 use crate::{Result, SessionId, StoreError};
 
@@ -216,6 +216,22 @@ impl Backend for MemoryStore {
         let open = sessions.by_id.iter().filter(|(_, session)| session.state == State::Open);
         let statuses = open.map(|(id, session)| (session.status(id), session.key));
         Ok(newest_first(statuses, filter))
+    }
+
+    fn usage(&self, since: i64, visit: &mut dyn FnMut(UsageRow)) -> Result<()> {
+        let sessions = self.sessions();
+        let open = sessions.by_id.iter().filter(|(_, session)| session.state == State::Open);
+        let mut found: Vec<_> = open
+            .flat_map(|(id, session)| session.rows.iter().map(move |row| (id, session, row)))
+            .filter(|(_, _, row)| &*row.record.type_name == USAGE && row.time() >= since)
+            .map(|(id, session, row)| {
+                let (session_id, project) = (id.clone(), session.project.clone());
+                (session.key, UsageRow { session: session_id, project, row: row.clone() })
+            })
+            .collect();
+        found.sort_by_key(|(key, usage)| (usage.row.time(), *key, usage.row.seq));
+        found.into_iter().for_each(|(_, usage)| visit(usage));
+        Ok(())
     }
 
     fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()> {

@@ -1,10 +1,13 @@
 //! The input and output of a store: plain data, the same for every implementation.
 
+use std::collections::BTreeSet;
+
 use tertulia_session::search::terms::TermKind;
-use tertulia_session::{ChainLink, Entry, EntryId, Timestamp};
+use tertulia_session::{ChainLink, Entry, EntryId, Timestamp, Usage};
 
 use crate::SessionId;
 use crate::backend::SessionStatus;
+use crate::lease::Fence;
 use crate::row::Record;
 
 /// The number of an entry in its session, starting at 1. It is assigned under a lock and does not depend on time.
@@ -34,6 +37,9 @@ pub struct Append {
     pub entries: Vec<NewRecord>,
     /// If set, the session must end in this entry, unless all entries are already stored.
     pub expected_tail: Option<EntryId>,
+    /// If set, the session must not have been taken over from the lock with this number; see
+    /// [`SessionLock::fence`](crate::SessionLock::fence).
+    pub fence: Option<Fence>,
 }
 
 /// An entry to append, with its token count if known.
@@ -112,6 +118,27 @@ pub struct SessionInfo {
     pub has_own_title: bool,
     /// The folder of the project, if known. It is not part of the log.
     pub project: Option<String>,
+}
+
+/// A usage entry of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredUsage {
+    pub session: SessionId,
+    /// The project of the session.
+    pub project: Option<String>,
+    pub entry_id: EntryId,
+    /// The time of the entry, or if it has none, the time when it was stored.
+    pub time: Timestamp,
+    pub usage: Usage,
+}
+
+/// The usage entries of all sessions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UsageEntries {
+    /// The entries, oldest first.
+    pub entries: Vec<StoredUsage>,
+    /// The sessions with damaged entries, which are left out.
+    pub damaged: BTreeSet<SessionId>,
 }
 
 /// A selection of sessions, listed most recently changed first.
@@ -240,7 +267,7 @@ impl Append {
     /// Creates an append of these entries without token counts, whatever the last entry of the session is.
     pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
         let entries = entries.into_iter().map(NewRecord::from).collect();
-        Self { entries, expected_tail: None }
+        Self { entries, expected_tail: None, fence: None }
     }
 
     /// Requires that the session ends in this entry.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use tertulia_session::{ChainLink, EntryId, EntryIndex, EntryKind, Fields, RecordHash};
 
+use crate::lease::Fence;
 use crate::model::{Append, Appended, Seq, StoredEntry};
 use crate::row::{Prepared, Record, Row};
 use crate::{Problem, Result, SessionId, StoreError};
@@ -24,6 +25,11 @@ pub(crate) struct Tail {
 pub(crate) struct Batch {
     pub(crate) records: Vec<Prepared>,
     pub(crate) expected_tail: Option<EntryId>,
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(dead_code, reason = "only PostgreSQL stores have leases")
+    )]
+    pub(crate) fence: Option<Fence>,
 }
 
 /// A stored entry.
@@ -64,7 +70,7 @@ impl Batch {
     pub(crate) fn prepare(session: &SessionId, append: &Append) -> Result<Self> {
         let prepare = |new| Prepared::new(session, new);
         let records = append.entries.iter().map(prepare).collect::<Result<_, _>>()?;
-        Ok(Self { records, expected_tail: append.expected_tail.clone() })
+        Ok(Self { records, expected_tail: append.expected_tail.clone(), fence: append.fence })
     }
 
     /// Returns whether the batch hides something.

@@ -7,6 +7,7 @@ mod append;
 mod change;
 mod connection;
 mod error;
+mod lease;
 mod maintenance;
 mod pool;
 mod read;
@@ -19,10 +20,12 @@ use std::time::Duration;
 use tertulia_session::EntryId;
 
 use crate::backend::{
-    Backend, BranchPoint, Candidates, Direction, Indexed, SessionStart, SessionStatus,
+    Backend, BranchPoint, Candidates, Direction, Indexed, SessionStart, SessionStatus, UsageRow,
 };
 use crate::clock::random_u64;
 use crate::import::LeftBehind;
+use crate::lease::{Holder, Lease};
+use crate::lock::SessionLock;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::redacting::Remains;
@@ -39,11 +42,13 @@ use search_index::WhenBusy;
 
 /// How often a follower checks for entries, because notifications can get lost.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// The number of usage entries that are read together.
+const USAGE_PAGE: usize = 4096;
 
 pub(crate) struct PostgresStore {
     location: String,
     signal: Arc<Signal>,
-    thread: WorkerThread,
+    thread: Arc<WorkerThread>,
 }
 
 impl PostgresStore {
@@ -51,7 +56,7 @@ impl PostgresStore {
     pub(crate) fn open(url: &str) -> Result<Self> {
         let address = Address::parse(url)?;
         let (location, signal) = (address.location.clone(), Arc::<Signal>::default());
-        let thread = WorkerThread::start(address, Arc::clone(&signal))?;
+        let thread = Arc::new(WorkerThread::start(address, Arc::clone(&signal))?);
         let store = Self { location, signal, thread };
         store.prepare()?;
         Ok(store)
@@ -155,6 +160,20 @@ impl Backend for PostgresStore {
         self.work(None, PgError::reading, async move |connection| {
             read::statuses(connection, &filter).await
         })
+    }
+
+    fn usage(&self, since: i64, visit: &mut dyn FnMut(UsageRow)) -> Result<()> {
+        // Keys and numbers are positive.
+        let mut next = Some((since, 0, 0));
+        while let Some(after) = next {
+            let page = self.work(None, PgError::reading, async move |connection| {
+                read::usage(connection, after, USAGE_PAGE).await
+            });
+            let (rows, more) = page?;
+            rows.into_iter().for_each(&mut *visit);
+            next = more;
+        }
+        Ok(())
     }
 
     fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()> {
@@ -262,6 +281,21 @@ impl Backend for PostgresStore {
             search_index::candidates(connection, &index_query, &query, limit).await
         })?;
         Ok(Candidates::from_rows(found, limit))
+    }
+
+    fn lock_session(&self, id: &SessionId) -> Result<Option<SessionLock>> {
+        let session = id.clone();
+        let taken = self.thread.run(async move |pool| {
+            let taken = lease::take(&pool, &session).await;
+            taken.map_err(|error| error.changing(pool.location(), Some(&session)))
+        })?;
+        let thread = Arc::clone(&self.thread);
+        // The thread lives at least as long as the lease, so that the lease is released on the server.
+        Ok(taken.map(|taken| SessionLock::leased(Lease::new(taken, Box::new(thread)))))
+    }
+
+    fn holder(&self, id: &SessionId) -> Result<Option<Holder>> {
+        self.work_on(id, PgError::reading, lease::holder)
     }
 
     fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<()> {

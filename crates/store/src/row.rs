@@ -301,7 +301,15 @@ impl Record {
     }
 }
 
+/// The type of usage entries.
+pub(crate) const USAGE: &str = "usage";
+
 impl Row {
+    /// Returns the time of the entry, or if it has none, the time when it was stored.
+    pub(crate) fn time(&self) -> i64 {
+        self.record.time.unwrap_or(self.stored_at)
+    }
+
     /// Decodes the stored entry; the error names its number.
     pub(crate) fn decode(self) -> Result<StoredEntry, Damage> {
         let entry = match self.record.entry() {

@@ -29,7 +29,7 @@ use tertulia_session::{ChainLink, EntryId};
 
 use crate::backend::{
     Backend, BranchPoint, Candidates, Direction, Indexed, OutlineRow, SessionStart, SessionStatus,
-    State, newest_first,
+    State, UsageRow, newest_first,
 };
 use crate::import::LeftBehind;
 use crate::lock::SessionLock;
@@ -334,6 +334,10 @@ impl Backend for SqliteStore {
     fn list(&self, filter: &ListFilter) -> Result<Vec<SessionStatus>> {
         let statuses = self.query(|connection| read::statuses(connection, &filter.project))?;
         Ok(newest_first(statuses.into_iter(), filter))
+    }
+
+    fn usage(&self, since: i64, visit: &mut dyn FnMut(UsageRow)) -> Result<()> {
+        self.query(|connection| read::usage(connection, since, visit))
     }
 
     fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()> {

@@ -20,8 +20,8 @@ use crate::row::Row;
 use crate::salting::{fresh_salt, is_repeated, salt_all};
 use crate::search::{self, text_of};
 use crate::{
-    Follow, Import, LeftBehind, Problem, Result, SessionId, SessionLock, StoreError, StoreUrl,
-    entries, title,
+    Follow, Holder, Import, LeftBehind, Problem, Result, SessionId, SessionLock, StoreError,
+    StoreUrl, entries, title,
 };
 
 /// The number of entries that are indexed per step while a caller waits for a search.
@@ -177,10 +177,16 @@ impl SessionStore {
         Ok(None)
     }
 
-    /// Locks a session while a program works with it. Returns `None` if another program has locked it. Only SQLite
-    /// stores can detect this; PostgreSQL and memory stores always grant the lock.
+    /// Locks a session while a program works with it. Returns `None` if another program has locked it. On PostgreSQL,
+    /// the lock is a lease: it ends with the connection of its holder, or some seconds after the holder was last heard
+    /// of. Memory stores always grant the lock.
     pub fn lock_session(&self, id: &SessionId) -> Result<Option<SessionLock>> {
         self.backend.lock_session(id)
+    }
+
+    /// Returns the process that has locked a session. Only PostgreSQL stores know it.
+    pub fn holder(&self, id: &SessionId) -> Result<Option<Holder>> {
+        self.backend.holder(id)
     }
 
     pub(crate) fn number_of(&self, id: &SessionId, entry: &EntryId) -> Result<Seq> {

@@ -13,13 +13,14 @@ use super::error::{PgError, Result};
 use super::pool::Pool;
 use super::read::{self, columns, fixed, row, signed};
 use crate::clock::now_millis;
+use crate::lease::{Fence, Holder};
 use crate::model::Appended;
 use crate::plan::{Batch, Known, Plan, PlannedEntry, Tail, plan, purged_records};
 use crate::row::Record;
 use crate::{Outcome, Problem, SessionId, StoreError};
 
-const LOCK: &str = "SELECT key, tail_seq, tail_id, tail_link, names_parents \
-    FROM tertulia.session WHERE id = $1 AND state <> 2 FOR UPDATE";
+const LOCK: &str = "SELECT key, tail_seq, tail_id, tail_link, names_parents, \
+    fence, lease_holder FROM tertulia.session WHERE id = $1 AND state <> 2 FOR UPDATE";
 const KNOWN: &str = "SELECT e.id, e.seq, e.hash FROM tertulia.entry e WHERE e.session = \
     (SELECT key FROM tertulia.session WHERE id = $1) AND e.id = ANY($2)";
 const TAIL: &str = "UPDATE tertulia.session SET tail_seq = $2, tail_id = $3, tail_link = $4, \
@@ -69,12 +70,21 @@ async fn attempt(
     in_doubt: &mut Option<Appended>,
 ) -> Result<Appended> {
     let writing = Writing::prepare(connection).await?;
-    let Some((key, tail, known)) = lock(connection, id, batch).await? else {
+    let Some(Locked { key, tail, known, fence, holder }) = lock(connection, id, batch).await?
+    else {
         connection.run("ROLLBACK").await?;
         return Err(read::missing(id));
     };
     let find = |entry: &EntryId| Ok(known.get(entry).copied());
+    // Checked while the row is locked, so a take-over is either complete or waits for this append. A repetition of an
+    // append that was stored before the take-over is no new one.
+    let is_fenced = batch.fence.is_some_and(|own| own != fence);
     let plan = match plan(id, &tail, batch, find) {
+        Ok(plan) if plan.new.is_empty() || !is_fenced => Ok(plan),
+        _ if is_fenced => Err(StoreError::SessionLeaseLost { session: id.clone(), holder }),
+        planned => planned,
+    };
+    let plan = match plan {
         Ok(plan) => plan,
         Err(refusal) => {
             connection.run("ROLLBACK").await?;
@@ -98,8 +108,14 @@ async fn attempt(
     written.map(|()| plan.appended)
 }
 
-/// The key and tail of a locked session, and the stored entries of a batch.
-type Locked = (i64, Tail, BTreeMap<EntryId, Known>);
+/// A locked session, and the stored entries of a batch.
+struct Locked {
+    key: i64,
+    tail: Tail,
+    known: BTreeMap<EntryId, Known>,
+    fence: Fence,
+    holder: Option<Box<str>>,
+}
 
 /// Runs the first round trip. Stored entries are looked up in the same round trip, after the lock is granted.
 async fn lock(
@@ -134,7 +150,10 @@ async fn lock(
         link: read::chain_link(&locked, 3)?,
         names_parents: locked.try_get(4)?,
     };
-    Ok(Some((locked.try_get(0)?, tail, known)))
+    let key = locked.try_get(0)?;
+    let fence = Fence { session: key, number: locked.try_get(5)? };
+    let holder = read::optional_text(&locked, 6)?.map(|holder| Holder::describe(&holder));
+    Ok(Some(Locked { key, tail, known, fence, holder }))
 }
 
 /// Returns all ids that a plan may look up.

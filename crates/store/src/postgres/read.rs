@@ -5,7 +5,7 @@ use tokio_postgres::Row as Answer;
 
 use super::connection::{PgConnection, Values};
 use super::error::{PgError, Result};
-use crate::backend::{BranchPoint, Direction, SessionStatus, State};
+use crate::backend::{BranchPoint, Direction, SessionStatus, State, UsageRow};
 use crate::model::{ListFilter, Seq, TokenCount};
 use crate::row::{Encoding, Record, Row, Speaker};
 use crate::{SessionId, StoreError};
@@ -45,6 +45,18 @@ const BRANCH_POINTS: &str = "SELECT e.seq, e.parent, e.type FROM tertulia.entry 
     WHERE e.session = (SELECT key FROM tertulia.session WHERE id = $1 AND state <> 2) \
     AND (e.type = '\\x7465616d5f7461736b'::bytea OR e.parent IS DISTINCT FROM e.seq - 1) \
     AND e.seq <= $2 ORDER BY e.seq DESC LIMIT $3";
+/// The condition and the order must be those of the index.
+const USAGE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", s.key, s.id, s.project FROM tertulia.entry e \
+      JOIN tertulia.session s ON s.key = e.session AND s.state = 0 \
+      WHERE e.type = '\\x7573616765'::bytea \
+      AND (coalesce(e.time, e.stored_at), e.session, e.seq) > ($1, $2, $3) \
+      ORDER BY coalesce(e.time, e.stored_at), e.session, e.seq LIMIT $4"
+);
+/// The time of a usage entry, the key of its session, and its number.
+pub(super) type UsagePosition = (i64, i64, i64);
 const FIND: &str = "SELECT e.seq FROM tertulia.entry e WHERE e.session = (SELECT key \
     FROM tertulia.session WHERE id = $1 AND state <> 2) AND e.id = $2";
 
@@ -140,6 +152,25 @@ pub(super) async fn branch_points(
         });
     }
     Ok(points)
+}
+
+/// Reads the usage entries of all open sessions after a position, in the order of the index. Returns also the position
+/// from which to continue, if there may be more.
+pub(super) async fn usage(
+    connection: &mut PgConnection,
+    (time, session, seq): UsagePosition,
+    limit: usize,
+) -> Result<(Vec<UsageRow>, Option<UsagePosition>)> {
+    let found = connection.query(USAGE, &[&time, &session, &seq, &signed(limit as u64)]).await?;
+    let (mut rows, mut last) = (Vec::with_capacity(found.len()), None);
+    for one in &found {
+        let row = row(one)?;
+        last = Some((row.time(), one.try_get(COLUMNS)?, signed(row.seq)));
+        if let Ok(session) = one.try_get::<_, &str>(COLUMNS + 1)?.parse() {
+            rows.push(UsageRow { session, project: optional_text(one, COLUMNS + 2)?, row });
+        }
+    }
+    Ok((rows, last.filter(|_| found.len() == limit)))
 }
 
 pub(super) async fn find(

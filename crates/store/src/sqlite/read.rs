@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 
-use crate::backend::{BranchPoint, Direction, OutlineRow, SessionStatus, State};
+use crate::backend::{BranchPoint, Direction, OutlineRow, SessionStatus, State, UsageRow};
 use crate::model::{ProjectScope, Seq, TokenCount};
 use crate::plan::Tail;
 use crate::row::{Encoding, Record, Row, Speaker};
@@ -266,38 +266,68 @@ fn collect(
     Ok(())
 }
 
+/// The condition and the order must be those of the index; otherwise all entries would be read.
+const USAGE: &str = "SELECT s.id, s.project, \
+    e.place, e.id, e.parent, e.type, e.time, e.speaker, e.speaker_name, e.bytes, e.tokenizer, \
+    e.tokens, e.stored_at, e.encoding, e.record, e.hash, e.link \
+    FROM entry e INDEXED BY usage JOIN session s ON s.key = e.place >> ?1 \
+    WHERE e.type = 'usage' AND coalesce(e.time, e.stored_at) >= ?2 \
+    AND coalesce(s.state, 0) NOT IN (?3, ?4) ORDER BY coalesce(e.time, e.stored_at), e.place";
+
+/// Passes the usage entries of all open sessions since a time to a function, oldest first.
+pub(super) fn usage(
+    connection: &Connection,
+    since: i64,
+    visit: &mut dyn FnMut(UsageRow),
+) -> Result<()> {
+    let mut statement = connection.prepare_cached(USAGE)?;
+    let hidden = (state_code(State::Importing), state_code(State::Deleting));
+    let mut found = statement.query(params![SEQ_BITS, since, hidden.0, hidden.1])?;
+    while let Some(one) = found.next()? {
+        if let Ok(session) = one.get::<_, String>(0)?.parse() {
+            visit(UsageRow { session, project: optional_text(one, 1)?, row: row_at(one, 2)? });
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn one(connection: &Connection, row_id: i64) -> Result<Option<Row>> {
     let sql = format!("SELECT {COLUMNS} FROM entry WHERE place = ?1");
     connection.prepare_cached(&sql)?.query_row([row_id], row).optional()
 }
 
 fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
-    let row_id: i64 = row.get(0)?;
-    let tokenizer = optional_text(row, 8)?;
-    let tokens = row.get::<_, Option<i64>>(9)?;
+    row_at(row, 0)
+}
+
+/// Reads an entry from a row whose columns begin at this one.
+fn row_at(row: &rusqlite::Row<'_>, first: usize) -> Result<Row> {
+    let row_id: i64 = row.get(first)?;
+    let tokenizer = optional_text(row, first + 8)?;
+    let tokens = row.get::<_, Option<i64>>(first + 9)?;
     let count = tokenizer.zip(tokens).map(|(tokenizer, tokens)| TokenCount {
         tokenizer: tokenizer.into(),
         tokens: tokens.unsigned_abs(),
     });
-    let name = optional_text(row, 6)?.map(Into::into);
-    let speaker = optional_text(row, 5)?.map(|id| Speaker { id: id.into(), name });
+    let name = optional_text(row, first + 6)?.map(Into::into);
+    let speaker = optional_text(row, first + 5)?.map(|id| Speaker { id: id.into(), name });
     let record = Record {
-        id: EntryId::from(text(row, 1)?),
-        type_name: text(row, 3)?.into(),
-        time: row.get(4)?,
+        id: EntryId::from(text(row, first + 1)?),
+        type_name: text(row, first + 3)?.into(),
+        time: row.get(first + 4)?,
         speaker,
-        bytes: row.get::<_, i64>(7)?.unsigned_abs(),
+        bytes: row.get::<_, i64>(first + 7)?.unsigned_abs(),
         count,
         // An unknown code is damage, which is detected when the hashes are compared.
-        encoding: Encoding::from_code(row.get(11)?).unwrap_or(Encoding::Plain),
-        body: row.get(12)?,
-        hash: RecordHash::from_bytes(bytes(row, 13)?),
+        encoding: Encoding::from_code(row.get(first + 11)?).unwrap_or(Encoding::Plain),
+        body: row.get(first + 12)?,
+        hash: RecordHash::from_bytes(bytes(row, first + 13)?),
     };
     Ok(Row {
         seq: seq_of(row_id),
-        parent: row.get::<_, Option<i64>>(2)?.map(i64::unsigned_abs),
-        stored_at: row.get(10)?,
-        link: ChainLink::from_bytes(bytes(row, 14)?),
+        parent: row.get::<_, Option<i64>>(first + 2)?.map(i64::unsigned_abs),
+        stored_at: row.get(first + 10)?,
+        link: ChainLink::from_bytes(bytes(row, first + 14)?),
         record,
     })
 }
@@ -342,5 +372,19 @@ mod tests {
             plan.query_map((0, 9, 1), |row| row.get(3)).unwrap().map(Result::unwrap).collect();
         assert_eq!(plan.len(), 1, "{plan:?}");
         assert!(plan[0].contains("USING INDEX landmark (place>? AND place<?)"), "{plan:?}");
+    }
+
+    #[test]
+    fn usage_is_found_by_its_index_in_the_order_of_the_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        STEPS.iter().for_each(|step| connection.execute_batch(step).unwrap());
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {USAGE}")).unwrap();
+        let plan: Vec<String> = plan
+            .query_map((32, 0, 53, 90), |row| row.get(3))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert!(plan[0].contains("USING INDEX usage (<expr>>?)"), "{plan:?}");
+        assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:?}");
     }
 }

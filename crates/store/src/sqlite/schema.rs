@@ -20,7 +20,7 @@ use crate::{Result, StoreError};
 const APPLICATION_ID: i32 = 0x5465_7274;
 
 /// One step per version. A published step is never changed.
-pub(super) const STEPS: [&str; 8] = [
+pub(super) const STEPS: [&str; 9] = [
     // The column `place` combines the key of the session, shifted, with the number of the entry. So one B-tree
     // contains all entries, and those of a session are adjacent. Ids are looked up by a hash, which keeps the index
     // of ids small, and then compared as text. Keys are never reused, because the search index refers to places.
@@ -88,6 +88,8 @@ pub(super) const STEPS: [&str; 8] = [
      INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
      UPDATE session SET indexed = 0;
      INSERT OR IGNORE INTO unindexed SELECT key FROM session WHERE state NOT IN (53, 90);",
+    // Usage entries of all sessions by time. They are few, and only their appends touch the index.
+    "CREATE INDEX usage ON entry (coalesce(time, stored_at)) WHERE type = 'usage';",
 ];
 
 /// The additional tables of a backup.
@@ -101,7 +103,7 @@ pub(super) const MANIFEST_TABLES: [&str; 2] = [
 pub(super) const VERSION: usize = STEPS.len();
 
 /// The [`digest`] of the current schema.
-const DIGEST: &str = "847b3ae5d46d47316415c3cfa64c09a03df5ebc75665dc3d797f18ea09aee6ff";
+const DIGEST: &str = "fc0b1ccc7c39091517895b93f86405bb79074f692b49de198f2be32216906071";
 
 pub(super) enum Found {
     /// Nothing was ever written to the file.

@@ -6,11 +6,13 @@ mod branches;
 mod following;
 mod listing;
 mod loading;
+mod locking;
 mod native_records;
 mod projects;
 mod redacting;
 mod searching;
 mod titles;
+mod usage;
 mod verifying;
 mod versions;
 

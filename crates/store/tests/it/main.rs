@@ -9,6 +9,7 @@
 
 mod contract;
 mod notation;
+mod postgres_leases;
 mod postgres_lost;
 mod postgres_maintenance;
 mod postgres_many;

@@ -26,6 +26,16 @@ struct State {
     fault: Mutex<Option<Fault>>,
     faults: AtomicU32,
     refuses: AtomicBool,
+    is_frozen: AtomicBool,
+}
+
+impl State {
+    /// Waits while the network is interrupted.
+    fn wait(&self) {
+        while self.is_frozen.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
 
 pub(crate) struct Proxy {
@@ -50,8 +60,9 @@ impl Proxy {
                 let server = UnixStream::connect(&socket).unwrap();
                 let (back, forth) = (server.try_clone().unwrap(), client.try_clone().unwrap());
                 let state = Arc::clone(&shared);
+                let backward = Arc::clone(&shared);
                 thread::spawn(move || to_server(client, server, &state));
-                thread::spawn(move || to_client(back, forth));
+                thread::spawn(move || to_client(back, forth, &backward));
             }
         });
         Self { folder, state }
@@ -75,12 +86,22 @@ impl Proxy {
     pub(crate) fn refuse_from_now_on(&self) {
         self.state.refuses.store(true, Ordering::Relaxed);
     }
+
+    /// Interrupts the network: connections stay open, but nothing arrives.
+    pub(crate) fn freeze(&self) {
+        self.state.is_frozen.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn thaw(&self) {
+        self.state.is_frozen.store(false, Ordering::Relaxed);
+    }
 }
 
 fn to_server(mut client: UnixStream, mut server: UnixStream, state: &State) {
     const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
     let mut buffer = vec![0; 1 << 16];
     while let Ok(count @ 1..) = client.read(&mut buffer) {
+        state.wait();
         let bytes = &buffer[..count];
         let commits = bytes.windows(COMMIT.len()).any(|window| window == COMMIT);
         let fault = if commits { state.fault.lock().unwrap().take() } else { None };
@@ -106,9 +127,10 @@ fn to_server(mut client: UnixStream, mut server: UnixStream, state: &State) {
     let _ = client.shutdown(Shutdown::Both);
 }
 
-fn to_client(mut server: UnixStream, mut client: UnixStream) {
+fn to_client(mut server: UnixStream, mut client: UnixStream, state: &State) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(count @ 1..) = server.read(&mut buffer) {
+        state.wait();
         if client.write_all(&buffer[..count]).is_err() {
             // The server continues, because the test is about what it does then.
             continue;

@@ -247,6 +247,22 @@ fn the_search_index_of_an_earlier_version_is_rebuilt() {
 }
 
 #[test]
+fn the_usage_in_an_earlier_version_is_found() {
+    let (_folder, file) = folder();
+    fs::write(&file, include_bytes!("../fixtures/sessions-v8.db")).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    let store = open(&file).unwrap();
+    let found = store.usage(None).unwrap();
+    assert_eq!(
+        found.entries.iter().map(|one| one.entry_id.as_str()).collect::<Vec<_>>(),
+        ["e2", "e3"]
+    );
+    assert_eq!(store.verify(&id("talk")).unwrap().damage, None);
+    let copy = file.with_file_name("sessions.db.v8.bak");
+    assert_eq!(fs::read(&copy).unwrap()[60..64], 8_u32.to_be_bytes());
+}
+
+#[test]
 fn sessions_of_an_earlier_version_have_no_project_until_it_is_set() {
     let (_folder, file) = folder();
     fs::write(&file, include_bytes!("../fixtures/sessions-v4.db")).unwrap();

@@ -40,6 +40,11 @@ impl TestStore {
         Self { store, url: StoreUrl::Memory, is_shared: false, _folder: None, _database: None }
     }
 
+    /// Returns whether another process could open the same sessions.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     /// Opens the same sessions again, as another process would.
     pub(crate) fn reopen(&self) -> SessionStore {
         match self.is_shared {

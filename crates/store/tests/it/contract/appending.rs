@@ -287,7 +287,7 @@ fn token_counts_are_stored_with_the_entry(fixture: &TestStore) {
         NewRecord { entry: link(1, "one"), count: count(7) },
         NewRecord { entry: link(2, "two"), count: None },
     ];
-    fixture.store.append(&session, Append { entries, expected_tail: None }).unwrap();
+    fixture.store.append(&session, Append { entries, ..Append::default() }).unwrap();
     let known = [
         ("e2".into(), TokenCount { tokenizer: "claude".into(), tokens: 9 }),
         ("gone".into(), TokenCount { tokenizer: "claude".into(), tokens: 1 }),
