@@ -25,13 +25,16 @@ pub use pi::PI;
 pub use script::SCRIPT;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use tertulia_dialect::native::NativeFormat;
 use tertulia_dialect::stream::{AgentStream, TurnOutput};
 
+use crate::kept::{CliMemory, Export, Store, Transcript, folder_in};
+use crate::process::environment::Environment;
 use crate::process::escape::PromptSyntax;
-use crate::process::{CommandLine, Prepared, StartError};
-use crate::{AgentSpec, Permissions, TurnRequest};
+use crate::process::{CommandLine, LiveAgent, Prepared, StartError};
+use crate::{AgentSpec, Job, NativeHead, Permissions, TurnRequest};
 
 /// All agents, in the order of the documentation.
 pub const AGENTS: &[&AgentDefinition] =
@@ -50,8 +53,12 @@ pub struct AgentDefinition {
     pub prompt_format: &'static str,
     /// Context window of its model in tokens, if it is known; otherwise a cautious default.
     pub window_tokens: u64,
-    /// Whether it may report the cost of a turn, so that a spending limit can apply to it.
+    /// Whether it may report the cost of a turn.
     pub reports_cost: bool,
+    /// Whether it reports the tokens of a turn, so that the cost can be computed if its model is known.
+    pub reports_tokens: bool,
+    /// Whether it reports its model.
+    pub reports_model: bool,
     pub settings: ProjectSettings,
     pub(crate) prompt_syntax: PromptSyntax,
     pub(crate) system_text: SystemText,
@@ -69,6 +76,8 @@ const GENERIC: AgentDefinition = AgentDefinition {
     prompt_format: "text",
     window_tokens: 128_000,
     reports_cost: true,
+    reports_tokens: true,
+    reports_model: true,
     settings: ProjectSettings { folders: &[], files: &[], skipped: &[] },
     prompt_syntax: PromptSyntax::Plain,
     system_text: SystemText::Separate,
@@ -90,6 +99,9 @@ pub struct Cli {
     pub(crate) sign_in: SignInSources,
     pub(crate) stream: AgentStream,
     pub(crate) prepare: fn(&AgentSpec, &TurnRequest<'_>) -> Result<Prepared, StartError>,
+    pub(crate) memory: CliMemory,
+    /// Whether a process that stays alive gets the text before the message separately.
+    pub(crate) takes_context: bool,
     /// Corrects the final text of a successful turn, for agents whose stream does not contain it exactly.
     pub(crate) correct: Option<fn(&mut TurnOutput, &CommandLine)>,
 }
@@ -141,6 +153,7 @@ const PROMPT_FIELDS: &[&str] = &[
     "preamble",
     "window",
     "budget_usd",
+    "budget_usd_turn",
     "fallback",
     "timeout_s",
     "memory",
@@ -156,9 +169,25 @@ const PROGRAM_FIELDS: &[&str] = &[
     "args",
     "env",
     "cwd",
+    "worktree",
 ];
 
 const CLI_FIELDS: &[&[&str]] = &[PROMPT_FIELDS, PROGRAM_FIELDS, &["model", "permissions"]];
+
+/// Returns the folder of an agent: below its variable if set, otherwise in the home folder.
+fn home_folder(environment: &Environment, variable: (&str, &str), folder: &str) -> Option<PathBuf> {
+    let home = || environment.get("HOME").map(|home| PathBuf::from(home).join(folder));
+    folder_in(environment, variable).or_else(home)
+}
+
+/// Returns the file of this name in one of the folders of a folder.
+fn in_any_folder(folder: &Path, is_named: impl Fn(&str) -> bool) -> Option<PathBuf> {
+    std::fs::read_dir(folder).ok()?.flatten().find_map(|one| {
+        let files = std::fs::read_dir(one.path()).ok()?.flatten();
+        let mut found = files.filter(|file| file.file_name().to_str().is_some_and(&is_named));
+        found.next().map(|file| file.path())
+    })
+}
 
 impl HomeFile {
     const fn new(

@@ -11,8 +11,8 @@
 //! use std::time::Duration;
 //!
 //! use tertulia_agent::{
-//!     AgentKind, AgentSpec, CancelToken, Listener, Mentions, PermissionAnswer, PermissionRequest,
-//!     ScriptLine, TurnRequest, run,
+//!     AgentKind, AgentSpec, CancelToken, Listener, Memory, Mentions, PermissionAnswer,
+//!     PermissionRequest, ScriptLine, TurnRequest, run,
 //! };
 //! use tertulia_dialect::stream::StreamEvent;
 //!
@@ -40,6 +40,8 @@
 //!     mentions: Mentions::none(),
 //!     system: None,
 //!     body: None,
+//!     memory: Memory::Fresh,
+//!     message_start: 0,
 //! };
 //! let mut printer = Printer(String::new());
 //! let report = run(&spec, &request, &CancelToken::default(), &mut printer);
@@ -54,16 +56,20 @@
 
 pub mod agents;
 mod clock;
+mod kept;
 mod limit_reset;
+mod memory;
 mod probe;
 mod process;
 mod spec;
 
+pub use kept::{KeptAgents, KeptLimits, memory_support};
+pub use memory::{Drift, HeadError, Memory, MemorySupport, NativeHead, Totals};
 pub use probe::{AuthState, Probe, ProgramLocation, Unusable, locate_program, probe};
 pub use process::supervisor::{set_supervisor, supervisor_main};
 pub use process::{
-    Edit, Mentions, PromptText, apply, containment, end_all_now, is_turn_alive, kill_orphans,
-    limit_enforcer, prompt_edits, sent_prompt,
+    Edit, Mentions, PromptText, apply, containment, end_all_now, end_turn, is_turn_alive,
+    kill_orphans, limit_enforcer, prompt_edits, sent_prompt,
 };
 pub(crate) use spec::Job;
 pub use spec::{
@@ -81,6 +87,9 @@ pub fn run(
     listener: &mut dyn Listener,
 ) -> TurnReport {
     let job = Job { spec, request, cancel, forced: None };
+    if let Some(report) = kept::run(job, listener) {
+        return limit_reset::resolve(report);
+    }
     let report = match &spec.kind {
         AgentKind::Cli(_) | AgentKind::Command(_) => process::run(job, listener),
         AgentKind::Acp => agents::acp::run(job, listener),

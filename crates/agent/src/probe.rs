@@ -8,9 +8,10 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use crate::agents::{AgentDefinition, Cli, HomeFile, SignInSources};
+use crate::kept::support_of;
 use crate::process::environment::Environment;
 use crate::process::{CommandLine, StartError, pipes, program, start};
-use crate::{AgentSpec, ResourceLimits};
+use crate::{AgentSpec, MemorySupport, ResourceLimits};
 
 const VERSION_TIME: Duration = Duration::from_secs(10);
 /// Maximum number of bytes that are read; a version text is much shorter.
@@ -27,6 +28,8 @@ pub struct Probe {
     pub version: Option<String>,
     pub sign_in: AuthState,
     pub advice: Option<String>,
+    /// Whether it can continue its own session in a later turn, with the reason if it cannot.
+    pub memory: MemorySupport,
 }
 
 /// Whether an agent seems to be signed in, with the reason. No credential was tried.
@@ -54,7 +57,8 @@ pub fn probe(agent: &AgentDefinition, program: Option<&str>) -> Option<Probe> {
         Err(error) => (None, None, Some(error.to_string())),
     };
     let advice = missing.or_else(|| advice(cli, name, version.is_some(), &sign_in));
-    Some(Probe { program: name.into(), path, is_installed, version, sign_in, advice })
+    let memory = support_of(cli);
+    Some(Probe { program: name.into(), path, is_installed, version, sign_in, advice, memory })
 }
 
 /// Location of a member's own program, and whether it seems to be signed in.

@@ -6,7 +6,9 @@ mod descendants;
 pub(crate) mod environment;
 pub(crate) mod escape;
 mod limits;
+mod live;
 mod mentions;
+mod output;
 pub(crate) mod pipes;
 mod proc_table;
 pub(crate) mod program;
@@ -22,11 +24,13 @@ use std::path::Path;
 
 pub use escape::{Edit, apply, prompt_edits, sent_prompt};
 pub(crate) use limits::default_limits;
+pub(crate) use live::{LiveAgent, Stop};
 pub use mentions::{Mentions, PromptText};
-pub use registry::{end_all_now, is_turn_alive, kill_orphans};
+pub(crate) use output::output_of;
+pub use registry::{end_all_now, end_turn, is_turn_alive, kill_orphans};
 pub use scope::{containment, limit_enforcer};
 pub(crate) use start::{
-    CommandLine, Prepared, Running, StartError, private_folder, start, with_system_text,
+    CommandLine, Prepared, StartError, private_folder, start, with_system_text,
 };
 pub(crate) use turn::run;
 

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tertulia_dialect::stream::{AgentStream, Limits, StreamEvent, TurnOutput};
+use tertulia_dialect::stream::{
+    AgentStream, ErrorClass, Limits, StreamEvent, TurnError, TurnOutput,
+};
 pub use tertulia_dialect::stream::{PermissionChoice, PermissionRequest};
 use tertulia_session::Timestamp;
 
-use crate::Mentions;
 use crate::agents::{self, AgentDefinition};
+use crate::{Drift, Memory, Mentions, NativeHead};
 
 /// Describes how to start an agent and how to communicate with it.
 #[derive(Clone, Debug)]
@@ -211,6 +213,10 @@ pub struct TurnRequest<'a> {
     pub system: Option<&'a str>,
     /// For an endpoint: the fields of the body that hold the messages, as a JSON object.
     pub body: Option<&'a str>,
+    pub memory: Memory<'a>,
+    /// The byte of `prompt` at which the message to answer begins. Before it stands what others said. Codex, if it
+    /// keeps its session, gets the two parts separately; the others get one text.
+    pub message_start: usize,
 }
 
 /// One turn of one agent. `forced` is the containment that a test requests; without it, the strongest one is used.
@@ -234,13 +240,33 @@ pub struct TurnReport {
     pub orphans_killed: usize,
     /// The time at which the usage limit of a failed turn ends, as far as the agent reported it.
     pub limit_resets_at: Option<Timestamp>,
+    /// The state of the agent's own session, if the turn keeps it and the session contains the prompt. A failed turn
+    /// has none, or its session contains the prompt without an answer.
+    pub native: Option<NativeHead>,
+    /// The reason why the agent's own session could not be used. Nothing was sent, so the turn can start fresh.
+    pub drift: Option<Drift>,
 }
 
 impl TurnReport {
     /// Creates the report of a turn without a process.
     pub fn without_process(output: TurnOutput, ended: Ended) -> Self {
         let containment = Containment::None;
-        Self { output, ended, containment, orphans_killed: 0, limit_resets_at: None }
+        Self {
+            output,
+            ended,
+            containment,
+            orphans_killed: 0,
+            limit_resets_at: None,
+            native: None,
+            drift: None,
+        }
+    }
+
+    /// Creates the report of a turn that could not use the agent's own session.
+    pub(crate) fn drifted(drift: Drift) -> Self {
+        let error = TurnError::new(ErrorClass::Setup, drift.to_string());
+        let report = Self::without_process(TurnOutput::failed(error), Ended::ByItself);
+        Self { drift: Some(drift), ..report }
     }
 }
 

@@ -1,7 +1,11 @@
 //! Claude Code. The system text is passed as a file, so it may have any length. Tools that are not
 //! allowed are denied without a question, and the turn continues.
 
+use rustix::process::Pid;
+use tertulia_dialect::stream::AgentClient;
+
 use super::*;
+use crate::process::read_prefix;
 
 /// Claude Code.
 pub const CLAUDE: &AgentDefinition = &AgentDefinition {
@@ -41,7 +45,7 @@ pub const CLAUDE: &AgentDefinition = &AgentDefinition {
         adapter: Some(("claude", PromptSyntax::Claude)),
         sign_in: SignInSources {
             variables: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
-            files: &[HomeFile::new(("CLAUDE_CONFIG_DIR", ""), ".claude", ".credentials.json")],
+            files: &[HomeFile::new(CONFIG, ".claude", ".credentials.json")],
             other_services: &[
                 "CLAUDE_CODE_USE_BEDROCK",
                 "CLAUDE_CODE_USE_VERTEX",
@@ -53,20 +57,83 @@ pub const CLAUDE: &AgentDefinition = &AgentDefinition {
         },
         stream: AgentStream::Claude,
         prepare,
+        memory: CliMemory::Live { start: start_live, store: Store::File(TRANSCRIPT) },
+        takes_context: false,
         correct: None,
     }),
     ..GENERIC
 };
 
+const CONFIG: (&str, &str) = ("CLAUDE_CONFIG_DIR", "");
+
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
+    let mut turn = Prepared::new(spec, request)?;
+    turn.args(["-p"]);
+    add_options(&mut turn, spec, request)?;
+    Ok(turn)
+}
+
+/// Starts a process that gets its messages as lines. Its own record of the system text is used when it continues a
+/// session; another text is another setting, with which no session is continued.
+fn start_live(job: Job<'_>, head: Option<&NativeHead>) -> Result<LiveAgent, StartError> {
+    let Job { spec, request, .. } = job;
+    let mut turn = Prepared::new(spec, request)?;
+    // The process would otherwise begin a turn by itself when a background command ends.
+    turn.set_default(spec, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
+    turn.args(["-p", "--input-format", "stream-json"]);
+    add_options(&mut turn, spec, request)?;
+    if let Some(head) = head {
+        turn.args(["--resume", &*head.session]);
+    }
+    let totals = head.map(|head| head.totals).unwrap_or_default();
+    let client = AgentClient::claude(head.map(|head| &*head.session), totals, spec.limits);
+    let mut agent = LiveAgent::start(turn.command, client, job)?;
+    agent.folder = turn.folder;
+    Ok(agent)
+}
+
+const TRANSCRIPT: Transcript =
+    Transcript { format: NativeFormat::Claude, find: find_transcript, is_in_use };
+
+/// Finds the file of a session. It may be in the folder of any project.
+fn find_transcript(environment: &Environment, session: &str) -> Option<PathBuf> {
+    let folder = home_folder(environment, CONFIG, ".claude")?;
+    let name = format!("{session}.jsonl");
+    in_any_folder(&folder.join("projects"), |file| file == name)
+}
+
+/// Returns whether a living process has recorded that it uses the session. Claude Code does not prevent that two
+/// processes continue one session.
+fn is_in_use(environment: &Environment, session: &str) -> bool {
+    const BYTES_MAX: u64 = 64 * 1024;
+    let Some(folder) = home_folder(environment, CONFIG, ".claude") else { return false };
+    let files = std::fs::read_dir(folder.join("sessions")).into_iter().flatten().flatten();
+    files
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "json"))
+        .any(|path| {
+            let record = read_prefix(&path, BYTES_MAX).unwrap_or_default();
+            let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
+            let id = record.get("pid").and_then(serde_json::Value::as_i64);
+            let pid = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+            let is_ours =
+                record.get("sessionId").and_then(serde_json::Value::as_str) == Some(session);
+            is_ours && pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+        })
+}
+
+fn add_options(
+    turn: &mut Prepared,
+    spec: &AgentSpec,
+    request: &TurnRequest<'_>,
+) -> Result<(), StartError> {
     let is_root = rustix::process::geteuid().is_root();
     let is_sandbox = matches!(spec.env.get("IS_SANDBOX").map(|value| &**value), Some("1" | "true"));
     if spec.permissions == Permissions::Full && is_root && !is_sandbox {
         return Err(StartError::NotAllowed { message: ROOT_REFUSED.into() });
     }
-    let mut turn = Prepared::new(spec, request)?;
     turn.set_default(spec, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
-    turn.args(["-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages"]);
+    turn.args(["--output-format", "stream-json", "--verbose", "--include-partial-messages"]);
     turn.model("--model", spec);
     turn.system_file("--append-system-prompt-file", request.system)?;
     // `read` also removes the writing tools: the person's own settings may allow them.
@@ -78,7 +145,7 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
         Permissions::Edit => &["--permission-mode", "acceptEdits"],
         Permissions::Full => &["--permission-mode", "bypassPermissions"],
     });
-    Ok(turn)
+    Ok(())
 }
 
 const ROOT_REFUSED: &str = "Claude Code does not accept `permissions = \"full\"` as root; run as \

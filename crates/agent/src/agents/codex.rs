@@ -3,9 +3,9 @@
 //! `features.unbounded_connection_retries` is off, because with it Codex retries an unreachable service forever.
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
+use tertulia_dialect::stream::{AgentClient, CodexSession};
 use tertulia_session::ARGUMENT_BYTES_MAX;
 use tertulia_session::json::Json;
 
@@ -21,6 +21,7 @@ pub const CODEX: &AgentDefinition = &AgentDefinition {
     prompt_format: "codex",
     window_tokens: 272_000,
     reports_cost: false,
+    reports_model: false,
     settings: ProjectSettings { folders: &[".agents", ".codex"], files: &[], skipped: &[] },
     cli: Some(Cli {
         program: "codex",
@@ -38,24 +39,23 @@ pub const CODEX: &AgentDefinition = &AgentDefinition {
         },
         stream: AgentStream::Codex,
         prepare,
+        memory: CliMemory::Live { start: start_live, store: Store::File(TRANSCRIPT) },
+        takes_context: true,
         correct: None,
     }),
     ..GENERIC
 };
 
 const HOME: (&str, &str) = ("CODEX_HOME", "");
+const RETRIES: &str = "features.unbounded_connection_retries=false";
 const INSTRUCTIONS: &str = "developer_instructions=";
 const PROFILE_SUFFIX: &str = ".config.toml";
 
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
     let mut turn = Prepared::new(spec, request)?;
-    let sandbox = match spec.permissions {
-        Permissions::Read => "read-only",
-        Permissions::Edit => "workspace-write",
-        Permissions::Full => "danger-full-access",
-    };
+    let sandbox = sandbox(spec.permissions);
     turn.args(["exec", "--json", "--skip-git-repo-check", "--sandbox", sandbox]);
-    turn.args(["-c", "features.unbounded_connection_retries=false"]);
+    turn.args(["-c", RETRIES]);
     turn.model("-m", spec);
     if let Some(system) = request.system.filter(|system| !system.is_empty()) {
         let setting = format!("{INSTRUCTIONS}{}", toml_string(system));
@@ -70,6 +70,43 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     }
     turn.args(["-"]);
     Ok(turn)
+}
+
+fn sandbox(permissions: Permissions) -> &'static str {
+    match permissions {
+        Permissions::Read => "read-only",
+        Permissions::Edit => "workspace-write",
+        Permissions::Full => "danger-full-access",
+    }
+}
+
+/// Starts a process that gets its messages as requests, and opens a thread in it.
+fn start_live(job: Job<'_>, head: Option<&NativeHead>) -> Result<LiveAgent, StartError> {
+    let Job { spec, request, .. } = job;
+    let mut command = Prepared::command(spec)?;
+    command.args.extend(["app-server", "-c", RETRIES].map(Into::into));
+    let cwd = command.cwd.to_string_lossy().into_owned();
+    let session = CodexSession {
+        cwd: &cwd,
+        model: spec.model.as_deref(),
+        sandbox: sandbox(spec.permissions),
+        instructions: request.system.filter(|system| !system.is_empty()),
+        resumed: head.map(|head| &*head.session),
+    };
+    let totals = head.map(|head| head.totals).unwrap_or_default();
+    LiveAgent::start(command, AgentClient::codex(&session, totals, spec.limits), job)
+}
+
+const TRANSCRIPT: Transcript =
+    Transcript { format: NativeFormat::Codex, find: find_transcript, is_in_use: |_, _| false };
+
+/// Finds the file of a thread, in the folder of its day.
+fn find_transcript(environment: &Environment, thread: &str) -> Option<PathBuf> {
+    let sessions = home_folder(environment, HOME, ".codex")?.join("sessions");
+    let end = format!("-{thread}.jsonl");
+    let folders = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let months = folders(sessions).flat_map(|year| folders(year.path()));
+    months.into_iter().find_map(|month| in_any_folder(&month.path(), |name| name.ends_with(&end)))
 }
 
 /// Writes the setting as a profile for this turn only. Returns `None` if the folder is not ours, or if the user has

@@ -10,6 +10,7 @@ pub const COMMAND: &AgentDefinition = &AgentDefinition {
     required: &[("command", "has no command; write command = [\"program\", \"argument\"]")],
     // Only programs that write our JSON lines may report their cost.
     reports_cost: false,
+    reports_tokens: false,
     system_text: SystemText::InFront,
     ..GENERIC
 };

@@ -9,6 +9,7 @@ pub const COPILOT: &AgentDefinition = &AgentDefinition {
     title: "Copilot CLI",
     fields: CLI_FIELDS,
     reports_cost: false,
+    reports_tokens: false,
     settings: ProjectSettings {
         folders: &[
             ".agents",
@@ -40,6 +41,8 @@ pub const COPILOT: &AgentDefinition = &AgentDefinition {
         },
         stream: AgentStream::Copilot,
         prepare,
+        memory: CliMemory::Resumed { store: Store::File(TRANSCRIPT) },
+        takes_context: false,
         correct: None,
     }),
     ..GENERIC
@@ -58,5 +61,16 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
         Permissions::Full => &["--allow-all"],
     });
     turn.model("--model", spec);
+    if let Some(head) = request.memory.head() {
+        turn.args(["--resume", &*head.session]);
+    }
     Ok(turn)
+}
+
+const TRANSCRIPT: Transcript =
+    Transcript { format: NativeFormat::Copilot, find: find_transcript, is_in_use: |_, _| false };
+
+fn find_transcript(environment: &Environment, session: &str) -> Option<PathBuf> {
+    let folder = home_folder(environment, ("COPILOT_HOME", ""), ".copilot")?;
+    Some(folder.join("session-state").join(session).join("events.jsonl"))
 }

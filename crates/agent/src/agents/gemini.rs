@@ -46,6 +46,10 @@ pub const GEMINI: &AgentDefinition = &AgentDefinition {
         },
         stream: AgentStream::Gemini,
         prepare,
+        memory: CliMemory::Unsupported {
+            reason: "Gemini CLI may rewrite or delete sessions that it has resumed",
+        },
+        takes_context: false,
         correct: Some(correct),
     }),
     ..GENERIC

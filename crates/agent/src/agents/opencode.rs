@@ -1,7 +1,16 @@
 //! opencode. It accepts no system text besides its own, so ours precedes the prompt. `OPENCODE_PERMISSION` sets its
 //! permissions and overrides its settings. We set a title, so that it does not ask a model for one.
 
+use std::time::Duration;
+
+use tertulia_dialect::stream::Exit;
+
 use super::*;
+use crate::{Drift, process};
+
+/// Time that opencode has to print a session. It takes about a second.
+const EXPORT_TIME: Duration = Duration::from_secs(60);
+const EXPORT_BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// opencode.
 pub const OPENCODE: &AgentDefinition = &AgentDefinition {
@@ -48,6 +57,8 @@ pub const OPENCODE: &AgentDefinition = &AgentDefinition {
         },
         stream: AgentStream::OpenCode,
         prepare,
+        memory: CliMemory::Resumed { store: Store::Export(EXPORT) },
+        takes_context: false,
         correct: None,
     }),
     ..GENERIC
@@ -60,7 +71,11 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     let mut turn = Prepared::new(spec, request)?;
     turn.set_default(spec, "OPENCODE_DISABLE_AUTOUPDATE", "1");
     turn.set_default(spec, "OPENCODE_PERMISSION", permission_rules(spec.permissions));
-    turn.args(["run", "--format", "json", "--title", "tertulia"]);
+    turn.args(["run", "--format", "json"]);
+    match request.memory.head() {
+        Some(head) => turn.args(["--session", &*head.session]),
+        None => turn.args(["--title", "tertulia"]),
+    }
     if spec.permissions == Permissions::Full {
         turn.args(["--auto"]);
     }
@@ -78,5 +93,35 @@ fn permission_rules(permissions: Permissions) -> &'static str {
             r#"{"*":"deny","read":"allow","glob":"allow","grep":"allow","list":"allow","todowrite":"allow","edit":"allow"}"#
         }
         Permissions::Full => r#"{"*":"allow"}"#,
+    }
+}
+
+const EXPORT: Export = Export { print: export, files: database };
+
+/// Returns the files of the database, and of its log of writes.
+fn database(environment: &Environment) -> Vec<PathBuf> {
+    let folder = home_folder(environment, DATA, ".local/share/opencode");
+    let files = |folder: PathBuf| ["opencode.db", "opencode.db-wal"].map(|name| folder.join(name));
+    folder.into_iter().flat_map(files).collect()
+}
+
+/// Returns a session as opencode prints it. Its database belongs to opencode and may change its form.
+fn export(command: &CommandLine, session: &str) -> Result<Vec<u8>, Drift> {
+    let mut command = command.clone();
+    command.environment.set("OPENCODE_DISABLE_AUTOUPDATE", "1");
+    command.args.extend(["export", session].map(Into::into));
+    let output = process::output_of(&command, EXPORT_TIME, EXPORT_BYTES_MAX);
+    let output = output.map_err(|error| {
+        let reason = format!("opencode did not print it: {error}").into();
+        Drift::Unreadable { path: None, reason }
+    })?;
+    match output.exit {
+        Some(Exit::Code(0)) => Ok(output.stdout),
+        _ if output.stderr.contains("not found") => Err(Drift::Missing { path: None }),
+        _ => {
+            let last = output.stderr.lines().last().unwrap_or("it did not exit in time");
+            let reason = format!("opencode did not print it: {last}").into();
+            Err(Drift::Unreadable { path: None, reason })
+        }
     }
 }

@@ -40,6 +40,8 @@ pub const PI: &AgentDefinition = &AgentDefinition {
         },
         stream: AgentStream::Pi,
         prepare,
+        memory: CliMemory::Resumed { store: Store::File(TRANSCRIPT) },
+        takes_context: false,
         correct: None,
     }),
     ..GENERIC
@@ -57,5 +59,22 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
         Permissions::Full => &[],
     });
     turn.system_file("--append-system-prompt", request.system)?;
+    if let Some(head) = request.memory.head() {
+        turn.args(["--session", &*head.session]);
+    }
     Ok(turn)
+}
+
+const TRANSCRIPT: Transcript =
+    Transcript { format: NativeFormat::Pi, find: find_transcript, is_in_use: |_, _| false };
+
+/// Finds the file of a session, in the folder of its project.
+fn find_transcript(environment: &Environment, session: &str) -> Option<PathBuf> {
+    let end = format!("_{session}.jsonl");
+    let folder = folder_in(environment, ("PI_CODING_AGENT_SESSION_DIR", ""));
+    let usual = || Some(home_folder(environment, HOME, ".pi/agent")?.join("sessions"));
+    let folder = folder.or_else(usual)?;
+    let own = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let own = own.map(|file| file.path()).find(|file| file.to_string_lossy().ends_with(&end));
+    own.or_else(|| in_any_folder(&folder, |name| name.ends_with(&end)))
 }

@@ -111,17 +111,17 @@ pub(super) fn is_mention(text: &str, at: usize, syntax: PromptSyntax) -> bool {
 /// Returns the text that the agent gets on its standard input, or as its prompt.
 pub fn sent_prompt(spec: &AgentSpec, request: &TurnRequest<'_>) -> String {
     let prompt = request.prompt;
+    // A session that is continued contains the system text.
+    let system = request.system.filter(|_| request.memory.head().is_none());
     let text = match spec.kind.definition().system_text {
         SystemText::Separate => prompt.to_owned(),
-        SystemText::InFront => with_system_text(request.system, prompt),
-        SystemText::Instructions => {
-            match request.system.filter(|system| !system.trim().is_empty()) {
-                Some(system) => {
-                    format!("<instructions>\n{}\n</instructions>\n\n{prompt}", system.trim_end())
-                }
-                None => prompt.to_owned(),
+        SystemText::InFront => with_system_text(system, prompt),
+        SystemText::Instructions => match system.filter(|system| !system.trim().is_empty()) {
+            Some(system) => {
+                format!("<instructions>\n{}\n</instructions>\n\n{prompt}", system.trim_end())
             }
-        }
+            None => prompt.to_owned(),
+        },
     };
     let mentions = request.mentions.shifted_by(text.len() - prompt.len());
     apply(&text, &edits(&text, prompt_syntax(spec), &mentions)).into_owned()

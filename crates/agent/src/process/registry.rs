@@ -163,6 +163,18 @@ pub fn is_turn_alive(turn: &str) -> bool {
     !marked(|mark| mark.ends_with(&end) && !proc_table::is_orphaned(mark)).is_empty()
 }
 
+/// Kills the processes of a turn whose program is alive but no longer has the right to run it. Waits until they have
+/// exited.
+pub fn end_turn(turn: &str) {
+    let end = format!("/{turn}");
+    for _ in 0..ROUNDS {
+        if kill_marked(|mark| mark.ends_with(&end)) == 0 {
+            return;
+        }
+        thread::sleep(ORPHANS_PAUSE);
+    }
+}
+
 fn marked(is_match: impl Fn(&str) -> bool) -> Vec<Identity> {
     let own = std::process::id();
     let rows = proc_table::rows().into_iter().filter(|row| !row.is_zombie);

@@ -129,6 +129,12 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     pub(crate) fn new(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Self, StartError> {
+        let (command, prompt) = (Self::command(spec)?, sent_prompt(spec, request));
+        Ok(Self { command, prompt, folder: None, profile: None })
+    }
+
+    /// Returns the command without the arguments of a turn.
+    pub(crate) fn command(spec: &AgentSpec) -> Result<CommandLine, StartError> {
         if !spec.cwd.is_dir() {
             return Err(StartError::NoFolder { cwd: spec.cwd.clone() });
         }
@@ -137,9 +143,7 @@ impl Prepared {
         let default = agent.cli.as_ref().map_or("", |cli| cli.program);
         let name = spec.program.as_deref().unwrap_or(default);
         let program = program::resolve(name, &environment, &spec.cwd)?;
-        let command = CommandLine::new(program, environment, spec);
-        let prompt = sent_prompt(spec, request);
-        Ok(Self { command, prompt, folder: None, profile: None })
+        Ok(CommandLine::new(program, environment, spec))
     }
 
     pub(crate) fn args<A: AsRef<OsStr>>(&mut self, args: impl IntoIterator<Item = A>) {

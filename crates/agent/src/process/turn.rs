@@ -62,7 +62,7 @@ fn start_and_run(job: Job<'_>, listener: &mut dyn Listener) -> Result<TurnReport
     let stderr = running.stderr.take().map(pipes::tail).unwrap_or_default();
     let chunks = running.stdout.take().map(pipes::read);
     listener.fed();
-    let mut reader = OutputReader::new(spec, listener);
+    let mut reader = OutputReader::new(job, listener);
 
     let ended = run_until_exit(&mut running, chunks.as_ref(), clock, job.cancel, &mut reader);
     // The exit is read before we end the program, because its later behaviour is a reaction to us. For example, an
@@ -78,7 +78,8 @@ fn start_and_run(job: Job<'_>, listener: &mut dyn Listener) -> Result<TurnReport
     let output = explain(output, ended, exit, &spec.timeouts, &spec.kind);
     drop((folder, profile));
     let containment = running.containment();
-    Ok(TurnReport { output, ended, containment, orphans_killed, limit_resets_at: None })
+    let report = TurnReport::without_process(output, ended);
+    Ok(TurnReport { containment, orphans_killed, ..report })
 }
 
 fn run_until_exit(
@@ -203,9 +204,14 @@ struct OutputReader<'a> {
 }
 
 impl<'a> OutputReader<'a> {
-    fn new(spec: &AgentSpec, listener: &'a mut dyn Listener) -> Self {
+    fn new(Job { spec, request, .. }: Job<'_>, listener: &'a mut dyn Listener) -> Self {
+        let parser = StreamParser::with_limits(spec.kind.stream(), spec.limits);
+        let parser = match request.memory.head() {
+            Some(head) => parser.expecting_session(&head.session),
+            None => parser,
+        };
         Self {
-            parser: StreamParser::with_limits(spec.kind.stream(), spec.limits),
+            parser,
             listener,
             output_limit: OutputLimit::new(spec.limits),
             correct: spec.kind.definition().cli.as_ref().and_then(|cli| cli.correct),

@@ -76,6 +76,8 @@ fn a_long_prompt_arrives_byte_for_byte() {
         mentions: Mentions::none(),
         system: None,
         body: None,
+        memory: tertulia_agent::Memory::Fresh,
+        message_start: 0,
     };
     let report =
         run(&spec_of(&fake_agent), &request, &CancelToken::new(), &mut Recorder::default());

@@ -151,6 +151,8 @@ pub(crate) fn request(prompt: &str) -> TurnRequest<'_> {
         mentions: Mentions::none(),
         system: None,
         body: None,
+        memory: tertulia_agent::Memory::Fresh,
+        message_start: 0,
     }
 }
 

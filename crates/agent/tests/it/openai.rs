@@ -104,6 +104,8 @@ fn a_body_goes_out_as_it_is_and_without_a_key_nothing_is_authorized() {
         mentions: Mentions::none(),
         system: None,
         body,
+        memory: tertulia_agent::Memory::Fresh,
+        message_start: 0,
     };
     let report = run(&spec, &request, &CancelToken::new(), &mut Recorder::default());
     assert_eq!(text_of(&report), "x");

@@ -1,6 +1,6 @@
 //! Finding the installed agents of a machine.
 
-use tertulia_agent::{AuthState, agents, probe};
+use tertulia_agent::{AuthState, MemorySupport, agents, probe};
 
 use crate::fake_agent::{executable, is_in_own_process};
 
@@ -30,6 +30,7 @@ fn an_installed_agent_says_its_version_and_whether_it_is_signed_in() {
     assert_eq!(found.version.as_deref(), Some("2.1.325"));
     assert_eq!(found.sign_in, AuthState::Yes("ANTHROPIC_API_KEY is set".into()));
     assert_eq!(found.advice, None);
+    assert_eq!(found.memory, MemorySupport::Kept);
 
     let missing = probe(agents::CODEX, None).unwrap();
     assert_eq!((missing.path, missing.version), (None, None));

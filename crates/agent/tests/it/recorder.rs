@@ -63,6 +63,8 @@ impl Recorder {
             mentions: Mentions::none(),
             system: Some("Be brief."),
             body: None,
+            memory: tertulia_agent::Memory::Fresh,
+            message_start: 0,
         };
         run(spec, &request, cancel, self)
     }

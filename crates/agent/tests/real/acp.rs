@@ -1,6 +1,8 @@
 //! A real program that supports the Agent Client Protocol: Gemini CLI with `--acp`.
 
-use tertulia_agent::{AgentKind, Ended, Permissions};
+use tertulia_agent::{
+    AgentKind, Drift, Ended, KeptAgents, Memory, MemorySupport, Permissions, memory_support,
+};
 use tertulia_dialect::stream::{ErrorClass, StreamEvent};
 use tertulia_fake_models::Step;
 
@@ -86,6 +88,34 @@ fn a_turn_that_is_cancelled_while_it_speaks_leaves_nothing() {
     let trial = trial([Step::Stall("The beginning of an answer".into())]);
     let outcome = trial.run_until("Speak.", || !trial.models.asked().is_empty());
     assert_eq!(outcome.report.ended, Ended::Cancelled, "{:#?}", outcome.report);
+    let left = processes_of(&trial.home(), "no such word");
+    assert!(left.is_empty(), "left behind: {left:#?}");
+}
+
+#[test]
+fn a_session_goes_on_in_the_process_that_is_kept() {
+    let trial = trial([]);
+    let kept = KeptAgents::new();
+    assert_eq!(memory_support(&trial.spec), MemorySupport::Kept);
+    let begin = Memory::Begin { kept: &kept, member: "max" };
+    let outcome = trial.run_with(("First. say: one", 0), begin, || false);
+    assert_eq!(outcome.text(), "one");
+    let first = processes_of(&trial.home(), "no such word");
+    let mut head = outcome.report.native.expect("a head");
+    for number in ["two", "three"] {
+        let memory = Memory::Continue { kept: &kept, member: "max", head: &head };
+        let outcome = trial.run_with((&format!("More. say: {number}"), 0), memory, || false);
+        assert_eq!(outcome.text(), number);
+        assert!(outcome.asked.last().expect("a request").body.contains("First. say: one"));
+        head = outcome.report.native.expect("a head");
+    }
+    let second = processes_of(&trial.home(), "no such word");
+    assert!(second.contains(&first[0]), "another process answers: {first:#?} {second:#?}");
+    kept.end("max");
+    assert_eq!(kept.check("max", &trial.spec, None, &head), Err(Drift::ProcessEnded));
+    let memory = Memory::Continue { kept: &kept, member: "max", head: &head };
+    let outcome = trial.run_with(("More. say: four", 0), memory, || false);
+    assert_eq!(outcome.report.drift, Some(Drift::ProcessEnded));
     let left = processes_of(&trial.home(), "no such word");
     assert!(left.is_empty(), "left behind: {left:#?}");
 }

@@ -34,6 +34,8 @@ fn ask(models: &FakeModels, content: &str) -> TurnReport {
         mentions: Mentions::none(),
         system: None,
         body: Some(&body),
+        memory: tertulia_agent::Memory::Fresh,
+        message_start: 0,
     };
     tertulia_agent::run(&spec, &request, &CancelToken::new(), &mut Heard::default())
 }

@@ -13,6 +13,8 @@ mod answers;
 mod cancelling;
 mod endpoint;
 mod failures;
+mod kept;
+mod kept_drift;
 mod permissions;
 mod program;
 mod traces;

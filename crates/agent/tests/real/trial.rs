@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tertulia_agent::{
-    AgentSpec, CancelToken, Containment, Listener, Mentions, PermissionAnswer, PermissionRequest,
-    TurnReport, TurnRequest,
+    AgentSpec, CancelToken, Containment, Listener, Memory, Mentions, PermissionAnswer,
+    PermissionRequest, TurnReport, TurnRequest,
 };
 use tertulia_dialect::stream::{ErrorClass, StreamEvent};
 use tertulia_fake_models::{Asked, FakeModels, Script, Step};
@@ -71,6 +71,16 @@ impl Trial {
 
     /// Runs the turn, and cancels it as soon as this condition is true.
     pub(crate) fn run_until(&self, prompt: &str, is_time: impl Fn() -> bool + Sync) -> Outcome {
+        self.run_with((prompt, 0), Memory::Fresh, is_time)
+    }
+
+    /// Runs a turn of an agent that keeps its session. The number is the start of the message in the prompt.
+    pub(crate) fn run_with(
+        &self,
+        (prompt, message_start): (&str, usize),
+        memory: Memory<'_>,
+        is_time: impl Fn() -> bool + Sync,
+    ) -> Outcome {
         let turn = format!("real-{}", TRIALS.fetch_add(1, Ordering::Relaxed));
         let request = TurnRequest {
             turn: &turn,
@@ -79,6 +89,8 @@ impl Trial {
             mentions: Mentions::none(),
             system: self.system,
             body: None,
+            memory,
+            message_start,
         };
         let (cancel, over) = (CancelToken::new(), CancelToken::new());
         let mut heard = Heard::default();

@@ -1,5 +1,5 @@
-//! The connection to an agent: passes its output to `dialect`, writes replies to its stdin, and
-//! asks the person for permissions. Called by [`super::Turn`].
+//! The connection to an agent process: passes its output to `dialect`, writes replies to its stdin, and asks the person
+//! for permissions. Called by [`super::LiveAgent`].
 
 use std::io::Write;
 use std::process::ChildStdin;
@@ -7,19 +7,20 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
 use tertulia_dialect::stream::{
-    AcpAsk, AcpClient, AcpPermission, ErrorClass, StreamEvent, TurnError,
+    AgentAsk, AgentClient, AgentPermission, AgentPrompt, ErrorClass, StreamEvent, TurnError,
 };
 
 use super::Stop;
 use crate::clock::{Clock, OutputLimit};
 use crate::process::pipes;
 use crate::spec::deliver;
-use crate::{Ended, Listener, PermissionAnswer, Permissions};
+use crate::{AgentSpec, Ended, Listener, PermissionAnswer, Permissions};
 
 const LINES_MAX: usize = 256;
 
+#[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) client: AcpClient,
+    pub(super) client: AgentClient,
     pub(super) writer: Writer,
     pub(super) chunks: Option<Receiver<Vec<u8>>>,
     pub(super) output_limit: OutputLimit,
@@ -30,6 +31,48 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// Begins a turn with its own clocks and limits. Output that arrived before it belongs to no turn.
+    pub(super) fn begin(
+        &mut self,
+        prompt: &AgentPrompt<'_>,
+        spec: &AgentSpec,
+        listener: &mut dyn Listener,
+    ) -> Result<(), Stop> {
+        self.skip_waiting();
+        self.output_limit = OutputLimit::new(spec.limits);
+        self.clock = Clock::start(spec.timeouts);
+        self.is_fed = false;
+        let lines = self.client.begin(prompt, &mut self.events);
+        deliver(&mut self.events, listener);
+        for line in lines {
+            self.send(line)?;
+        }
+        self.note_fed(listener);
+        Ok(())
+    }
+
+    /// Passes waiting output to the client, which ignores it between turns.
+    fn skip_waiting(&mut self) {
+        while let Some(Ok(bytes)) = self.chunks.as_ref().map(Receiver::try_recv) {
+            let mut asks = Vec::new();
+            self.client.push(&bytes, &mut Vec::new(), &mut asks);
+            for ask in asks {
+                let line = match ask {
+                    AgentAsk::Send(line) => line,
+                    AgentAsk::Permit(asked) => self.client.dismiss(&asked, &mut Vec::new()),
+                };
+                self.writer.send(line);
+            }
+        }
+    }
+
+    fn note_fed(&mut self, listener: &mut dyn Listener) {
+        if !self.is_fed && self.client.is_prompted() {
+            self.is_fed = true;
+            listener.fed();
+        }
+    }
+
     pub(super) fn receive(
         &mut self,
         wait: Duration,
@@ -46,14 +89,11 @@ impl Connection {
         }
         for ask in asks {
             match ask {
-                AcpAsk::Send(line) => self.send(line)?,
-                AcpAsk::Permit(permission) => self.permit(&permission, listener)?,
+                AgentAsk::Send(line) => self.send(line)?,
+                AgentAsk::Permit(permission) => self.permit(&permission, listener)?,
             }
         }
-        if !self.is_fed && self.client.is_prompted() {
-            self.is_fed = true;
-            listener.fed();
-        }
+        self.note_fed(listener);
         Ok(())
     }
 
@@ -78,7 +118,7 @@ impl Connection {
 
     fn permit(
         &mut self,
-        permission: &AcpPermission,
+        permission: &AgentPermission,
         listener: &mut dyn Listener,
     ) -> Result<(), Stop> {
         let answer = match self.permissions {
@@ -113,6 +153,7 @@ impl Connection {
     }
 }
 
+#[derive(Debug)]
 pub(super) struct Writer(Option<SyncSender<String>>);
 
 impl Writer {
