@@ -2,23 +2,31 @@
 //! in threads of their own and send their output to the inbox. People send commands to the same inbox. Every step is
 //! stored before it is shown. `step.rs` contains the steps.
 
+mod agent_thread;
 mod built_in_answers;
 mod event;
+mod followup;
 mod inbox;
 mod log;
+mod missed;
 mod model;
+mod native;
+mod perform;
 mod prompt;
 mod recipe;
 mod record;
 mod runner;
 mod sent;
+mod spending;
 mod step;
 mod summary;
 mod work;
+mod worktree;
 
 use std::sync::Arc;
 
-use tertulia_session::{Entry, EntryKind, Setting, TeamTask};
+use tertulia_agent::{KeptAgents, NativeHead};
+use tertulia_session::{Entry, EntryId, EntryKind, Setting, TeamTask};
 use tertulia_store::{NewSession, SessionId, SessionLock, SessionStore};
 
 pub use event::{Call, Command, DriveError, EventSink, PermissionNumber, SessionEvent, StopReason};
@@ -28,14 +36,16 @@ pub use recipe::RecipeError;
 pub use record::{is_partial, reached_nobody};
 pub use summary::Compacted;
 
-pub use sent::{PromptLost, SentPrompt, sent_prompt};
+pub use sent::{EarlierTurn, PromptLost, SentPrompt, earlier_turns, sent_prompt};
 
 use crate::effect::{Cancel, Event};
+use crate::guard::Dollars;
 use crate::replay::{Difference, Undecided};
 use crate::team::Team;
-use crate::{Machine, Question, Status};
+use crate::{Machine, Question, TurnPhase};
 use inbox::Inbox;
 use log::{Reading, SessionLog};
+use native::MemoryPlan;
 use prompt::Prompts;
 use runner::Runner;
 
@@ -49,11 +59,15 @@ pub struct Driver {
     log: SessionLog,
     prompts: Prompts,
     runner: Runner,
+    /// The agents that keep their sessions, and their idle processes.
+    kept: KeptAgents,
+    /// The turn that ends, and the state in which it left the agent's own session.
+    ended_native: Option<(EntryId, NativeHead)>,
     inbox: Inbox,
     asked: Option<Question>,
     is_closed: bool,
-    /// Keeps other processes from opening the session.
-    _hold: SessionLock,
+    /// Keeps other processes from opening the session. Dropped last, when no agent of this process is running any more.
+    hold: SessionLock,
 }
 
 /// A session that was opened again.
@@ -68,10 +82,18 @@ impl Driver {
     fn new(
         team: Team,
         machine: Machine,
-        log: SessionLog,
+        mut log: SessionLog,
         hold: SessionLock,
         attended: bool,
     ) -> Self {
+        let kept = KeptAgents::with_limits(team.kept);
+        log.fence = hold.fence();
+        let inbox = Inbox::new();
+        let handle = inbox.handle();
+        // The driver must not continue: another process may already run the session.
+        hold.when_lost(move || {
+            handle.send(Command::Call(Call::new(|_, _| Err(DriveError::LeaseLost))));
+        });
         Self {
             team,
             project: None,
@@ -79,10 +101,12 @@ impl Driver {
             prompts: Prompts::new(log.entries()),
             log,
             runner: Runner::new(attended),
-            inbox: Inbox::new(),
+            kept,
+            ended_native: None,
+            inbox,
             asked: None,
             is_closed: false,
-            _hold: hold,
+            hold,
         }
     }
 
@@ -163,18 +187,35 @@ impl Driver {
 
     /// Ends agents that a killed driver left behind. Fails if their driver is still alive.
     fn kill_orphans(&self) -> Result<(), DriveError> {
-        if let Status::Running { turn } | Status::Stopping { turn } = self.machine.status() {
-            if tertulia_agent::is_turn_alive(turn.as_str()) {
-                return Err(DriveError::SessionInUse);
-            }
-            tertulia_agent::kill_orphans();
+        let turns: Vec<EntryId> = self.agents_turns().cloned().collect();
+        if turns.is_empty() {
+            return Ok(());
         }
+        for turn in turns.iter().filter(|turn| tertulia_agent::is_turn_alive(turn.as_str())) {
+            // Its driver lost the right to run the session, but it may be paused and cannot stop its agent.
+            match self.hold.is_taken_over() {
+                true => tertulia_agent::end_turn(turn.as_str()),
+                false => return Err(DriveError::SessionInUse),
+            }
+        }
+        tertulia_agent::kill_orphans();
         Ok(())
+    }
+
+    /// Returns the turns whose agents have not ended, according to the log.
+    fn agents_turns(&self) -> impl Iterator<Item = &EntryId> {
+        let active = self.machine.active().filter(|active| active.phase != TurnPhase::Asking);
+        active.map(|active| active.turn)
     }
 
     /// Returns a handle that sends commands from other threads.
     pub fn handle(&self) -> DriverHandle {
         self.inbox.handle()
+    }
+
+    /// Returns the question to a person that is open, if there is one.
+    pub fn asked(&self) -> Option<&Question> {
+        self.asked.as_ref()
     }
 
     /// Returns the id of the session.
@@ -221,7 +262,7 @@ impl Driver {
 
     /// Returns whether an agent of this session runs in this process.
     pub fn is_running(&self) -> bool {
-        self.runner.turn().is_some()
+        !self.runner.is_idle()
     }
 
     /// Returns the prompt that a member would get if it answered the newest message now.
@@ -229,7 +270,9 @@ impl Driver {
         let member = self.team.member(member)?;
         let branch = self.log.branch();
         let (_, newest, _) = branch.text_message(branch.text_message_count().checked_sub(1)?)?;
-        Some(self.prompts.look(&self.team, branch, member, &newest.id))
+        // Whether the agent's files have changed is checked when the turn starts.
+        let memory = MemoryPlan::next(&self.log, &self.team, member, |_| Ok(()));
+        Some(self.prompts.look(&self.team, branch, member, &newest.id, &memory))
     }
 
     pub(super) fn pause(&mut self) -> StopReason {
@@ -266,12 +309,7 @@ impl Driver {
                 self.say_message(member.as_deref(), &message, sink).map(|_| ())
             }
             Command::Cancel(cancel) => self.step(&Event::Cancel(cancel), sink),
-            Command::CancelRunning => match self.machine.status() {
-                // Only the process that runs it can stop it.
-                Status::Running { .. } if self.runs_elsewhere() => Err(DriveError::Elsewhere),
-                Status::Running { turn } => self.step(&Event::Cancel(Cancel::Turn(turn)), sink),
-                _ => Ok(()),
-            },
+            Command::CancelRunning => self.cancel_running(sink),
             Command::Continue => {
                 self.end_limits(sink)?;
                 self.step(&Event::Continue, sink)
@@ -286,12 +324,26 @@ impl Driver {
             Command::Close => {
                 self.is_closed = true;
                 // Queued turns stay queued: another process or a later one may continue them.
-                match self.runner.turn().cloned() {
-                    Some(turn) => self.step(&Event::Cancel(Cancel::Turn(turn)), sink),
-                    None => Ok(()),
+                for turn in self.runner.turns() {
+                    self.step(&Event::Cancel(Cancel::Turn(turn)), sink)?;
                 }
+                Ok(())
             }
         }
+    }
+
+    /// Cancels all turns whose agents run.
+    fn cancel_running(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
+        let running = self.machine.active().filter(|active| active.phase == TurnPhase::Running);
+        let turns: Vec<EntryId> = running.map(|active| active.turn.clone()).collect();
+        // Only the process that runs them can stop them.
+        if !turns.is_empty() && self.runs_elsewhere() {
+            return Err(DriveError::Elsewhere);
+        }
+        for turn in turns {
+            self.step(&Event::Cancel(Cancel::Turn(turn)), sink)?;
+        }
+        Ok(())
     }
 
     /// Summarises the messages so far, on request of a person.
@@ -306,15 +358,12 @@ impl Driver {
     }
 
     fn runs_elsewhere(&self) -> bool {
-        match self.machine.status() {
-            Status::Running { turn } | Status::Stopping { turn } => !self.runner.has_begun(&turn),
-            _ => false,
-        }
+        self.agents_turns().any(|turn| !self.runner.has_begun(turn))
     }
 }
 
 /// Handles writes of other processes, such as a command that redacts or branches: reads the log again, and applies it
-/// to the turn that runs here.
+/// to the turns that run here.
 impl Driver {
     /// Reads the entries that others wrote. Some of the first `staged_before` staged entries record output or costs
     /// of an agent: stages these again. Does not stage entries of a step again, because the new entries may change
@@ -325,6 +374,10 @@ impl Driver {
         self.prompts = Prompts::new(self.log.entries());
         for entry in self.log.entries().get(first_new..).unwrap_or_default() {
             sink.on_event(SessionEvent::Stored(Arc::new(entry.clone())));
+            // Redacted text must not stay in a process. The next turn of a member begins a new session.
+            if matches!(entry.kind, EntryKind::Redaction(_)) {
+                self.kept.end_all();
+            }
         }
         for entry in staged.into_iter().take(staged_before) {
             self.stage_again(entry.kind);
@@ -333,17 +386,25 @@ impl Driver {
         Ok(())
     }
 
-    /// Applies the log to the turn that runs here: another process may have stopped it, or left its branch.
+    /// Applies the log to the turns that run here: another process may have stopped them, or left their branch.
     fn follow_log(&mut self) {
-        match (self.machine.status(), self.runner.turn().cloned()) {
-            (Status::Running { turn }, Some(here)) if turn == here => {}
-            (_, Some(here)) => self.runner.stop(&here),
-            // No entry records the end of a cancelled agent. This process began its turn and no longer runs it, so
-            // the agent has ended.
-            (Status::Stopping { turn }, None) if self.runner.has_begun(&turn) => {
-                self.machine.state.stopped();
+        let (mut running, mut stopping) = (Vec::new(), Vec::new());
+        for active in self.machine.active() {
+            match active.phase {
+                TurnPhase::Running => running.push(active.turn.clone()),
+                TurnPhase::Stopping => stopping.push(active.turn.clone()),
+                TurnPhase::Asking => {}
             }
-            (_, None) => {}
+        }
+        for here in self.runner.turns().iter().filter(|here| !running.contains(here)) {
+            self.runner.stop(here);
+        }
+        // No entry records the end of a cancelled agent. If this process began its turn and no longer runs it, the
+        // agent has ended.
+        for turn in stopping {
+            if self.runner.has_begun(&turn) && !self.runner.runs(&turn) {
+                self.machine.state.active.stopped(&turn);
+            }
         }
     }
 
@@ -357,6 +418,10 @@ impl Driver {
                 Setting::TurnsMax { turns } => {
                     self.machine.step(Event::TurnsLimited { turns });
                 }
+                Setting::DaySpent { ref day, ref spent } => {
+                    let (day, spent) = (day.clone(), Dollars::from_usd(spent.amount()));
+                    self.machine.step(Event::DaySpent { day, spent });
+                }
                 Setting::Folder { .. } | Setting::Title { .. } | Setting::Other { .. } => {}
             },
             EntryKind::TurnEvent(_) => {}
@@ -367,8 +432,10 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// Stops the agent: it must not outlive its driver.
+    /// Stops the agents: they must not outlive their driver.
     fn drop(&mut self) {
-        self.runner.stop_and_wait(&mut self.inbox);
+        self.runner.stop_and_wait(&mut self.inbox, |_| false);
+        self.kept.end_all();
+        self.remove_worktrees();
     }
 }

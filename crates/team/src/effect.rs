@@ -1,7 +1,9 @@
 //! Input and output of the machine: events, which the driver or a replay passes in, and effects, which the machine returns.
 //! Data only. The driver performs the effects in order and appends the entries of one step in one batch.
 
-use tertulia_session::{Cause, EntryId, EntryKind, Intent, Timestamp, Turn, TurnState};
+use tertulia_session::{
+    Cause, EntryId, EntryKind, Intent, SpendingLimit, Timestamp, Turn, TurnState,
+};
 
 use crate::guard::Dollars;
 use crate::{Note, PersonMessage, SpeakerError};
@@ -25,12 +27,16 @@ pub enum Event {
         entry: Option<EntryId>,
         limit: Option<Box<ReachedLimit>>,
     },
+    /// An agent was stopped, because its turn reached a spending limit. `entry` is its answer so far.
+    AgentOverspent { turn: EntryId, entry: Option<EntryId>, reached: Overspent },
     /// The usage limit of a member has ended.
     LimitEnded { member: Box<str> },
     /// A person cancels turns.
     Cancel(Cancel),
     /// A member caused this cost.
     UsageSeen { member: Box<str>, usd: f64 },
+    /// All sessions of the store have spent this much on this day. Decides nothing.
+    DaySpent { day: Box<str>, spent: Dollars },
     /// A person must be asked after this many turns at the latest; `None`: the limit of the team applies.
     TurnsLimited { turns: Option<u32> },
     /// Paused turns may continue.
@@ -61,12 +67,35 @@ impl ReachedLimit {
     }
 }
 
+/// A spending limit that a turn reached while it ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overspent {
+    pub limit: SpendingLimit,
+    /// What was spent, including the costs of the running turns.
+    pub spent: Dollars,
+    pub allowed: Dollars,
+}
+
+impl Overspent {
+    /// Returns the limit that stopped a turn, if that was the reason.
+    pub(crate) fn of(cause: &Cause) -> Option<Self> {
+        let Cause::Overspent { limit, spent, allowed } = cause else { return None };
+        let [spent, allowed] = [spent, allowed].map(|usd| Dollars::from_usd(usd.amount()));
+        Some(Self { limit: *limit, spent, allowed })
+    }
+
+    pub(crate) fn cause(self) -> Cause {
+        let Self { limit, spent, allowed } = self;
+        Cause::Overspent { limit, spent: spent.to_usd(), allowed: allowed.to_usd() }
+    }
+}
+
 /// The turns to cancel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancel {
     /// One turn, running or waiting.
     Turn(EntryId),
-    /// The running turn and all waiting turns.
+    /// The running turns and all waiting turns.
     All,
 }
 
@@ -139,12 +168,16 @@ pub enum PauseReason {
     /// The same two agents keep answering each other. Both names are equal for an agent that addresses itself.
     #[error("{}. Continue?", pair_loop(pair, *turns))]
     PairLoop { pair: [Box<str>; 2], turns: u32 },
-    /// A spending limit is reached: that of a member, or that of the session if `member` is `None`.
-    #[error("{} {}", member.as_deref().unwrap_or("the session"), match *allowed == Dollars::default() {
-        true => "may not spend anything (budget_usd = 0 in the team file), so no turn starts".to_owned(),
-        false => format!("has spent ${spent} of ${allowed}. Continue?"),
-    })]
-    Spending { member: Option<Box<str>>, spent: Dollars, allowed: Dollars },
+    /// A spending limit is reached; `member` is set for a limit of a member or of a turn. `stopped` is the turn that was
+    /// stopped for it.
+    #[error("{}", spending(*limit, member.as_deref(), [*spent, *allowed], stopped.as_ref()))]
+    Spending {
+        limit: SpendingLimit,
+        member: Option<Box<str>>,
+        spent: Dollars,
+        allowed: Dollars,
+        stopped: Option<EntryId>,
+    },
     /// A message names only unknown members. Each name has the nearest known name.
     #[error("{entry} was sent to nobody: {}", unresolved(names))]
     Unresolved { entry: EntryId, names: Vec<(Box<str>, Option<Box<str>>)> },
@@ -181,6 +214,12 @@ pub enum PauseReason {
         (None, _) => format!("the session was reopened. Continue with {}?", queued(*waiting)),
     })]
     Resumed { interrupted: Option<EntryId>, waiting: usize },
+    /// Several turns were interrupted when the program ended.
+    #[error("turns {} were interrupted. {}", listed(interrupted), match waiting {
+        0 => "Retry them?".to_owned(),
+        _ => format!("Continue with {}?", queued(*waiting)),
+    })]
+    ResumedSeveral { interrupted: Vec<EntryId>, waiting: usize },
     /// Turns were paused, and then a person wrote something else. The turns that this message caused are done, and
     /// the paused ones still wait.
     #[error("{} paused. Continue?", counted(*waiting, "one earlier turn is still", "# earlier turns are still"))]
@@ -188,6 +227,15 @@ pub enum PauseReason {
 }
 
 impl PauseReason {
+    /// Returns the question after the session was opened again, when these turns were interrupted.
+    pub(crate) fn resumed(interrupted: &[EntryId], waiting: usize) -> Self {
+        match interrupted {
+            [] => Self::Resumed { interrupted: None, waiting },
+            [turn] => Self::Resumed { interrupted: Some(turn.clone()), waiting },
+            turns => Self::ResumedSeveral { interrupted: turns.to_vec(), waiting },
+        }
+    }
+
     /// Returns the entries that the question is about.
     pub fn ids(&self) -> Vec<&EntryId> {
         match self {
@@ -199,9 +247,10 @@ impl PauseReason {
             | Self::LimitedAfterTools { turn, .. }
             | Self::Cancelled { turn, .. } => vec![turn],
             Self::Resumed { interrupted, .. } => interrupted.iter().collect(),
+            Self::Spending { stopped, .. } => stopped.iter().collect(),
+            Self::ResumedSeveral { interrupted, .. } => interrupted.iter().collect(),
             Self::LoopGuard { .. }
             | Self::PairLoop { .. }
-            | Self::Spending { .. }
             | Self::Limited { .. }
             | Self::Paused { .. } => Vec::new(),
         }
@@ -212,8 +261,46 @@ fn counted(count: usize, one: &str, several: &str) -> String {
     if count == 1 { one.to_owned() } else { several.replace('#', &count.to_string()) }
 }
 
+fn spending(
+    limit: SpendingLimit,
+    member: Option<&str>,
+    [spent, allowed]: [Dollars; 2],
+    stopped: Option<&EntryId>,
+) -> String {
+    let (who, field) = match limit {
+        SpendingLimit::Turn => (member.unwrap_or("the member"), "budget_usd_turn"),
+        SpendingLimit::Member => (member.unwrap_or("the member"), "budget_usd"),
+        SpendingLimit::Session => ("the session", "budget_usd"),
+        SpendingLimit::Day => ("today, all sessions together", "budget_usd_day"),
+    };
+    if allowed == Dollars::default() {
+        return format!(
+            "{who} may not spend anything ({field} = 0 in the team file), so no turn starts"
+        );
+    }
+    let verb = if limit == SpendingLimit::Day { "have" } else { "has" };
+    let has_spent = format!("{who} {verb} spent ${spent} of ${allowed}");
+    match stopped {
+        Some(turn) if limit == SpendingLimit::Turn => format!(
+            "turn {turn} was stopped: {has_spent} in it ({field}). Its answer so far is kept. \
+             Retry it, or continue without it?"
+        ),
+        Some(turn) => format!(
+            "turn {turn} was stopped: {has_spent} ({field}). Its answer so far is kept. Retry it, \
+             or continue without it?"
+        ),
+        None => format!("{has_spent}. Continue?"),
+    }
+}
+
 fn queued(waiting: usize) -> String {
     counted(waiting, "the queued turn", "the # queued turns")
+}
+
+fn listed(turns: &[EntryId]) -> String {
+    let Some((last, others)) = turns.split_last() else { return String::new() };
+    let others: Vec<&str> = others.iter().map(EntryId::as_str).collect();
+    if others.is_empty() { last.to_string() } else { format!("{} and {last}", others.join(", ")) }
 }
 
 fn pair_loop([a, b]: &[Box<str>; 2], turns: u32) -> String {

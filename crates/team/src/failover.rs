@@ -7,7 +7,7 @@ use tertulia_session::{Cause, EntryId, QueueRule, Timestamp};
 use crate::effect::PauseReason;
 use crate::queue::Item;
 use crate::roster::{MemberIndex, Roster};
-use crate::state::{ActiveTurn, Hold, State, TurnChange, TurnRecord};
+use crate::state::{Hold, State, TurnChange, TurnRecord};
 
 /// A usage limit that a member has reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,10 +42,22 @@ impl State {
             .map_or(Availability::Waits, Availability::TakenOverBy)
     }
 
-    /// Chooses the next turn that can start or that another member can take over.
+    /// Chooses the next turn that can start or that another member can take over, regardless of the active turns.
     pub(crate) fn choose(&self, roster: &Roster) -> Option<(&Item, QueueRule)> {
         let may_start = |item: &Item| self.availability(roster, item) != Availability::Waits;
         self.queue.choose(roster.limits(), self.last_said.as_ref(), may_start)
+    }
+
+    /// Same as [`Self::choose`], but only among the turns that may run beside the active ones.
+    pub(crate) fn choose_beside(&self, roster: &Roster) -> Option<(&Item, QueueRule)> {
+        let may_start = |item: &Item| self.availability(roster, item) != Availability::Waits;
+        let may_run_beside = |item: &Item| match self.availability(roster, item) {
+            Availability::Available => self.active.allow(roster, item.index),
+            Availability::TakenOverBy(to) => self.active.allow(roster, to),
+            Availability::Waits => false,
+        };
+        let last_said = self.last_said.as_ref();
+        self.queue.choose_beside(roster.limits(), last_said, may_start, may_run_beside)
     }
 
     /// Returns the member that was asked first for a turn that was taken over, and all members that tried it.
@@ -82,22 +94,31 @@ impl State {
         self.limits.insert(change.index, limit);
         let (first, _) = self.tried(&change.turn, change.index);
         if let (Some(tools), Some(_)) = (tools, roster.fallbacks(first).next()) {
-            self.hold = Some(Hold::LimitedAfterTools(change.turn.clone(), tools.clone()));
+            let limited = (change.turn.clone(), tools.clone());
+            match &mut self.hold {
+                // The person is asked about one after the other.
+                Some(Hold::LimitedAfterTools(turns)) => turns.push(limited),
+                hold => *hold = Some(Hold::LimitedAfterTools(vec![limited])),
+            }
         }
     }
 
     /// Returns whether queued turns wait for nothing but the end of a usage limit.
     pub(crate) fn waits_for_limit(&self, roster: &Roster) -> bool {
-        self.active_turn == ActiveTurn::Free
+        self.active.is_none_but_stopping()
             && matches!(self.pause(roster), Some(PauseReason::Limited { .. }))
     }
 
     /// Returns the question when no ready turn can start before a limit ends.
     pub(crate) fn all_limited(&self, roster: &Roster) -> PauseReason {
         let member = self.queue.ready().first().map_or("", |item| roster.name(item.index));
+        PauseReason::Limited { member: member.into(), resets_at: self.first_reset() }
+    }
+
+    /// Returns when the first of the usage limits ends, if that is known.
+    pub(crate) fn first_reset(&self) -> Option<Timestamp> {
         let ends = self.limits.values().filter_map(|limit| limit.resets_at.as_ref());
-        let resets_at = ends.min_by_key(|at| at.millis()).cloned();
-        PauseReason::Limited { member: member.into(), resets_at }
+        ends.min_by_key(|at| at.millis()).cloned()
     }
 
     pub(crate) fn limited_after_tools(

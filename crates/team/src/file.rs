@@ -8,6 +8,7 @@ mod earlier;
 mod fields;
 mod init;
 mod member;
+mod prices;
 mod problem;
 mod read;
 mod rules;
@@ -17,19 +18,24 @@ mod tree;
 mod trust;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tertulia_agent::agents::AgentDefinition;
-use tertulia_agent::{CommandOutput, Permissions};
+use tertulia_agent::{CommandOutput, KeptLimits, Permissions};
+use tertulia_session::MemoryMode;
 
 use crate::built_in::{LIBRARIAN, SCRIBE};
+use crate::prices::{PriceTable, Prices};
 use crate::roster::{Limits, Member, MemberKind, Roster, RosterError};
 
 pub use changes::{Change, HideKey, changes};
 pub use init::{FoundAgent, first_task, write_new};
 pub use member::{LibrarianScope, known_agents, known_fields};
+pub use prices::PRICES_FILE;
 pub use problem::{FileErrors, FileProblem, Position};
 pub use read::{
-    ContentHash, Found, Opened, Origin, SearchPaths, find, find_project, open, open_inside,
+    ContentHash, Found, Opened, Origin, SearchPaths, config_folder, find, find_project, open,
+    open_inside,
 };
 pub use settings::{Settings, SettingsError, SettingsGuard, WorkFolder};
 pub use spec::FileReadError;
@@ -49,6 +55,9 @@ pub struct TeamFile {
     pub default: Option<Box<str>>,
     pub limits: Limits,
     pub resources: ResourcesFile,
+    pub idle: IdleFile,
+    /// The prices of models, which come before those of the user and the built-in ones.
+    pub prices: Option<PriceTable>,
     pub members: Vec<MemberFile>,
     /// Warnings about values that are valid but may be mistakes. A comparison of two files ignores them.
     pub warnings: Vec<FileProblem>,
@@ -72,6 +81,8 @@ pub struct MemberFile {
     pub budget_bytes: Option<usize>,
     pub budget_tokens: Option<usize>,
     pub budget_usd: Option<f64>,
+    /// Cost of one turn at which it is stopped; `None` for the limit of the team.
+    pub budget_usd_turn: Option<f64>,
     /// The members that take over when its usage limit is reached.
     pub fallback: Vec<Box<str>>,
     pub timeout_s: Option<u32>,
@@ -87,6 +98,8 @@ pub struct MemberFile {
     pub args: Vec<Box<str>>,
     pub env: BTreeMap<Box<str>, Box<str>>,
     pub cwd: Option<Box<str>>,
+    /// Whether it works in its own git worktree.
+    pub worktree: bool,
     pub output: CommandOutput,
     /// The URL of the endpoint, without `/chat/completions`.
     pub base_url: Option<Box<str>>,
@@ -95,6 +108,8 @@ pub struct MemberFile {
     pub answers: Vec<Box<str>>,
     pub script_file: Option<Box<str>>,
     pub scope: LibrarianScope,
+    /// Whether its agent keeps its own session; by default if it can.
+    pub memory: Option<MemoryMode>,
     pub color: Option<Box<str>>,
 }
 
@@ -105,6 +120,13 @@ pub struct ResourcesFile {
     pub max_memory_mb: Option<u32>,
 }
 
+/// Limits on the processes of agents that wait for their next turn, as written in the team file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IdleFile {
+    pub agents: Option<u32>,
+    pub minutes: Option<u32>,
+}
+
 /// The `preamble` setting as written in the team file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PreambleFile {
@@ -112,6 +134,16 @@ pub enum PreambleFile {
     BuiltIn,
     Off,
     File(Box<str>),
+}
+
+/// Returns whether an agent with these permissions may write to its folder. A command runs with the privileges of the
+/// user, so it may.
+pub(crate) fn may_write(agent: &AgentDefinition, permissions: Permissions) -> bool {
+    if agent.takes("permissions") {
+        permissions != Permissions::Read
+    } else {
+        agent.takes("command")
+    }
 }
 
 impl TeamFile {
@@ -136,6 +168,17 @@ impl TeamFile {
         Ok(Roster::new(members)?.with_limits(self.limits.clone()))
     }
 
+    /// Returns the limits on processes that wait for their next turn.
+    pub(crate) fn kept_limits(&self) -> KeptLimits {
+        let usual = KeptLimits::default();
+        let agents = self.idle.agents.and_then(|agents| usize::try_from(agents).ok());
+        let minutes = self.idle.minutes.map(|minutes| Duration::from_secs(60 * u64::from(minutes)));
+        KeptLimits {
+            processes_max: agents.unwrap_or(usual.processes_max),
+            idle: minutes.unwrap_or(usual.idle),
+        }
+    }
+
     pub(crate) fn seated(&self, file: &MemberFile) -> Member {
         Member {
             name: file.name.clone(),
@@ -143,8 +186,15 @@ impl TeamFile {
             kind: file.kind,
             is_default: self.default.as_ref() == Some(&file.name),
             budget_usd: file.budget_usd,
+            budget_usd_turn: file.budget_usd_turn,
             fallback: file.fallback.clone(),
+            may_run_beside: file.may_run_beside(),
         }
+    }
+
+    /// Returns the prices of the team: its own, then those of the user, then the built-in ones.
+    pub fn prices_after(&self, own: Option<PriceTable>) -> Prices {
+        own.into_iter().chain(self.prices.clone()).fold(Prices::default(), Prices::with)
     }
 
     /// Returns the team without the files outside its folder, and the list of these files. Used for an untrusted
@@ -173,11 +223,13 @@ impl TeamFile {
 
 impl PartialEq for TeamFile {
     fn eq(&self, other: &Self) -> bool {
-        let Self { task, default, limits, resources, members, warnings: _ } = self;
+        let Self { task, default, limits, resources, idle, prices, members, warnings: _ } = self;
         *task == other.task
             && *default == other.default
             && *limits == other.limits
             && *resources == other.resources
+            && *idle == other.idle
+            && *prices == other.prices
             && *members == other.members
     }
 }
@@ -186,6 +238,12 @@ impl MemberFile {
     /// Returns whether a program is started for it.
     pub fn starts_program(&self) -> bool {
         self.agent.is_some_and(|agent| agent.takes("command"))
+    }
+
+    /// Returns whether its turns may run beside those of others, because it may not write to the project, or writes to
+    /// its own worktree.
+    pub fn may_run_beside(&self) -> bool {
+        self.worktree || !self.agent.is_some_and(|agent| may_write(agent, self.permissions))
     }
 
     /// Creates a person.

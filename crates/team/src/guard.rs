@@ -1,10 +1,13 @@
 //! Limits that keep agents from running forever: turns since a person spoke, turns between the same two members, and
-//! cost. Checked before every start of an agent, never during a turn.
+//! cost. Checked before every start of an agent. The cost is also checked during a turn, if its agent reports it.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::effect::PauseReason;
+use tertulia_session::json::Json;
+use tertulia_session::{SpendingLimit, Usd};
+
+use crate::effect::{Overspent, PauseReason};
 use crate::roster::{MemberIndex, Roster};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +19,11 @@ pub(crate) struct Guard {
     pairs: BTreeMap<(MemberIndex, MemberIndex), u32>,
     session: Purse,
     members: Vec<Purse>,
+    /// The newest turn of every member.
+    turns_of: Vec<Purse>,
+    /// All sessions of the store on one day, as recorded, and what this session spent since.
+    day: Purse,
+    day_name: Option<Box<str>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,14 +36,22 @@ struct Purse {
 
 impl Guard {
     pub(crate) fn new(roster: &Roster) -> Self {
+        let limits = roster.limits();
+        let members = || roster.members().iter();
+        let of_turn = |own: Option<f64>| Purse::new(own.or(limits.budget_usd_turn));
         Self {
-            session: Purse::new(roster.limits().budget_usd),
-            members: roster.members().iter().map(|member| Purse::new(member.budget_usd)).collect(),
+            session: Purse::new(limits.budget_usd),
+            members: members().map(|member| Purse::new(member.budget_usd)).collect(),
+            turns_of: members().map(|member| of_turn(member.budget_usd_turn)).collect(),
+            day: Purse::new(limits.budget_usd_day),
             ..Self::default()
         }
     }
 
     pub(crate) fn started(&mut self, by: Option<MemberIndex>, index: MemberIndex) {
+        if let Some(purse) = self.turns_of.get_mut(index.0) {
+            purse.spent = Dollars::default();
+        }
         self.turns = self.turns.saturating_add(1);
         if let Some(by) = by {
             let count = self.pairs.entry((by.min(index), by.max(index))).or_default();
@@ -52,7 +68,7 @@ impl Guard {
     /// Resets the turn counts, and doubles the budget of every member that has used it up.
     pub(crate) fn continue_turns(&mut self) {
         self.person_said();
-        for purse in self.members.iter_mut().chain([&mut self.session]) {
+        for purse in self.members.iter_mut().chain([&mut self.session, &mut self.day]) {
             if purse.is_empty() {
                 purse.granted = purse.spent;
             }
@@ -61,10 +77,60 @@ impl Guard {
 
     /// Adds a cost; `None` for somebody who is not in the team.
     pub(crate) fn paid(&mut self, index: Option<MemberIndex>, price: Dollars) {
-        self.session.spent = self.session.spent.plus(price);
-        if let Some(purse) = index.and_then(|index| self.members.get_mut(index.0)) {
+        let of_member = |purses: &'_ mut Vec<Purse>| {
+            if let Some(purse) = index.and_then(|index| purses.get_mut(index.0)) {
+                purse.spent = purse.spent.plus(price);
+            }
+        };
+        of_member(&mut self.members);
+        of_member(&mut self.turns_of);
+        for purse in [&mut self.session, &mut self.day] {
             purse.spent = purse.spent.plus(price);
         }
+    }
+
+    /// Sets what all sessions have spent on a day. Another day begins with the limit of the team again.
+    pub(crate) fn day_spent(&mut self, day: &str, spent: Dollars) {
+        if self.day_name.as_deref() != Some(day) {
+            self.day_name = Some(day.into());
+            self.day.granted = Dollars::default();
+        }
+        self.day.spent = spent;
+    }
+
+    /// Returns the day, and what all sessions have spent on it as far as this session knows.
+    pub(crate) fn day(&self) -> Option<(&str, Dollars)> {
+        Some((self.day_name.as_deref()?, self.day.spent))
+    }
+
+    /// Returns whether a limit applies to costs.
+    pub(crate) fn limits_costs(&self) -> bool {
+        let purses = self.members.iter().chain(&self.turns_of).chain([&self.session, &self.day]);
+        purses.into_iter().any(|purse| purse.limit.is_some())
+    }
+
+    /// Returns the limit that a running turn of this member has reached. `running` has the costs so far of all running
+    /// turns, which are not recorded yet.
+    pub(crate) fn overspent(
+        &self,
+        index: MemberIndex,
+        running: &[(MemberIndex, Dollars)],
+    ) -> Option<Overspent> {
+        let sum = |costs: &mut dyn Iterator<Item = &(MemberIndex, Dollars)>| {
+            costs.fold(Dollars::default(), |sum, (_, cost)| sum.plus(*cost))
+        };
+        let own = sum(&mut running.iter().filter(|(member, _)| *member == index));
+        let all = sum(&mut running.iter());
+        let purses = [
+            (SpendingLimit::Turn, self.turns_of.get(index.0), own),
+            (SpendingLimit::Member, self.members.get(index.0), own),
+            (SpendingLimit::Session, Some(&self.session), all),
+            (SpendingLimit::Day, Some(&self.day), all),
+        ];
+        purses.into_iter().find_map(|(limit, purse, more)| {
+            let (spent, allowed) = (purse?.spent.plus(more), purse?.allowed()?);
+            (spent >= allowed).then_some(Overspent { limit, spent, allowed })
+        })
     }
 
     pub(crate) fn stops(
@@ -86,9 +152,14 @@ impl Guard {
                 return Some(PauseReason::PairLoop { pair, turns });
             }
         }
+        let member = || Some(roster.name(index).into());
+        let of_turn = self.turns_of.get(index.0).filter(|purse| purse.allows_nothing());
         let own = self.members.get(index.0).filter(|purse| purse.is_empty());
-        let own = own.map(|purse| purse.why(Some(roster.name(index).into())));
-        own.or_else(|| self.session.is_empty().then(|| self.session.why(None)))
+        let of_turn = of_turn.map(|purse| purse.why(SpendingLimit::Turn, member()));
+        let own = own.map(|purse| purse.why(SpendingLimit::Member, member()));
+        let shared = [(SpendingLimit::Session, &self.session), (SpendingLimit::Day, &self.day)];
+        let shared = shared.into_iter().find(|(_, purse)| purse.is_empty());
+        of_turn.or(own).or_else(|| shared.map(|(limit, purse)| purse.why(limit, None)))
     }
 }
 
@@ -105,9 +176,13 @@ impl Purse {
         self.allowed().is_some_and(|allowed| self.spent >= allowed)
     }
 
-    fn why(&self, member: Option<Box<str>>) -> PauseReason {
+    fn allows_nothing(&self) -> bool {
+        self.allowed() == Some(Dollars::default())
+    }
+
+    fn why(&self, limit: SpendingLimit, member: Option<Box<str>>) -> PauseReason {
         let allowed = self.allowed().unwrap_or_default();
-        PauseReason::Spending { member, spent: self.spent, allowed }
+        PauseReason::Spending { limit, member, spent: self.spent, allowed, stopped: None }
     }
 }
 
@@ -120,6 +195,19 @@ impl Dollars {
     pub fn from_usd(usd: f64) -> Self {
         // A float beyond the range becomes the largest number, and NaN becomes 0.
         Self((usd * 1e6).round() as u64)
+    }
+
+    /// Returns the amount for an entry.
+    pub fn to_usd(self) -> Usd {
+        Json::parse(&self.to_string()).ok().and_then(Usd::from_json).unwrap_or_default()
+    }
+
+    pub(crate) fn from_millionths(millionths: u64) -> Self {
+        Self(millionths)
+    }
+
+    pub(crate) fn millionths(self) -> u64 {
+        self.0
     }
 
     /// Returns the sum, saturating at the maximum.

@@ -40,6 +40,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod active;
 mod built_in;
 #[expect(clippy::disallowed_methods, reason = "the driver does IO: it has threads and a clock")]
 mod driver;
@@ -48,28 +49,34 @@ mod failover;
 pub mod file;
 mod guard;
 mod machine;
+mod memory;
 mod message;
 mod names;
 mod note;
 mod preamble;
+mod prices;
 mod queue;
 mod replay;
 mod roster;
 mod state;
 mod team;
+pub mod wire;
+pub mod worktrees;
 
+pub use active::TurnPhase;
 pub use driver::{
-    Call, Command, Compacted, DriveError, Driver, DriverHandle, EventSink, Opened,
+    Call, Command, Compacted, DriveError, Driver, DriverHandle, EarlierTurn, EventSink, Opened,
     PermissionNumber, Preview, PromptLost, RecipeError, SentPrompt, SessionEvent, StopReason,
-    TurnPrompt, is_partial, preview, reached_nobody, sent_prompt,
+    TurnPrompt, earlier_turns, is_partial, preview, reached_nobody, sent_prompt,
 };
-pub use effect::{Cancel, Effect, Event, PauseReason, Question, ReachedLimit};
+pub use effect::{Cancel, Effect, Event, Overspent, PauseReason, Question, ReachedLimit};
 pub use guard::Dollars;
-pub use machine::{Decision, Machine, Status, WaitingTurn};
+pub use machine::{ActiveTurn, Decision, Machine, Status, WaitingTurn};
 pub use message::PersonMessage;
 pub use names::nearest_name;
 pub use note::Note;
 pub use preamble::Preamble;
+pub use prices::{Amount, Price, PriceTable, PricedModel, Prices, Rate};
 pub use replay::{Difference, Replay, Undecided};
 pub use roster::{FallbackProblem, Limits, Member, MemberKind, Roster, RosterError, SpeakerError};
 pub use team::{DEFAULT_WINDOW, Responder, Team, TeamError, TeamMember, UnknownMember};
@@ -80,7 +87,7 @@ pub use tertulia_agent::agents;
 pub use tertulia_agent::end_all_now;
 pub use tertulia_agent::{
     AgentKind, AgentSpec, AuthState, CommandOutput, Containment, Endpoint, LimitEnforcer,
-    PermissionAnswer, PermissionChoice, PermissionRequest, Permissions, Probe, ProgramLocation,
-    ResourceLimits, ScriptLine, Timeouts, Unusable, containment, limit_enforcer, locate_program,
-    probe, supervisor_main,
+    MemorySupport, PermissionAnswer, PermissionChoice, PermissionRequest, Permissions, Probe,
+    ProgramLocation, ResourceLimits, ScriptLine, Timeouts, Unusable, containment, limit_enforcer,
+    locate_program, probe, supervisor_main,
 };

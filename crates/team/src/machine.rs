@@ -1,5 +1,6 @@
-//! The turn machine: takes an event, changes the state and returns effects. Pure. One turn runs at a time. Every step has
-//! two parts: handle the event (`said`, `turns`), then `advance`, which starts the next turn or asks a person.
+//! The turn machine: takes an event, changes the state and returns effects. Pure. Every step has two parts: handle the
+//! event (`said`, `turns`), then `advance`, which starts the next turns or asks a person. One turn runs at a time, or
+//! several if the team file allows it.
 
 mod said;
 mod turns;
@@ -11,13 +12,14 @@ use tertulia_session::{
     Cause, EntryId, EntryKind, Fields, Intent, QueueRule, Timestamp, Turn, TurnState,
 };
 
-use crate::effect::{Effect, Event, PauseReason, Question};
+use crate::active::TurnPhase;
+use crate::effect::{Effect, Event, Overspent, PauseReason, Question};
 use crate::failover::Availability;
 use crate::guard::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
 use crate::roster::{MemberIndex, Roster, SpeakerError, speaker};
-use crate::state::{ActiveTurn, State, TurnChange};
+use crate::state::{State, TurnChange};
 
 /// The router, the queue and the turns of one session.
 #[derive(Clone, Debug)]
@@ -28,7 +30,9 @@ pub struct Machine {
 }
 
 /// The current state of the session. `Stopping` lasts until a cancelled agent has ended. `Waiting` means that a
-/// person must answer. `Paused` means that turns wait and a person is asked first.
+/// person must answer. `Paused` means that turns wait and a person is asked first. If several turns are active, this
+/// is the state of one of them: of the awaited one, or else of the running one that started first.
+/// [`Machine::active`] returns all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
     Resting,
@@ -36,6 +40,14 @@ pub enum Status {
     Stopping { turn: EntryId },
     Waiting { turn: EntryId, member: Box<str> },
     Paused(PauseReason),
+}
+
+/// A turn that has started and not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActiveTurn<'a> {
+    pub turn: &'a EntryId,
+    pub member: &'a str,
+    pub phase: TurnPhase,
 }
 
 /// A queued turn.
@@ -81,6 +93,9 @@ impl Machine {
             Event::AgentFailed { turn, class, entry, limit } => {
                 step.agent_failed(&turn, &class, entry, limit);
             }
+            Event::AgentOverspent { turn, entry, reached } => {
+                step.agent_overspent(&turn, entry, reached);
+            }
             Event::LimitEnded { member } => {
                 if !step.limit_ended(&member) {
                     return step.effects;
@@ -93,6 +108,10 @@ impl Machine {
             // These events decide nothing, so there is nothing to advance.
             Event::TurnsLimited { turns } => {
                 step.state.guard.turns_max = turns;
+                return step.effects;
+            }
+            Event::DaySpent { day, spent } => {
+                step.state.guard.day_spent(&day, spent);
                 return step.effects;
             }
             Event::TurnStarted { turn } => {
@@ -109,7 +128,7 @@ impl Machine {
     }
 
     pub(crate) fn advance(&mut self) -> Vec<Effect> {
-        self.state.stopped();
+        self.state.active.all_stopped();
         let mut step = self.begin();
         step.advance();
         step.finish()
@@ -125,18 +144,29 @@ impl Machine {
 
     /// Returns the current state of the session.
     pub fn status(&self) -> Status {
-        match &self.state.active_turn {
-            ActiveTurn::Running(item) => Status::Running { turn: item.turn.clone() },
-            ActiveTurn::Stopping(turn) => Status::Stopping { turn: turn.clone() },
-            ActiveTurn::Asking(item) => Status::Waiting {
-                turn: item.turn.clone(),
-                member: self.roster.name(item.index).into(),
+        let first = |phase| self.active().find(|active| active.phase == phase);
+        let awaited = first(TurnPhase::Asking);
+        let shown = awaited.or_else(|| first(TurnPhase::Running)).or_else(|| self.active().next());
+        match shown {
+            Some(ActiveTurn { turn, member, phase }) => match phase {
+                TurnPhase::Running => Status::Running { turn: turn.clone() },
+                TurnPhase::Stopping => Status::Stopping { turn: turn.clone() },
+                TurnPhase::Asking => Status::Waiting { turn: turn.clone(), member: member.into() },
             },
-            ActiveTurn::Free => match next(&self.roster, &self.state) {
+            None => match next(&self.roster, &self.state) {
                 Next::Pause(why) => Status::Paused(why),
                 Next::Start(..) | Next::TakeOver(..) | Next::Nothing => Status::Resting,
             },
         }
+    }
+
+    /// Returns the turns that have started and not ended, in the order of their start.
+    pub fn active(&self) -> impl Iterator<Item = ActiveTurn<'_>> {
+        self.state.active.iter().map(|active| ActiveTurn {
+            turn: &active.item.turn,
+            member: self.roster.name(active.item.index),
+            phase: active.phase,
+        })
     }
 
     /// Returns the turn limit set by a person, if any.
@@ -158,9 +188,12 @@ impl Machine {
 
     /// Returns the earliest time at which turns that wait for the end of a usage limit may start.
     pub fn next_reset(&self) -> Option<Timestamp> {
+        let Self { roster, state, .. } = self;
+        let waits = |item: &Item| state.availability(roster, item) == Availability::Waits;
         match self.status() {
             Status::Paused(PauseReason::Limited { resets_at, .. }) => resets_at,
-            _ => None,
+            _ if state.active.is_empty() || !state.active.has_room(roster) => None,
+            _ => state.queue.ready().iter().any(waits).then(|| state.first_reset()).flatten(),
         }
     }
 
@@ -170,6 +203,29 @@ impl Machine {
             |at: &Option<Timestamp>| at.as_ref().is_some_and(|at| at.millis() <= now.millis());
         let ended = self.state.limits.iter().filter(|(_, limit)| has_ended(&limit.resets_at));
         ended.map(|(index, _)| self.roster.name(*index).into()).collect()
+    }
+
+    /// Returns whether the team limits costs.
+    pub fn limits_costs(&self) -> bool {
+        self.state.guard.limits_costs()
+    }
+
+    /// Returns the day for which the spending of all sessions was recorded, and the amount with what this session spent
+    /// since.
+    pub fn day(&self) -> Option<(&str, Dollars)> {
+        self.state.guard.day()
+    }
+
+    /// Returns the running turns that have reached a spending limit. `costs` has the costs so far of all running turns
+    /// that are not recorded yet.
+    pub fn overspent(&self, costs: &[(EntryId, Dollars)]) -> Vec<(EntryId, Overspent)> {
+        let indexed = |(turn, cost): &(EntryId, Dollars)| Some((self.state.running(turn)?, *cost));
+        let running: Vec<_> = costs.iter().filter_map(indexed).collect();
+        let reached = |(turn, _): &(EntryId, Dollars)| {
+            let index = self.state.running(turn)?;
+            Some((turn.clone(), self.state.guard.overspent(index, &running)?))
+        };
+        costs.iter().filter_map(reached).collect()
     }
 
     /// Returns whether another member takes over if this turn reaches a usage limit.
@@ -245,7 +301,7 @@ impl Step<'_> {
                 Next::Pause(why) => return self.ask(None, why),
                 Next::Start(item, rule) => {
                     let item = item.clone();
-                    return self.start(item, rule);
+                    self.start(item, rule);
                 }
                 Next::TakeOver(item, to) => {
                     let item = item.clone();
@@ -272,7 +328,7 @@ impl Step<'_> {
     }
 
     fn finish(mut self) -> Vec<Effect> {
-        let rests = self.state.active_turn == ActiveTurn::Free && self.state.queue.items.is_empty();
+        let rests = self.state.active.is_empty() && self.state.queue.items.is_empty();
         if rests && !self.effects.iter().any(|effect| matches!(effect, Effect::AskPerson(_))) {
             self.effects.push(Effect::Rest);
         }
@@ -289,19 +345,26 @@ enum Next<'s> {
 }
 
 fn next<'s>(roster: &Roster, state: &'s State) -> Next<'s> {
-    if state.active_turn != ActiveTurn::Free {
+    if state.active.is_empty() {
+        if let Some(why) = state.pause(roster) {
+            return Next::Pause(why);
+        }
+    } else if state.hold.is_some() || !state.active.has_room(roster) {
         return Next::Nothing;
     }
-    if let Some(why) = state.pause(roster) {
-        return Next::Pause(why);
+    let Some((item, rule)) = state.choose_beside(roster) else { return Next::Nothing };
+    match state.availability(roster, item) {
+        Availability::TakenOverBy(to) => Next::TakeOver(item, to),
+        // While others run, the question waits for their end.
+        Availability::Available | Availability::Waits if is_guarded(roster, state, item) => {
+            Next::Nothing
+        }
+        Availability::Available | Availability::Waits => Next::Start(item, rule),
     }
-    match state.choose(roster) {
-        Some((item, rule)) => match state.availability(roster, item) {
-            Availability::TakenOverBy(to) => Next::TakeOver(item, to),
-            Availability::Available | Availability::Waits => Next::Start(item, rule),
-        },
-        None => Next::Nothing,
-    }
+}
+
+fn is_guarded(roster: &Roster, state: &State, item: &Item) -> bool {
+    !roster.is_human(item.index) && state.guard.stops(roster, item.by, item.index).is_some()
 }
 
 fn turn_payload(member: &str, state: TurnState, turn_id: Option<EntryId>, cause: Cause) -> Turn {
@@ -319,6 +382,8 @@ fn turn_payload(member: &str, state: TurnState, turn_id: Option<EntryId>, cause:
         prompt_hash: None,
         prompt_recipe: None,
         native_session_id: None,
+        memory: None,
+        native_head: None,
         unknown: Fields::NONE,
     }
 }

@@ -1,6 +1,8 @@
 //! Notes about requests that were refused or changed, so that nothing is dropped silently. The machine creates them,
 //! and `Machine::why` returns them.
 
+use std::borrow::Cow;
+
 use tertulia_session::{EntryId, Intent, Timestamp};
 
 /// A request that was refused or changed. Excerpts of messages in it have at most 80 characters.
@@ -36,7 +38,7 @@ pub enum Note {
     })]
     TooManyNames { entry: EntryId, ignored: usize },
     #[error("Ignored '{name}' in {entry}: it looks like {marker} but is spelled differently")]
-    LookAlike { entry: EntryId, marker: &'static str, name: Box<str> },
+    LookAlike { entry: EntryId, marker: Cow<'static, str>, name: Box<str> },
     /// A marker or a mention without effect. It is inside a sentence or a list, or where it may be a quote or code:
     /// right below a quote, indented, in HTML or in a link.
     #[error(
@@ -74,10 +76,13 @@ pub enum Note {
         resets_at.as_ref().map(|at| format!(" until {}", at.to_minute())).unwrap_or_default()
     )]
     PassedOn { turn: EntryId, member: Box<str>, to: Box<str>, resets_at: Option<Timestamp> },
+    /// What is in the worktree of the turn's member, or is unusual about it.
+    #[error("{text}")]
+    Worktree { turn: EntryId, text: Box<str> },
     #[error("turn {turn} is neither running nor queued")]
     NothingToCancel { turn: EntryId },
     #[error("turn {turn} cannot be retried: {reason}")]
-    CannotRepeat { turn: EntryId, reason: &'static str },
+    CannotRepeat { turn: EntryId, reason: Cow<'static, str> },
     #[error("'{member}' is not in the team; the cost counts for the session")]
     UnknownSpender { member: Box<str> },
 }
@@ -102,6 +107,7 @@ impl Note {
             Self::Late { turn, entry } => entry.iter().chain([turn]).collect(),
             Self::Failed { turn, .. }
             | Self::PassedOn { turn, .. }
+            | Self::Worktree { turn, .. }
             | Self::NothingToCancel { turn }
             | Self::CannotRepeat { turn, .. } => vec![turn],
             Self::UnknownSpender { .. } => Vec::new(),

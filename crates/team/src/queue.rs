@@ -107,12 +107,25 @@ impl Queue {
         last_said: Option<&EntryId>,
         may_start: impl Fn(&Item) -> bool,
     ) -> Option<(&Item, QueueRule)> {
-        let ready = || self.ready().iter().filter(|item| may_start(item));
-        let urgent = ready().find(|item| item.intent == Intent::Interrupt);
+        self.choose_beside(limits, last_said, may_start, |_| true)
+    }
+
+    /// Same as [`Self::choose`] while turns are active. A turn that may not run beside them waits. Others overtake it,
+    /// but not more often than any other turn, and no turn overtakes a P1.
+    pub(crate) fn choose_beside(
+        &self,
+        limits: &Limits,
+        last_said: Option<&EntryId>,
+        may_start: impl Fn(&Item) -> bool,
+        may_run_beside: impl Fn(&Item) -> bool,
+    ) -> Option<(&Item, QueueRule)> {
+        let all = || self.ready().iter().filter(|item| may_start(item));
+        let urgent = all().find(|item| item.intent == Intent::Interrupt);
         if let Some(urgent) = urgent {
-            return Some((urgent, QueueRule::Urgent));
+            return may_run_beside(urgent).then_some((urgent, QueueRule::Urgent));
         }
-        let longest = ready().next()?;
+        let longest = all().next()?;
+        let ready = || all().filter(|item| may_run_beside(item));
         let local = ready().filter(|item| Some(&item.parent) == last_said);
         // `min_by_key` takes the first of equal items, which is the oldest.
         let (next, rule) = match local.min_by_key(|item| rank(item.intent)) {
@@ -121,7 +134,7 @@ impl Queue {
             None => (ready().min_by_key(|item| rank(item.intent))?, QueueRule::InTurn),
         };
         if next.turn != longest.turn && self.passed >= limits.local {
-            return Some((longest, QueueRule::LongestWait));
+            return may_run_beside(longest).then_some((longest, QueueRule::LongestWait));
         }
         Some((next, rule))
     }

@@ -2,18 +2,22 @@
 //! differ if the team changed or another version decided differently. Then the difference is reported and the
 //! recorded decision is used, so the resulting state is always that of the log.
 
+mod compare;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use tertulia_session::{
     Cause, Entry, EntryId, EntryKind, Message, Setting, Turn, TurnState, Usage,
 };
 
-use crate::effect::{Cancel, Effect, Event, PauseReason, ReachedLimit};
+use crate::effect::{Cancel, Effect, Event, Overspent, PauseReason, ReachedLimit};
 use crate::guard::Dollars;
 use crate::machine::Machine;
+use crate::queue::Item;
 use crate::roster::{Roster, speaker};
-use crate::state::{ActiveTurn, State, TurnChange};
+use crate::state::{State, TurnChange};
 use crate::{PersonMessage, is_partial, reached_nobody};
+use compare::{described, says};
 
 /// The result of replaying a log.
 #[derive(Clone, Debug)]
@@ -157,8 +161,7 @@ impl<'a> Replayer<'a> {
         let Some(message) = entry.message() else { return false };
         let name = message.speaker.as_deref().map(|speaker| &*speaker.role_id);
         let is_received = || name.is_some() && speaker(&self.machine.roster, None, name).is_ok();
-        let is_at_rest =
-            self.recorded.active_turn == ActiveTurn::Free && self.recorded.queue.is_idle();
+        let is_at_rest = self.recorded.active.is_empty() && self.recorded.queue.is_idle();
         is_at_rest && is_of_person(message) && is_received()
     }
 
@@ -195,11 +198,9 @@ impl<'a> Replayer<'a> {
         self.is_incomplete || self.has_lost_turn || self.differences.len() >= DIFFERENCES_MAX
     }
 
-    /// Handles a redacted turn: later entries about it cannot be derived. It may end the running turn.
+    /// Handles a redacted turn: later entries about it cannot be derived. It may end a running turn.
     fn lose_turn(&mut self, entry: &Entry) {
-        if matches!(self.recorded.active_turn, ActiveTurn::Running(_) | ActiveTurn::Asking(_)) {
-            self.recorded.active_turn = ActiveTurn::Free;
-        }
+        self.recorded.active.lose();
         self.follow_log();
         self.has_lost_turn = true;
         self.mark_unchecked(&entry.id);
@@ -253,6 +254,11 @@ impl<'a> Replayer<'a> {
                 self.recorded.guard.turns_max = *turns;
                 self.machine.step(Event::TurnsLimited { turns: *turns });
             }
+            Setting::DaySpent { day, spent } => {
+                let (day, spent) = (day.clone(), Dollars::from_usd(spent.amount()));
+                self.recorded.guard.day_spent(&day, spent);
+                self.machine.step(Event::DaySpent { day, spent });
+            }
             Setting::Folder { .. } | Setting::Title { .. } | Setting::Other { .. } => {}
         }
     }
@@ -270,15 +276,15 @@ impl<'a> Replayer<'a> {
         let newest = self.newest.take()?;
         let entry = newest.id.clone();
         let message = newest.message()?;
-        let ActiveTurn::Running(item) = &self.recorded.active_turn else {
+        if self.recorded.active.running().next().is_none() {
             let members = Effect::queued(self.expected.iter().filter(|_| is_of_person(message)));
             return self.step_taken.is_none().then_some(Undecided { entry, members });
-        };
-        let (turn, index) = (item.turn.clone(), item.index);
-        let speaker = message.speaker.as_deref()?;
-        if *speaker.role_id != *self.machine.roster.name(index) || is_partial(newest) {
-            return None;
         }
+        let speaker = message.speaker.as_deref()?;
+        let is_theirs = |item: &&Item| *speaker.role_id == *self.machine.roster.name(item.index);
+        let item =
+            self.recorded.active.running().find(is_theirs).filter(|_| !is_partial(newest))?;
+        let (turn, index) = (item.turn.clone(), item.index);
         let mut trial = Machine::new(self.machine.roster.clone());
         trial.state.clone_from(&self.recorded);
         let text = message.text().into_owned();
@@ -393,12 +399,15 @@ impl<'a> Replayer<'a> {
                 let (class, limit) = (class.clone(), ReachedLimit::of(cause));
                 self.machine.step(Event::AgentFailed { turn, class, entry: None, limit })
             }
+            (TurnState::Failed, cause @ Cause::Overspent { .. }) => {
+                let Some(reached) = Overspent::of(cause) else { return };
+                self.machine.step(Event::AgentOverspent { turn, entry: None, reached })
+            }
             (TurnState::Cancelled, Cause::Cancelled { all }) => {
                 let cancel = if *all { Cancel::All } else { Cancel::Turn(turn) };
                 self.machine.step(Event::Cancel(cancel))
             }
             (TurnState::Queued, Cause::Repeated { turn, .. }) => {
-                self.recorded.hold = None;
                 self.machine.step(Event::Repeat { turn: turn.clone() })
             }
             // No entry records the end of a cancelled agent: the start of the next turn implies it.
@@ -473,22 +482,6 @@ impl<'a> Replayer<'a> {
         let Self { machine, differences, unchecked, undecided, recorded, .. } = self;
         Replay { machine, differences, unfinished, ending, unchecked, undecided, recorded }
     }
-}
-
-fn says(effect: &Effect, turn: &Turn, change: &TurnChange) -> bool {
-    let Effect::Append { id, .. } = effect else { return false };
-    let Some(decided) = effect.as_turn() else { return false };
-    let same_turn = match turn.state {
-        TurnState::Queued => *id == change.turn,
-        _ => decided.turn_id == turn.turn_id,
-    };
-    let same = decided.member == turn.member && decided.state == turn.state && same_turn;
-    same && decided.cause == change.cause
-}
-
-fn described(turn: &Turn) -> Box<str> {
-    let Turn { member, state, cause, .. } = turn;
-    format!("{member}'s turn is {} ({})", state.as_str(), cause.sentence(member)).into()
 }
 
 /// Returns whether a person wrote a message. Without a speaker, its role decides.

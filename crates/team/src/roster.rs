@@ -23,8 +23,13 @@ pub struct Member {
     /// Whether this member gets the messages in which a person addresses nobody.
     pub is_default: bool,
     pub budget_usd: Option<f64>,
+    /// Cost of one of its turns at which the turn is stopped; `None` for the limit of the team.
+    pub budget_usd_turn: Option<f64>,
     /// The agents that take over its turns, in this order, when it has reached its usage limit.
     pub fallback: Vec<Box<str>>,
+    /// Whether its turns may run beside those of others: it may not write to their files, or it has its own copy of
+    /// them.
+    pub may_run_beside: bool,
 }
 
 /// Limits of a session. Beyond them the session refuses a request, or pauses and asks a person.
@@ -42,8 +47,14 @@ pub struct Limits {
     pub pair: u32,
     /// Maximum number of names in one message; further names are ignored.
     pub names: usize,
+    /// Maximum number of turns that run at once.
+    pub parallel: usize,
     /// Cost of the session after which a person is asked.
     pub budget_usd: Option<f64>,
+    /// Cost of one turn at which it is stopped and a person is asked. A member may have its own limit.
+    pub budget_usd_turn: Option<f64>,
+    /// Cost of all sessions of the store on one day after which a person is asked.
+    pub budget_usd_day: Option<f64>,
 }
 
 /// The members of a team, in order, and its limits.
@@ -115,7 +126,9 @@ impl Member {
             kind,
             is_default: false,
             budget_usd: None,
+            budget_usd_turn: None,
             fallback: Vec::new(),
+            may_run_beside: false,
         }
     }
 
@@ -126,6 +139,13 @@ impl Member {
         self
     }
 
+    /// Allows its turns to run beside those of others, as for a member that writes nothing.
+    #[must_use]
+    pub fn beside_others(mut self) -> Self {
+        self.may_run_beside = true;
+        self
+    }
+
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         [Some(&*self.name), self.display_name.as_deref()].into_iter().flatten()
     }
@@ -133,7 +153,18 @@ impl Member {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { queue: 50, branch: 10, local: 5, turns: 24, pair: 12, names: 100, budget_usd: None }
+        Self {
+            queue: 50,
+            branch: 10,
+            local: 5,
+            turns: 24,
+            pair: 12,
+            names: 100,
+            parallel: 1,
+            budget_usd: None,
+            budget_usd_turn: None,
+            budget_usd_day: None,
+        }
     }
 }
 
@@ -210,6 +241,10 @@ impl Roster {
 
     pub(crate) fn is_human(&self, index: MemberIndex) -> bool {
         self.member(index).is_some_and(|member| member.kind == MemberKind::Human)
+    }
+
+    pub(crate) fn may_run_beside(&self, index: MemberIndex) -> bool {
+        self.member(index).is_some_and(|member| member.may_run_beside)
     }
 
     pub(crate) fn humans(&self) -> impl Iterator<Item = (MemberIndex, &Member)> {

@@ -4,9 +4,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tertulia_session::{Cause, EntryId, EntryKind, NewEntry, TurnState};
+use tertulia_session::{Cause, EntryId, EntryKind, NewEntry, SpendingLimit, TurnState};
 
-use crate::effect::PauseReason;
+use crate::active::{ActiveTurns, TurnPhase};
+use crate::effect::{Overspent, PauseReason};
 use crate::failover::{Availability, MemberLimit};
 use crate::guard::Guard;
 use crate::queue::{Item, Queue};
@@ -15,7 +16,7 @@ use crate::roster::{MemberIndex, Roster};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct State {
     pub(crate) queue: Queue,
-    pub(crate) active_turn: ActiveTurn,
+    pub(crate) active: ActiveTurns,
     pub(crate) hold: Option<Hold>,
     pub(crate) last_said: Option<EntryId>,
     pub(crate) guard: Guard,
@@ -29,22 +30,16 @@ pub(crate) struct State {
     pub(crate) limits: BTreeMap<MemberIndex, MemberLimit>,
 }
 
-/// The turn that runs; at most one at a time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ActiveTurn {
-    #[default]
-    Free,
-    Running(Item),
-    Asking(Item),
-    Stopping(EntryId),
-}
-
+/// Why no turn starts before a person says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     Cancelled(EntryId),
-    Resumed(Option<EntryId>),
-    /// The turn reached a usage limit after its agent had called these tools.
-    LimitedAfterTools(EntryId, Box<str>),
+    /// The session was opened again; these turns were interrupted.
+    Resumed(Vec<EntryId>),
+    /// These turns reached usage limits after their agents had called tools, which are named. Never empty.
+    LimitedAfterTools(Vec<(EntryId, Box<str>)>),
+    /// The turn was stopped at a spending limit.
+    Overspent(EntryId, Overspent),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,26 +78,24 @@ impl State {
     }
 
     pub(crate) fn running(&self, turn: &EntryId) -> Option<MemberIndex> {
-        match &self.active_turn {
-            ActiveTurn::Running(item) if item.turn == *turn => Some(item.index),
-            _ => None,
-        }
+        self.active.running().find(|item| item.turn == *turn).map(|item| item.index)
     }
 
     pub(crate) fn awaited(&self) -> Option<&Item> {
-        match &self.active_turn {
-            ActiveTurn::Asking(item) => Some(item),
-            ActiveTurn::Free | ActiveTurn::Running(_) | ActiveTurn::Stopping(_) => None,
-        }
+        self.active.asking()
     }
 
     /// Returns whether turns wait that do not start without a person, now or after a cancelled agent has ended.
     pub(crate) fn is_paused(&self, roster: &Roster) -> bool {
-        match &self.active_turn {
-            ActiveTurn::Running(_) | ActiveTurn::Asking(_) => false,
+        if self.active.is_empty() {
             // Every step starts a turn if one may start. So a turn that still waits must not start now.
-            ActiveTurn::Free => !self.queue.items.is_empty(),
-            ActiveTurn::Stopping(_) => self.pause(roster).is_some(),
+            !self.queue.items.is_empty()
+        } else if self.active.is_none_but_stopping() {
+            self.pause(roster).is_some()
+        } else {
+            // A turn was cancelled, or reached a usage limit, while others went on. The question follows when they
+            // have ended.
+            roster.limits().parallel > 1 && self.hold.is_some() && !self.queue.items.is_empty()
         }
     }
 
@@ -115,11 +108,13 @@ impl State {
             Some(Hold::Cancelled(turn)) => {
                 Some(PauseReason::Cancelled { turn: turn.clone(), waiting })
             }
-            Some(Hold::Resumed(interrupted)) => {
-                Some(PauseReason::Resumed { interrupted: interrupted.clone(), waiting })
+            Some(Hold::Resumed(interrupted)) => Some(PauseReason::resumed(interrupted, waiting)),
+            Some(Hold::LimitedAfterTools(turns)) => {
+                let first = turns.first();
+                first.map(|(turn, tools)| self.limited_after_tools(roster, turn, tools))
             }
-            Some(Hold::LimitedAfterTools(turn, tools)) => {
-                Some(self.limited_after_tools(roster, turn, tools))
+            Some(Hold::Overspent(turn, reached)) => {
+                Some(self.stopped_at_limit(roster, turn, *reached))
             }
             None => match self.choose(roster) {
                 None if self.queue.paused > 0 => {
@@ -133,6 +128,28 @@ impl State {
                     Availability::TakenOverBy(_) | Availability::Waits => None,
                 },
             },
+        }
+    }
+
+    /// Returns the question after a turn was stopped at a spending limit.
+    pub(crate) fn stopped_at_limit(
+        &self,
+        roster: &Roster,
+        turn: &EntryId,
+        reached: Overspent,
+    ) -> PauseReason {
+        let Overspent { limit, spent, allowed } = reached;
+        let member = self.turns.get(turn).map(|record| roster.name(record.item.index).into());
+        let is_own = matches!(limit, SpendingLimit::Turn | SpendingLimit::Member);
+        let (member, stopped) = (member.filter(|_| is_own), Some(turn.clone()));
+        PauseReason::Spending { limit, member, spent, allowed, stopped }
+    }
+
+    fn overspent(&mut self, turn: &EntryId, cause: &Cause) {
+        let Some(reached) = Overspent::of(cause) else { return };
+        // The person must see the tools before another member takes over.
+        if !matches!(self.hold, Some(Hold::LimitedAfterTools(_))) {
+            self.hold = Some(Hold::Overspent(turn.clone(), reached));
         }
     }
 
@@ -154,7 +171,13 @@ impl State {
     pub(crate) fn continue_turns(&mut self, roster: &Roster) {
         self.guard.continue_turns();
         self.continue_count += 1;
-        self.hold = None;
+        self.hold = match self.hold.take() {
+            Some(Hold::LimitedAfterTools(mut turns)) if turns.len() > 1 => {
+                turns.remove(0);
+                Some(Hold::LimitedAfterTools(turns))
+            }
+            _ => None,
+        };
         self.queue.paused = 0;
         if self.waits_for_limit(roster) {
             // The person wants to try again before the limits end.
@@ -164,15 +187,9 @@ impl State {
 
     /// Applies a reopening of the session at a time when queued turns could have started.
     pub(crate) fn reopened(&mut self) {
-        self.stopped();
+        self.active.all_stopped();
         self.reopen_count += 1;
-        self.hold.get_or_insert(Hold::Resumed(None));
-    }
-
-    pub(crate) fn stopped(&mut self) {
-        if matches!(self.active_turn, ActiveTurn::Stopping(_)) {
-            self.active_turn = ActiveTurn::Free;
-        }
+        self.hold.get_or_insert(Hold::Resumed(Vec::new()));
     }
 
     pub(crate) fn apply(&mut self, roster: &Roster, change: &TurnChange) {
@@ -185,20 +202,21 @@ impl State {
             TurnState::Queued => self.queued(roster, turn, *index, cause),
             TurnState::Started => self.started(roster, turn),
             TurnState::Done => {
-                self.free(turn);
+                self.active.finish(turn);
                 self.limits.remove(index);
                 if let Cause::Answered { entry, .. } = cause {
                     self.last_said = Some(entry.clone());
                 }
             }
             TurnState::Failed => {
-                self.free(turn);
+                self.active.finish(turn);
                 self.limit_reached(roster, change);
+                self.overspent(turn, cause);
             }
             TurnState::Interrupted => {
-                self.free(turn);
+                self.active.finish(turn);
                 if *cause == Cause::ProgramStopped {
-                    self.hold = Some(Hold::Resumed(Some(turn.clone())));
+                    self.program_stopped(turn);
                 }
             }
             TurnState::Cancelled => self.cancelled(turn),
@@ -217,8 +235,9 @@ impl State {
             _ => return,
         };
         if matches!(cause, Cause::Repeated { .. }) {
-            // The person tries the member again.
+            // The person tries the member again, and has decided how to continue.
             self.limits.remove(&index);
+            self.hold = None;
         }
         if let Some(record) = self.turns.get_mut(trigger) {
             record.repeated_by = Some(turn.clone());
@@ -246,11 +265,26 @@ impl State {
 
     fn started(&mut self, roster: &Roster, turn: &EntryId) {
         let Some(item) = self.queue.start(turn) else { return };
-        if roster.is_human(item.index) {
-            self.active_turn = ActiveTurn::Asking(item);
+        let phase = if roster.is_human(item.index) {
+            TurnPhase::Asking
         } else {
             self.guard.started(item.by, item.index);
-            self.active_turn = ActiveTurn::Running(item);
+            TurnPhase::Running
+        };
+        self.active.start(item, phase, roster.limits().parallel <= 1);
+    }
+
+    /// Remembers a turn that ended with its process, with the others that ended then.
+    fn program_stopped(&mut self, turn: &EntryId) {
+        match &mut self.hold {
+            Some(Hold::Resumed(turns)) => {
+                let records = &self.turns;
+                turns.retain(|one| records.get(one).is_some_and(|one| one.repeated_by.is_none()));
+                turns.push(turn.clone());
+            }
+            // The person must see the tools before another member takes over.
+            Some(Hold::LimitedAfterTools(_)) => {}
+            hold => *hold = Some(Hold::Resumed(vec![turn.clone()])),
         }
     }
 
@@ -258,18 +292,13 @@ impl State {
         if self.queue.remove(turn).is_some() {
             return;
         }
-        if matches!(&self.active_turn, ActiveTurn::Running(item) if item.turn == *turn) {
-            self.active_turn = ActiveTurn::Stopping(turn.clone());
-            self.hold = Some(Hold::Cancelled(turn.clone()));
+        if self.active.stop(turn) {
+            // The question about a usage limit names the tools, so it is kept.
+            if !matches!(self.hold, Some(Hold::LimitedAfterTools(_))) {
+                self.hold = Some(Hold::Cancelled(turn.clone()));
+            }
+            return;
         }
-        self.free(turn);
-    }
-
-    fn free(&mut self, turn: &EntryId) {
-        if let ActiveTurn::Running(item) | ActiveTurn::Asking(item) = &self.active_turn
-            && item.turn == *turn
-        {
-            self.active_turn = ActiveTurn::Free;
-        }
+        self.active.finish(turn);
     }
 }

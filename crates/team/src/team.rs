@@ -1,17 +1,21 @@
 //! The team in the form that the driver needs: the roster, and for every member its responder and its prompt
 //! settings.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use tertulia_agent::{AgentKind, AgentSpec};
+use tertulia_agent::{AgentKind, AgentSpec, KeptLimits, MemorySupport, memory_support};
 use tertulia_context::view::Stripping;
-use tertulia_context::{AgentType, Assembler, DEFAULT_MAX_BYTES};
+use tertulia_context::{AgentType, Assembler, AssemblerInput, DEFAULT_MAX_BYTES};
+use tertulia_session::MemoryMode;
 
 use crate::Preamble;
 use crate::built_in::{LIBRARIAN, SCRIBE};
-use crate::file::{FileReadError, LibrarianScope, MemberFile, SettingsGuard, TeamFile};
+use crate::file::{FileReadError, LibrarianScope, MemberFile, SettingsGuard, TeamFile, may_write};
 use crate::message::kept_ranges;
+use crate::prices::Prices;
 use crate::roster::{MemberIndex, Resolved, Roster, RosterError};
+use crate::worktrees::Worktrees;
 use crate::{Limits, Member, MemberKind};
 
 pub use tertulia_context::view::DEFAULT_WINDOW;
@@ -26,8 +30,14 @@ pub struct Team {
     /// The folder of the project that new sessions belong to, if any.
     pub project: Option<String>,
     pub(crate) is_built_in: bool,
+    /// The limits on processes of agents that wait for the next turn.
+    pub kept: KeptLimits,
     /// The agent settings of the project, which must not change while agents work.
     pub settings: Option<SettingsGuard>,
+    /// Where members get their worktrees; without it, members with a worktree cannot answer.
+    pub worktrees: Option<Worktrees>,
+    /// The prices for agents that report tokens but no cost.
+    pub prices: Prices,
 }
 
 /// A member, with the settings of its turns.
@@ -47,6 +57,10 @@ pub struct TeamMember {
     /// Token limit of its model messages, for an endpoint.
     pub budget_tokens: u64,
     pub scope: LibrarianScope,
+    /// Whether it works in its own git worktree.
+    pub worktree: bool,
+    /// Whether its agent keeps its own session from turn to turn.
+    pub memory: MemoryMode,
 }
 
 /// The person or program that answers for a member.
@@ -75,7 +89,20 @@ impl Team {
         task: Option<String>,
     ) -> Result<Self, RosterError> {
         let roster = Roster::new(members.iter().map(|one| one.member.clone()))?.with_limits(limits);
-        Ok(Self { roster, members, task, project: None, is_built_in: false, settings: None })
+        Ok(Self::of(roster, members, task))
+    }
+
+    fn of(roster: Roster, members: Vec<TeamMember>, task: Option<String>) -> Self {
+        let (project, settings, worktrees) = (None, None, None);
+        let (is_built_in, kept, prices) = (false, KeptLimits::default(), Prices::default());
+        Self { roster, members, task, project, is_built_in, kept, settings, worktrees, prices }
+    }
+
+    /// Sets where members get their worktrees.
+    #[must_use]
+    pub fn with_worktrees(mut self, worktrees: Worktrees) -> Self {
+        self.worktrees = Some(worktrees);
+        self
     }
 
     /// Sets the folder of the project that the team works in.
@@ -105,7 +132,8 @@ impl Team {
         let members = file.members.iter().map(member);
         let members = members.collect::<Result<_, _>>()?;
         let task = file.task.as_deref().map(str::to_owned);
-        Ok(Self { roster, members, task, project: None, is_built_in: false, settings: None })
+        let (kept, prices) = (file.kept_limits(), file.prices_after(None));
+        Ok(Self { kept, prices, ..Self::of(roster, members, task) })
     }
 
     /// Returns the members, in order.
@@ -144,6 +172,14 @@ impl Team {
 
     pub(crate) fn window_max(&self) -> usize {
         self.members.iter().map(|one| one.window).max().unwrap_or(DEFAULT_WINDOW)
+    }
+}
+
+/// Returns the memory of a member whose team file does not name it.
+pub(crate) fn usual_memory(support: &MemorySupport) -> MemoryMode {
+    match support {
+        MemorySupport::Kept | MemorySupport::Resumed => MemoryMode::Native,
+        MemorySupport::Unsupported { .. } => MemoryMode::Fresh,
     }
 }
 
@@ -192,6 +228,8 @@ impl TeamMember {
             budget_bytes: file.budget_bytes.map_or(usual.budget_bytes, |bytes| bytes as u64),
             budget_tokens: file.budget_tokens.map_or(usual.budget_tokens, |tokens| tokens as u64),
             scope: file.scope,
+            worktree: file.worktree,
+            memory: file.memory.unwrap_or(usual.memory),
             ..usual
         })
     }
@@ -212,10 +250,18 @@ impl TeamMember {
     }
 
     /// Creates a member with default limits and no instruction.
-    pub fn new(member: Member, responder: Responder) -> Self {
+    pub fn new(mut member: Member, responder: Responder) -> Self {
+        member.may_run_beside |= match &responder {
+            Responder::Agent(spec) => !may_write(spec.kind.definition(), spec.permissions),
+            Responder::Person | Responder::Scribe | Responder::Librarian => true,
+        };
         let window_tokens = match &responder {
             Responder::Agent(spec) => spec.kind.definition().window_tokens,
             Responder::Person | Responder::Scribe | Responder::Librarian => WINDOW_TOKENS,
+        };
+        let memory = match &responder {
+            Responder::Agent(spec) => usual_memory(&memory_support(spec)),
+            Responder::Person | Responder::Scribe | Responder::Librarian => MemoryMode::Fresh,
         };
         // This fits into the window of its model in any case.
         let bytes = window_tokens * WINDOW_SHARE / 100 * TOKEN_BYTES;
@@ -230,6 +276,8 @@ impl TeamMember {
             budget_bytes: bytes.min(DEFAULT_MAX_BYTES),
             budget_tokens: DEFAULT_BUDGET_TOKENS,
             scope: LibrarianScope::default(),
+            worktree: false,
+            memory,
         }
     }
 
@@ -249,6 +297,19 @@ impl TeamMember {
     /// Returns the display name, or else the name.
     pub fn shown_name(&self) -> &str {
         self.member.display_name.as_deref().unwrap_or(&self.member.name)
+    }
+
+    /// Returns the system text that its agent gets separately from the prompt, if it does.
+    pub(crate) fn separate_system(&self, team: &Team) -> Option<String> {
+        let input = AssemblerInput {
+            context_messages: Vec::new(),
+            current_message: Cow::Borrowed(""),
+            team_task: None,
+            system_instruction: team.system_text(self).map(Cow::Owned),
+            instruction_file_text: None,
+            max_bytes: u64::MAX,
+        };
+        self.assembler().plan(&input).system_flag()
     }
 
     /// Returns the format of its prompt, with escaping, since the prompt contains texts of others.

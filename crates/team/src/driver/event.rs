@@ -54,7 +54,7 @@ pub enum SessionEvent {
 
 /// Identifies a permission request, so that no answer reaches another request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PermissionNumber(pub(super) u64);
+pub struct PermissionNumber(pub(crate) u64);
 
 /// Receives the events of a session.
 pub trait EventSink {
@@ -83,7 +83,7 @@ pub enum Command {
         message: Box<PersonMessage>,
     },
     Cancel(Cancel),
-    /// Cancel the running turn, if there is one.
+    /// Cancel all running turns.
     CancelRunning,
     /// Continue paused turns.
     Continue,
@@ -148,6 +148,11 @@ pub enum DriveError {
          there, or try again"
     )]
     SessionInUse,
+    #[error(
+        "another process runs this session now, or may do so, because this one could not be reached for a while; its \
+         agents were stopped, and all stored entries are kept. Open the session again to join or continue it"
+    )]
+    LeaseLost,
     #[error("This turn runs in another process; stop it there.")]
     Elsewhere,
     #[error(
@@ -160,13 +165,14 @@ pub enum DriveError {
 
 impl DriveError {
     /// Returns whether the driver cannot continue; otherwise only the command was refused.
-    pub(super) fn is_fatal(&self) -> bool {
-        matches!(self, Self::Store(_) | Self::Broken)
+    pub fn is_fatal(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Broken | Self::LeaseLost)
     }
 
     pub(super) fn from_store(error: StoreError) -> Self {
         match error {
             StoreError::SessionConcurrentWrite { .. } => Self::SessionInUse,
+            StoreError::SessionLeaseLost { .. } => Self::LeaseLost,
             // Ids are derived from decisions, so an equal id means that another process has made the same decision.
             StoreError::SessionWriteFailed { problem: Problem::OtherContent(_), .. } => {
                 Self::SessionInUse

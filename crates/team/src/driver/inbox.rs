@@ -4,13 +4,14 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tertulia_agent::{PermissionAnswer, PermissionRequest, TurnReport};
 use tertulia_dialect::stream::StreamEvent;
 use tertulia_session::EntryId;
 
 use super::event::Command;
+use crate::Note;
 
 const LENGTH: usize = 256;
 
@@ -21,6 +22,8 @@ pub(super) enum Input {
     Wake,
     Command(Command),
     Fed(EntryId),
+    /// Something about the worktree of the turn.
+    Noted(Note, EntryId),
     Said(EntryId, StreamEvent),
     Asks(EntryId, PermissionRequest, SyncSender<PermissionAnswer>),
     Ended(EntryId, Box<TurnReport>),
@@ -29,9 +32,11 @@ pub(super) enum Input {
 impl Input {
     pub(super) fn turn(&self) -> Option<&EntryId> {
         match self {
-            Self::Fed(turn) | Self::Said(turn, _) | Self::Asks(turn, ..) | Self::Ended(turn, _) => {
-                Some(turn)
-            }
+            Self::Fed(turn)
+            | Self::Noted(_, turn)
+            | Self::Said(turn, _)
+            | Self::Asks(turn, ..)
+            | Self::Ended(turn, _) => Some(turn),
             Self::Wake | Self::Command(_) => None,
         }
     }
@@ -123,17 +128,29 @@ impl Inbox {
         self.ahead.as_ref()
     }
 
-    /// Waits for the end of a turn, at most `silence` between two inputs. Discards all other input.
-    pub(super) fn wait_for_end(&mut self, turn: &EntryId, silence: Duration) {
+    /// Waits for the end of these turns, at most `silence` between two of their inputs. Discards their input and keeps
+    /// that of other turns.
+    pub(super) fn wait_for_ends(&mut self, mut turns: Vec<EntryId>, silence: Duration) {
         let mut waiting: VecDeque<Input> = self.due.drain(..).chain(self.ahead.take()).collect();
-        loop {
-            let next = waiting.pop_front().map_or_else(|| self.receiver.recv_timeout(silence), Ok);
-            match next {
-                Ok(Input::Ended(of, _)) if of == *turn => return,
-                Ok(input) => input.decline(),
-                Err(_) => return,
+        let mut patience = Instant::now() + silence;
+        while !turns.is_empty() {
+            let left = || patience.saturating_duration_since(Instant::now());
+            let next = waiting.pop_front().map_or_else(|| self.receiver.recv_timeout(left()), Ok);
+            let Ok(input) = next else { break };
+            match input.turn() {
+                Some(turn) if turns.contains(turn) => {
+                    patience = Instant::now() + silence;
+                    if let Input::Ended(ended, _) = &input {
+                        turns.retain(|turn| turn != ended);
+                    }
+                    input.decline();
+                }
+                Some(_) => self.due.push_back(input),
+                // Commands are not in the channel.
+                None => {}
             }
         }
+        self.due.extend(waiting);
     }
 
     fn people(&self) -> MutexGuard<'_, VecDeque<Command>> {

@@ -7,7 +7,7 @@ use tertulia_context::branch::{Branch, BranchIndex};
 use tertulia_context::view::Recall;
 use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry, Setting, Timestamp};
 use tertulia_store::{
-    Append, Outline, OutlineEntry, Range, SessionId, SessionStore, StoreError, StoredEntry,
+    Append, Fence, Outline, OutlineEntry, Range, SessionId, SessionStore, StoreError, StoredEntry,
     fresh_salt,
 };
 
@@ -63,6 +63,8 @@ pub(super) struct SessionLog {
     prompted: Vec<usize>,
     pub(super) folder: Option<Box<str>>,
     folder_index: usize,
+    /// The number of the session lock, so that nothing is stored after another process has taken over.
+    pub(super) fence: Option<Fence>,
     /// Distinguishes decisions of this process from equal decisions of another process.
     run: Box<str>,
 }
@@ -97,6 +99,7 @@ impl SessionLog {
             prompted: Vec::new(),
             folder: None,
             folder_index: 0,
+            fence: None,
             run: run_id(),
         }
     }
@@ -117,6 +120,7 @@ impl SessionLog {
         let mut whole = Self::empty(&self.store, &self.session, self.tail.clone());
         whole.read_branch()?;
         whole.run.clone_from(&self.run);
+        whole.fence = self.fence;
         self.entries.drain(self.stored..).for_each(|staged| whole.take(staged));
         *self = whole;
         Ok(())
@@ -221,6 +225,7 @@ impl SessionLog {
     pub(super) fn reload(&mut self, reading: Reading) -> Result<(Vec<Entry>, usize), StoreError> {
         let read = Self::open(&self.store, &self.session, reading)?;
         let mut before = std::mem::replace(self, read);
+        self.fence = before.fence;
         let staged = before.entries.split_off(before.stored);
         let same = before.entries.iter().zip(&self.entries).take_while(|(a, b)| a.id == b.id);
         let first_new = same.count();
@@ -241,6 +246,10 @@ impl SessionLog {
 
     pub(super) fn is_behind(&self) -> Result<bool, StoreError> {
         Ok(self.store.info(&self.session)?.tail != self.tail)
+    }
+
+    pub(super) fn staged(&self) -> &[Entry] {
+        self.entries.get(self.stored..).unwrap_or_default()
     }
 
     pub(super) fn staged_count(&self) -> usize {
@@ -295,6 +304,7 @@ impl SessionLog {
         if let Some(last) = staged.last() {
             let mut append = Append::new(staged.iter().cloned());
             append.expected_tail.clone_from(&self.tail);
+            append.fence = self.fence;
             let tail = Some(last.id.clone());
             // On failure they stay staged: retrying with the same entries is safe.
             self.store.append(&self.session, append)?;

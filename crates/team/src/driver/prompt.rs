@@ -11,7 +11,8 @@ use tertulia_context::builder::ContextIndex;
 use tertulia_context::recall::usual_tokens;
 use tertulia_context::view::{Labels, Perspective, Pieces, Recall, View, ViewSettings};
 use tertulia_context::{
-    AssemblerInput, ContextKind, PromptStatus, PromptWarning, SectionBytes, SpokenBy, Verdict,
+    Assembler, AssemblerInput, ContextKind, ContextMessage, PromptStatus, PromptWarning,
+    SectionBytes, SpokenBy, Verdict,
 };
 use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, Message, Role, Salt, TurnState};
@@ -19,6 +20,7 @@ use tertulia_store::{SessionId, SessionStore, StoreError};
 
 use super::log::{Reading, SessionLog};
 use super::model::{self, Body};
+use super::native::{Has, MemoryPlan};
 use super::recipe::{Recipe, RecipeHistory, Source, Step, recipe_of, steps_of};
 use super::record::is_partial;
 use super::summary;
@@ -47,6 +49,15 @@ pub struct TurnPrompt {
     /// The outcome for each message of the window, oldest first, and last for the one to be answered.
     pub verdicts: Vec<Verdict>,
     pub warnings: Vec<PromptWarning>,
+    /// Whether the prompt contains only what is new, because the agent has the rest in its own session.
+    pub is_continued: bool,
+    /// The separate system text that the agent got when its own session began. It needs the text again to continue the
+    /// session in another process.
+    pub(super) session_system: Option<String>,
+    /// Whether a part of what is new does not fit.
+    pub(super) is_cut: bool,
+    /// The byte of the prompt at which the message to answer begins, before the prompt was made inert.
+    pub(super) message_start: usize,
     /// The prompt before it was made inert. `None` if that did not change it.
     pub(super) assembled: Option<String>,
     pub(super) mentions: Mentions,
@@ -108,16 +119,30 @@ pub fn preview(
     let newest =
         branch.text_message_count().checked_sub(1).and_then(|number| branch.text_message(number));
     let Some((_, newest, _)) = newest else { return Ok(None) };
-    let prompt = Prompts::new(branch.entries()).look(team, branch, member, &newest.id);
+    // Whether the agent's files have changed is checked when the turn starts.
+    let memory = MemoryPlan::next(&log, team, member, |_| Ok(()));
+    let prompt = Prompts::new(branch.entries()).look(team, branch, member, &newest.id, &memory);
     Ok(Some(Preview { prompt, entries: log.into_stored() }))
 }
 
 /// Creates the prompts of a session, and keeps the state that the next ones need.
 pub(super) struct Prompts {
     recall: Recall,
+    /// The indexes of members whose agents keep their sessions; each ends where its session begins.
+    native_recalls: HashMap<Box<str>, Recall>,
     index: ContextIndex,
     recipes: RecipeHistory,
     turns: HashMap<Box<str>, usize>,
+}
+
+/// An attempt to run a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attempt {
+    First,
+    /// Nothing was sent before, because the agent's own session could not be continued.
+    Again,
+    /// The first prompt was too large; this one has at most this many bytes.
+    Smaller(u64),
 }
 
 pub(super) struct Start {
@@ -127,7 +152,10 @@ pub(super) struct Start {
     pub(super) number: usize,
     pub(super) budget: u64,
     pub(super) is_second: bool,
+    /// Whether the first prompt was too large.
+    pub(super) is_smaller: bool,
     pub(super) prompt: TurnPrompt,
+    pub(super) memory: MemoryPlan,
     /// The request of an endpoint, which is sent instead of the prompt.
     pub(super) body: Option<Body>,
     pub(super) hash: Box<str>,
@@ -147,6 +175,7 @@ impl Prompts {
     pub(super) fn new(entries: &[Entry]) -> Self {
         Self {
             recall: Recall::default(),
+            native_recalls: HashMap::new(),
             index: ContextIndex::default(),
             recipes: RecipeHistory::default(),
             turns: turns_in(entries),
@@ -159,9 +188,11 @@ impl Prompts {
         branch: Branch<'_>,
         member: &TeamMember,
         answers: &EntryId,
+        memory: &MemoryPlan,
     ) -> TurnPrompt {
+        let budget = (member.budget_bytes, false);
         let (mut prompt, body) =
-            self.make(team, branch, member, answers, (member.budget_bytes, false));
+            self.make(team, branch, member, (answers, memory.has.as_ref()), budget);
         if let Some(body) = body {
             (prompt.text, prompt.system) = (body.json, None);
         }
@@ -175,30 +206,49 @@ impl Prompts {
         team: &Team,
         log: &mut SessionLog,
         (turn, name, answers): (&EntryId, &str, &EntryId),
-        second_budget: Option<u64>,
+        mut memory: MemoryPlan,
+        attempt: Attempt,
     ) -> Start {
-        let is_second = second_budget.is_some();
+        let is_second = attempt != Attempt::First;
         let turns = self.turns.entry(name.into()).or_default();
         let number = turns.saturating_sub(usize::from(is_second));
         let unknown_mention = TeamMember::person(name);
         let member = team.member(name).unwrap_or(&unknown_mention);
-        let budget = second_budget.unwrap_or(member.budget_bytes);
+        let (budget, is_smaller) = match attempt {
+            Attempt::First | Attempt::Again => (member.budget_bytes, false),
+            Attempt::Smaller(budget) => (budget, true),
+        };
+        self.summarize_missed(team, log, member, (answers, &mut memory), budget);
+        let about = (answers, memory.has.as_ref());
         let (mut prompt, mut body) =
-            self.make(team, log.branch(), member, answers, (budget, is_second));
+            self.make(team, log.branch(), member, about, (budget, is_smaller));
         if let Some(cuts) = body.as_mut().map(|body| std::mem::take(&mut body.cuts))
             && !cuts.is_empty()
         {
             cuts.into_iter().for_each(|cut| log.stage(cut));
-            (prompt, body) = self.make(team, log.branch(), member, answers, (budget, false));
+            (prompt, body) = self.make(team, log.branch(), member, about, (budget, false));
         }
+        memory.note_first(&prompt);
         let (turn, answers) = (turn.clone(), answers.clone());
         let hash = match &body {
             Some(body) => hash_of(None, &body.json, &prompt.salts),
             None => prompt.hash(),
         };
         let (member, record) = (name.into(), None);
-        let mut start =
-            Start { turn, member, answers, number, budget, is_second, prompt, body, hash, record };
+        let mut start = Start {
+            turn,
+            member,
+            answers,
+            number,
+            budget,
+            is_second,
+            is_smaller,
+            prompt,
+            memory,
+            body,
+            hash,
+            record,
+        };
         if let Some(recipe) = right_recipe(&start, team, log.entries()) {
             start.record = match is_second {
                 true => recipe.to_json(None),
@@ -228,12 +278,12 @@ impl Prompts {
     }
 
     /// Creates the prompt of a member that answers a message, and the request of an endpoint.
-    fn make(
+    pub(super) fn make(
         &mut self,
         team: &Team,
         branch: Branch<'_>,
         member: &TeamMember,
-        answers: &EntryId,
+        (answers, has): (&EntryId, Option<&Has>),
         (budget, after_overflow): (u64, bool),
     ) -> (TurnPrompt, Option<Body>) {
         let spoken_by = |message: &Message| spoken_by(team, message);
@@ -245,8 +295,14 @@ impl Prompts {
         let body = body.flatten();
         let recall_tokens = usual_tokens(budget / TOKEN_BYTES);
         let settings = ViewSettings { window: member.window, answers, recall_tokens };
-        let view = View::new(branch, &mut self.recall, &of.perspective(), &settings);
-        let mut prompt = assemble(view, branch, &of, budget);
+        let view = match has {
+            None => View::new(branch, &mut self.recall, &of.perspective(), &settings),
+            Some(has) => {
+                let recall = self.native_recalls.entry(member.member.name.clone()).or_default();
+                View::since(branch, recall, &of.perspective(), &settings, &has.numbers(branch))
+            }
+        };
+        let mut prompt = assemble(view, branch, &of, has, budget);
         if let Some(body) = &body {
             (prompt.kept, prompt.dropped, prompt.covered) = (body.kept, 0, body.covered);
             prompt.recalled.clone_from(&body.recalled);
@@ -301,8 +357,17 @@ fn turns_in(entries: &[Entry]) -> HashMap<Box<str>, usize> {
     turns
 }
 
-fn assemble(mut view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64) -> TurnPrompt {
-    let team_task = branch.team_task();
+fn assemble(
+    mut view: View<'_>,
+    branch: Branch<'_>,
+    of: &Member<'_>,
+    has: Option<&Has>,
+    budget: u64,
+) -> TurnPrompt {
+    let team_task = match has {
+        None => branch.team_task().map(|(index, task)| (Some(index), task)),
+        Some(has) => has.new_task(branch),
+    };
     // Summary and recall come first and are not messages. Of the messages that do not fit, the oldest is removed
     // first.
     let messages = view.items.len() - view.extras();
@@ -313,23 +378,18 @@ fn assemble(mut view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64
     let current = view.current.as_ref();
     let current_steps = current.map_or(Some(Vec::new()), |current| steps(&current.pieces));
     let is_from_person = current.is_some_and(|current| current.is_from_person);
-    let sender = current.and_then(|current| match current.line.kind {
-        ContextKind::Speech { by, .. } => Some((current.line.from.clone(), by)),
-        _ => None,
-    });
+    let assembler = assembler(of, &view);
     let input = AssemblerInput {
         context_messages: view.take_lines(),
         current_message: view.take_message(),
         team_task: team_task.map(|(_, task)| Cow::Borrowed(task)),
-        system_instruction: of.team.system_text(of.member).map(Cow::Owned),
+        system_instruction: match has {
+            None => of.team.system_text(of.member).map(Cow::Owned),
+            Some(_) => None,
+        },
         // The instruction already contains the text of its file.
         instruction_file_text: None,
         max_bytes: budget,
-    };
-    let assembler = of.member.assembler();
-    let assembler = match &sender {
-        Some((sender, by)) => assembler.with_sender(sender, *by),
-        None => assembler,
     };
     let prompt = assembler.plan(&input);
     let verdicts = view.outcomes(&prompt).filter_map(|(index, outcome)| {
@@ -337,7 +397,7 @@ fn assemble(mut view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64
         Some(Verdict { recalled: view.recalled.contains(&entry), entry, outcome })
     });
     let verdicts = verdicts.collect();
-    let task_index = team_task.map(|(index, _)| index);
+    let task_index = team_task.and_then(|(index, _)| index);
     let recipe = recipe_of(&prompt, &input, &sources, current_steps.as_ref(), task_index);
     let text = prompt.to_text();
     let person_from = is_from_person.then(|| prompt.message_start());
@@ -352,6 +412,10 @@ fn assemble(mut view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64
         recalled: view.recalled,
         verdicts,
         warnings: prompt.warnings().collect(),
+        is_continued: has.is_some(),
+        session_system: has.and_then(|_| of.member.separate_system(of.team)),
+        is_cut: prompt.kept_context() < messages + usize::from(view.covered > 0),
+        message_start: prompt.message_start(),
         assembled: None,
         mentions: Mentions::NONE,
         recipe: None,
@@ -359,6 +423,18 @@ fn assemble(mut view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64
     };
     make_inert(&mut sent, recipe, of.team, of.member, person_from);
     sent
+}
+
+/// Returns the format of a member's prompt, which names who says the message to answer.
+fn assembler(of: &Member<'_>, view: &View<'_>) -> Assembler {
+    let assembler = of.member.assembler();
+    let assembler = match view.current.as_ref().map(|current| &current.line) {
+        Some(ContextMessage { from, kind: ContextKind::Speech { by, .. }, .. }) => {
+            assembler.with_sender(from, *by)
+        }
+        _ => assembler,
+    };
+    if view.is_repeated { assembler.repeating_message() } else { assembler }
 }
 
 /// Removes everything from a prompt that the program of the agent would interpret.

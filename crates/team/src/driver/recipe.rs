@@ -6,7 +6,7 @@
 mod form;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use serde_json::Value;
@@ -198,6 +198,19 @@ impl Recipe {
         indexes.into_iter().filter_map(|index| entries.get(index)?.salt).collect()
     }
 
+    /// Returns the entries that the prompt quotes, with the number of bytes of each, in log order.
+    pub(super) fn quoted(&self, entries: &[Entry]) -> Vec<(EntryId, usize)> {
+        let mut bytes: BTreeMap<usize, usize> = BTreeMap::new();
+        for step in &self.0 {
+            if let Step::Said(Said { index, range, .. }) = step {
+                let whole = || entries.get(*index).and_then(text_of).map_or(0, |text| text.len());
+                *bytes.entry(*index).or_default() += range.as_ref().map_or_else(whole, Range::len);
+            }
+        }
+        let quoted = bytes.into_iter();
+        quoted.filter_map(|(at, bytes)| Some((entries.get(at)?.id.clone(), bytes))).collect()
+    }
+
     pub(super) fn make(&self, entries: &[Entry]) -> Made {
         let mut made = Made { system: None, text: String::new(), lost: Vec::new() };
         let mut is_margin = false;
@@ -295,6 +308,10 @@ pub(super) fn recipe_of(
             // Both halves of a system text may be empty.
             PromptPiece::System(body) if body.is_empty() => {}
             PromptPiece::System(body) => add(Some(words(&body_text(body)))),
+            // The program says that the task was removed.
+            PromptPiece::TeamTask(body) if task_index.is_none() => {
+                add(Some(words(&body_text(body))));
+            }
             PromptPiece::TeamTask(body) => {
                 let start = input.team_task.as_deref().and_then(|task| task.find(body.text));
                 let range = start.map(|start| start..start + body.text.len());

@@ -4,7 +4,9 @@
 use tertulia_agent::{PermissionAnswer, PermissionRequest};
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnOutput, Unparsed};
 use tertulia_session::json::Json;
-use tertulia_session::{Entry, Fields, Message, Routing, TurnActivity, Usage, Usd};
+use tertulia_session::{Entry, Message, Routing, TurnActivity, Usage, Usd};
+
+use crate::team::{Responder, Team};
 
 const TEXT_BYTES_MAX: usize = 64 * 1024;
 /// Maximum size of a stored partial answer. The rest is dropped, because a session keeps it forever.
@@ -72,21 +74,31 @@ pub(super) fn failure(class: ErrorClass, message: &str) -> TurnActivity {
     TurnActivity::Failed { class: class.as_str().into(), message, cure: class.advice().into() }
 }
 
-pub(super) fn usage_of(member: &str, output: &TurnOutput) -> Option<Usage> {
+/// Returns the usage of an answer, with the cost that the agent reported, or otherwise with the computed one.
+pub(super) fn usage_of(team: &Team, member: &str, output: &TurnOutput) -> Option<Usage> {
     if output.usage.is_none() && output.cost.is_none() {
         return None;
     }
+    let spec = match team.member(member).map(|one| &one.responder) {
+        Some(Responder::Agent(spec)) => Some(spec),
+        _ => None,
+    };
+    let configured = spec.and_then(|spec| spec.model.clone());
     let usage = output.usage.unwrap_or_default();
     let read = [usage.input, usage.cache_read, usage.cache_write];
-    Some(Usage {
+    let mut usage = Usage {
         member: member.into(),
-        model: output.model.clone(),
+        model: output.model.clone().or(configured),
         input_tokens: read.into_iter().flatten().fold(0, u64::saturating_add),
         cached_tokens: usage.cache_read,
         output_tokens: usage.output.unwrap_or(0),
         cost_usd: output.cost.and_then(|cost| Usd::new(cost.usd)),
-        unknown: Fields::NONE,
-    })
+        cache_write_tokens: usage.cache_write,
+        agent: spec.map(|spec| spec.kind.definition().word.into()),
+        ..Usage::default()
+    };
+    team.prices.complete(&mut usage);
+    Some(usage)
 }
 
 /// Shortens a partial answer, and returns a warning about the rest.

@@ -1,33 +1,38 @@
-//! The turn that runs in this process. Turns the output of its agent into entries and events, and keeps its
-//! permission request until it is answered. Turns its end into an answer, or into a failure with a reason.
+//! The turns that run in this process. Turns the output of their agents into entries and events, and keeps their
+//! permission requests until they are answered. Turns an end into an answer, or into a failure with a reason.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::mpsc::{self, SyncSender};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::SyncSender;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tertulia_agent::{
-    AgentKind, AgentSpec, CancelToken, Ended, Listener, PermissionAnswer, PermissionRequest,
-    Permissions, TurnReport, TurnRequest,
+    AgentSpec, CancelToken, Ended, KeptAgents, PermissionAnswer, PermissionRequest, TurnReport,
 };
-use tertulia_dialect::stream::{ErrorClass, LimitScope, StreamEvent, TurnError, TurnOutput};
+use tertulia_dialect::stream::{ErrorClass, LimitScope, StreamEvent, TurnOutput};
 use tertulia_session::json::Json;
 use tertulia_session::{
-    EntryId, EntryKind, Message, Routing, Speaker, SpeakerType, Timestamp, TurnActivity, TurnEvent,
+    EntryId, EntryKind, FreshStart, Speaker, Timestamp, TurnActivity, TurnEvent,
 };
 
+use super::agent_thread::spawn;
 use super::event::{EventSink, PermissionNumber, SessionEvent};
-use super::inbox::{Inbox, Input};
+use super::followup::{Followup, answer_to, only_reads, speaker_of};
+use super::inbox::Inbox;
 use super::log::SessionLog;
-use super::prompt::Start;
+use super::native::{MemoryPlan, MemoryStep, drifted};
+use super::prompt::{Attempt, Start};
 use super::record::{
     PARTIAL_BYTES_MAX, activity_of, failure, kept_of, permission_answered, permission_asked,
-    shorten, warning,
+    warning,
 };
+use super::spending::SoFar;
 use super::work::ToolCalls;
-use crate::effect::ReachedLimit;
-use crate::team::{Responder, Team};
+use super::worktree::Place;
+use crate::effect::{Overspent, ReachedLimit};
+use crate::guard::Dollars;
+use crate::team::Team;
 
 /// Maximum number of notes of one turn that become entries.
 const NOTES_MAX: usize = 2_000;
@@ -38,8 +43,9 @@ const THOUGHT_BYTES_MAX: usize = 64 * 1024;
 const SHORT_BYTES: u64 = 4096;
 
 pub(super) struct Runner {
-    running: Option<Running>,
-    begun: Option<EntryId>,
+    /// In the order of their start.
+    running: Vec<Running>,
+    begun: HashSet<EntryId>,
     attended: bool,
     permissions: u64,
     /// The permission request that nobody could answer: the member and the request.
@@ -58,6 +64,7 @@ struct Running {
     asks: Option<Asks>,
     /// The entries that a built-in member used for its answer, as listed in `meta` of the answer.
     sources: Option<Json>,
+    so_far: SoFar,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -67,46 +74,53 @@ struct Asks {
     answer: SyncSender<PermissionAnswer>,
 }
 
-/// The result of the end of an agent; `Retry` is for a prompt that was too large.
-pub(super) enum Followup {
-    Retry {
-        member: Box<str>,
-        answers: EntryId,
-        budget: u64,
-    },
-    Answer {
-        message: Message,
-        text: String,
-    },
-    Failure {
-        class: Box<str>,
-        partial: Option<Message>,
-        events: Vec<TurnEvent>,
-        limit: Option<Box<ReachedLimit>>,
-        /// For a usage limit: a message about what the agent did before.
-        report: Option<Message>,
-    },
-}
-
 impl Runner {
     pub(super) fn new(attended: bool) -> Self {
-        Self { running: None, begun: None, attended, permissions: 0, refused: None }
+        let (running, begun) = (Vec::new(), HashSet::new());
+        Self { running, begun, attended, permissions: 0, refused: None }
     }
 
-    pub(super) fn turn(&self) -> Option<&EntryId> {
-        self.running.as_ref().map(|running| &running.start.turn)
+    /// Returns the turns that run here, in the order of their start.
+    pub(super) fn turns(&self) -> Vec<EntryId> {
+        self.running.iter().map(|running| running.start.turn.clone()).collect()
     }
 
-    pub(super) fn member(&self) -> Option<&str> {
-        self.running.as_ref().map(|running| &*running.start.member)
+    pub(super) fn is_idle(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    pub(super) fn runs(&self, turn: &EntryId) -> bool {
+        self.running.iter().any(|running| running.start.turn == *turn)
+    }
+
+    /// Returns the member of a turn that runs here.
+    pub(super) fn member(&self, turn: &EntryId) -> Option<&str> {
+        let running = self.running.iter().find(|running| running.start.turn == *turn);
+        running.map(|running| &*running.start.member)
+    }
+
+    /// Returns what a turn that runs here does with the session of its agent.
+    pub(super) fn memory(&self, turn: &EntryId) -> Option<&MemoryPlan> {
+        let running = self.running.iter().find(|running| running.start.turn == *turn);
+        running.map(|running| &running.start.memory)
     }
 
     pub(super) fn has_begun(&self, turn: &EntryId) -> bool {
-        self.begun.as_ref() == Some(turn)
+        self.begun.contains(turn)
+    }
+
+    fn running(&mut self, turn: &EntryId) -> Option<&mut Running> {
+        self.running.iter_mut().find(|running| running.start.turn == *turn)
     }
 
     /// Begins a turn, and starts its agent if possible. Returns whether it was started.
-    pub(super) fn begin(&mut self, start: Start, spec: Option<AgentSpec>, inbox: &Inbox) -> bool {
+    pub(super) fn begin(
+        &mut self,
+        start: Start,
+        agent: Option<(AgentSpec, Place)>,
+        kept: &KeptAgents,
+        inbox: &Inbox,
+    ) -> bool {
         let (start, cancel) = (Arc::new(start), CancelToken::new());
         let mut running = Running {
             start: Arc::clone(&start),
@@ -117,29 +131,33 @@ impl Runner {
             calls: ToolCalls::default(),
             asks: None,
             sources: None,
+            so_far: SoFar::default(),
             thread: None,
         };
-        running.thread = spec.and_then(|spec| spawn(spec, start, inbox.sender(), cancel));
+        running.thread =
+            agent.and_then(|agent| spawn(agent, start, kept.clone(), inbox.sender(), cancel));
         let has_agent = running.thread.is_some();
-        self.begun = Some(running.start.turn.clone());
-        self.running = Some(running);
+        self.begun.insert(running.start.turn.clone());
+        self.running.push(running);
         has_agent
     }
 
-    pub(super) fn set_sources(&mut self, sources: Option<Json>) {
-        if let Some(running) = &mut self.running {
+    pub(super) fn set_sources(&mut self, turn: &EntryId, sources: Option<Json>) {
+        if let Some(running) = self.running(turn) {
             running.sources = sources;
         }
     }
 
-    /// Handles output of the agent. Returns whether staged entries must be stored.
+    /// Handles output of an agent. Returns whether staged entries must be stored.
     pub(super) fn says(
         &mut self,
+        turn: &EntryId,
         event: StreamEvent,
         log: &mut SessionLog,
         sink: &mut dyn EventSink,
     ) -> bool {
-        let Some(running) = &mut self.running else { return false };
+        let Some(running) = self.running(turn) else { return false };
+        running.so_far.note(&event);
         let of_turn =
             |running: &Running| (running.start.turn.clone(), running.start.member.clone());
         match event {
@@ -175,37 +193,43 @@ impl Runner {
         true
     }
 
-    pub(super) fn stage_activity(&mut self, activity: TurnActivity, log: &mut SessionLog) {
-        if let Some(running) = &mut self.running {
+    pub(super) fn stage_activity(
+        &mut self,
+        turn: &EntryId,
+        activity: TurnActivity,
+        log: &mut SessionLog,
+    ) {
+        if let Some(running) = self.running(turn) {
             running.stage_activity(activity, log);
         }
     }
 
-    /// Handles a permission request of the agent. `None` if it need not be shown, because the agent is already
+    /// Handles a permission request of an agent. `None` if it need not be shown, because the agent is already
     /// stopped.
     pub(super) fn asks(
         &mut self,
+        turn: &EntryId,
         request: PermissionRequest,
         answer: SyncSender<PermissionAnswer>,
         log: &mut SessionLog,
     ) -> Option<PermissionNumber> {
-        let running = self.running.as_mut()?;
+        let number = PermissionNumber(self.permissions + 1);
+        let running = self.running(turn)?;
         if running.cancel.is_cancelled() {
             // An agent that has ended needs no answer.
             let _ = answer.send(PermissionAnswer::EndTurn);
             return None;
         }
-        self.permissions += 1;
-        let number = PermissionNumber(self.permissions);
         running.stage_activity(permission_asked(&request), log);
         running.asks = Some(Asks { number, request, answer });
+        self.permissions += 1;
         Some(number)
     }
 
     /// Returns whether nobody can answer permission requests, and records the request.
-    pub(super) fn refuses(&mut self, request: &PermissionRequest) -> bool {
+    pub(super) fn refuses(&mut self, turn: &EntryId, request: &PermissionRequest) -> bool {
         if !self.attended {
-            self.refused = self.member().map(|member| (member.into(), request.title.clone()));
+            self.refused = self.member(turn).map(|member| (member.into(), request.title.clone()));
         }
         !self.attended
     }
@@ -216,49 +240,69 @@ impl Runner {
         answer: &PermissionAnswer,
         log: &mut SessionLog,
     ) -> Option<SyncSender<PermissionAnswer>> {
-        let running = self.running.as_mut()?;
-        let asks = running.asks.take_if(|asks| asks.number == number)?;
+        let asks = |running: &&mut Running| {
+            running.asks.as_ref().is_some_and(|asks| asks.number == number)
+        };
+        let running = self.running.iter_mut().find(asks)?;
+        let asks = running.asks.take()?;
         running.stage_activity(permission_answered(&asks.request, answer), log);
         Some(asks.answer)
     }
 
     /// Stops the agent of a turn, and declines its pending request.
     pub(super) fn stop(&mut self, turn: &EntryId) {
-        let running = self.running.as_mut().filter(|running| running.start.turn == *turn);
-        let Some(running) = running else { return };
+        let Some(running) = self.running(turn) else { return };
         running.cancel.cancel();
         if let Some(asks) = running.asks.take() {
             let _ = asks.answer.send(PermissionAnswer::EndTurn);
         }
     }
 
-    pub(super) fn stop_and_wait(&mut self, inbox: &mut Inbox) {
-        let Some(turn) = self.turn().cloned() else { return };
-        self.stop(&turn);
-        if self.running.take().is_some_and(|running| running.thread.is_some()) {
-            inbox.wait_for_end(&turn, LAST_WORDS);
+    /// Stops all turns but those that `stays` selects, and waits for the end of their agents.
+    pub(super) fn stop_and_wait(&mut self, inbox: &mut Inbox, stays: impl Fn(&EntryId) -> bool) {
+        let stopped: Vec<EntryId> = self.turns().into_iter().filter(|turn| !stays(turn)).collect();
+        for turn in &stopped {
+            self.stop(turn);
         }
+        let has_agent = |runner: &mut Self, turn: &EntryId| {
+            runner.take(turn).is_some_and(|running| running.thread.is_some())
+        };
+        let stopped = stopped.into_iter().filter(|turn| has_agent(self, turn)).collect();
+        inbox.wait_for_ends(stopped, LAST_WORDS);
     }
 
-    pub(super) fn finish(&mut self) {
-        if let Some(thread) = self.running.take().and_then(|running| running.thread) {
+    fn take(&mut self, turn: &EntryId) -> Option<Running> {
+        let index = self.running.iter().position(|running| running.start.turn == *turn)?;
+        Some(self.running.remove(index))
+    }
+
+    pub(super) fn finish(&mut self, turn: &EntryId) {
+        if let Some(thread) = self.take(turn).and_then(|running| running.thread) {
             let _ = thread.join();
         }
     }
 
     pub(super) fn ended(
         &mut self,
+        turn: &EntryId,
         report: TurnReport,
         team: &Team,
         log: &mut SessionLog,
     ) -> Option<Followup> {
-        let running = self.running.as_mut()?;
+        let running = self.running(turn)?;
         running.stage_thought(log);
+        if let Some(drift) = report.drift.as_ref().filter(|_| running.may_restart()) {
+            return Some(running.restart(drifted(drift)));
+        }
         let error = report.output.error.as_ref();
         let overflown = error.is_some_and(|error| error.class == ErrorClass::Overflow);
-        if overflown && !running.start.is_second && !running.cancel.is_cancelled() {
+        if overflown && !running.start.is_smaller && !running.cancel.is_cancelled() {
             if running.calls.is_empty() || only_reads(team, &running.start.member) {
-                return Some(running.retry());
+                // A smaller prompt would not fit either if the session itself is full.
+                return Some(match running.start.memory.continues() {
+                    true => running.restart(FreshStart::Overflow),
+                    false => running.retry(),
+                });
             }
             let message =
                 "it is not retried automatically, because its tools could do their work twice";
@@ -280,8 +324,27 @@ impl Runner {
                 message.meta = running.sources.take();
                 Followup::Answer { message, text: answer.text }
             }
-            None => running.failure(report.output, report.limit_resets_at, speaker),
+            None => match running.so_far.overspent {
+                Some(reached) => running.overspent(report.output, reached, speaker),
+                None => running.failure(report.output, report.limit_resets_at, speaker),
+            },
         })
+    }
+
+    /// Returns the costs so far of the running turns.
+    pub(super) fn costs(&self, team: &Team) -> Vec<(EntryId, Dollars)> {
+        let cost =
+            |one: &Running| (one.start.turn.clone(), one.so_far.cost(team, &one.start.member));
+        self.running.iter().map(cost).collect()
+    }
+
+    /// Stops the agent of a turn that has reached a spending limit.
+    pub(super) fn stop_overspent(&mut self, turn: &EntryId, reached: Overspent) {
+        let Some(running) = self.running(turn) else { return };
+        if !running.cancel.is_cancelled() && running.so_far.may_be_stopped() {
+            running.so_far.overspent = Some(reached);
+            self.stop(turn);
+        }
     }
 }
 
@@ -319,7 +382,35 @@ impl Running {
         let budget =
             (self.start.budget / 2).min((self.start.prompt.text.len() as u64 / 2).max(SHORT_BYTES));
         let (member, answers) = (self.start.member.clone(), self.start.answers.clone());
-        Followup::Retry { member, answers, budget }
+        Followup::Retry { member, answers, memory: self.start.memory.clone(), budget }
+    }
+
+    fn may_restart(&self) -> bool {
+        !self.cancel.is_cancelled() && !matches!(self.start.memory.step, MemoryStep::Fresh)
+    }
+
+    /// Returns another attempt in a new session of the agent.
+    fn restart(&self, reason: FreshStart) -> Followup {
+        let (member, answers) = (self.start.member.clone(), self.start.answers.clone());
+        let attempt = match self.start.is_smaller {
+            true => Attempt::Smaller(self.start.budget),
+            false => Attempt::Again,
+        };
+        Followup::Restart { member, answers, memory: self.start.memory.clone(), attempt, reason }
+    }
+
+    fn overspent(&self, output: TurnOutput, reached: Overspent, speaker: Speaker) -> Followup {
+        let partial = output.partial_text.filter(|text| !text.trim().is_empty());
+        let (partial, cut) = partial.map(kept_of).unzip();
+        let message = reached.cause().sentence(&self.start.member).into();
+        let cure = "raise the limit in the team file, or continue".into();
+        let stopped = TurnActivity::Failed { class: "spending".into(), message, cure };
+        let activities = cut.flatten().into_iter().chain([stopped]);
+        Followup::Overspent {
+            reached,
+            partial: partial.map(|text| answer_to(&self.start.answers, speaker, &text)),
+            events: activities.map(|activity| self.event(activity)).collect(),
+        }
     }
 
     fn failure(
@@ -349,88 +440,6 @@ impl Running {
             events: activities.map(|activity| self.event(activity)).collect(),
             report,
             limit,
-        }
-    }
-}
-
-/// Returns whether a member's turn can be repeated safely, because its tools change nothing.
-fn only_reads(team: &Team, member: &str) -> bool {
-    let responder = team.member(member).map(|one| &one.responder);
-    matches!(responder, Some(Responder::Agent(spec)) if spec.permissions == Permissions::Read
-        && matches!(spec.kind, AgentKind::Cli(_)))
-}
-
-fn speaker_of(team: &Team, member: &str) -> Speaker {
-    let shown = team.member(member).map_or(member, |one| one.shown_name());
-    Speaker::new(member, shown, SpeakerType::Ai)
-}
-
-fn answer_to(answers: &EntryId, speaker: Speaker, text: &str) -> Message {
-    let mut message = Message::said(speaker, text);
-    let parent_message_id = Some(answers.as_str().into());
-    message.routing = Some(Box::new(Routing { parent_message_id, ..Routing::default() }));
-    message
-}
-
-/// Starts an agent; `None` if no thread can be created.
-fn spawn(
-    spec: AgentSpec,
-    start: Arc<Start>,
-    inbox: &SyncSender<Input>,
-    cancel: CancelToken,
-) -> Option<JoinHandle<()>> {
-    let inbox = inbox.clone();
-    let thread = thread::Builder::new().name("tertulia-turn".to_owned()).spawn(move || {
-        let request = TurnRequest {
-            turn: start.turn.as_str(),
-            number: start.number,
-            prompt: start.prompt.assembled.as_ref().unwrap_or(&start.prompt.text),
-            mentions: &start.prompt.mentions,
-            system: start.prompt.system.as_deref(),
-            body: start.body.as_ref().map(|body| &*body.json),
-        };
-        let mut listener = InboxListener { turn: &start.turn, inbox: &inbox, cancel: &cancel };
-        let run = || tertulia_agent::run(&spec, &request, &cancel, &mut listener);
-        // Without a report the driver would wait forever.
-        let report = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-            let message = "internal error: the turn stopped; please report it";
-            let error = TurnError::new(ErrorClass::Crash, message);
-            TurnReport::without_process(TurnOutput::failed(error), Ended::ByItself)
-        });
-        // A driver that was dropped needs no report.
-        let _ = inbox.send(Input::Ended(start.turn.clone(), Box::new(report)));
-    });
-    thread.ok()
-}
-
-struct InboxListener<'i> {
-    turn: &'i EntryId,
-    inbox: &'i SyncSender<Input>,
-    cancel: &'i CancelToken,
-}
-
-impl Listener for InboxListener<'_> {
-    fn fed(&mut self) {
-        let _ = self.inbox.send(Input::Fed(self.turn.clone()));
-    }
-
-    fn event(&mut self, mut event: StreamEvent) {
-        shorten(&mut event);
-        let said = Input::Said(self.turn.clone(), event);
-        if self.cancel.is_cancelled() {
-            // Stopping an agent must not wait for all its pending output: events that find the channel full are
-            // dropped. The text of the answer comes with the report.
-            let _ = self.inbox.try_send(said);
-        } else {
-            let _ = self.inbox.send(said);
-        }
-    }
-
-    fn permit(&mut self, request: &PermissionRequest) -> PermissionAnswer {
-        let (answer, answered) = mpsc::sync_channel(1);
-        match self.inbox.send(Input::Asks(self.turn.clone(), request.clone(), answer)) {
-            Ok(()) => answered.recv().unwrap_or(PermissionAnswer::EndTurn),
-            Err(_) => PermissionAnswer::EndTurn,
         }
     }
 }

@@ -1,9 +1,13 @@
 //! Rebuilds the prompt of a turn from the log, and checks it against the hash that was stored when it was sent. Pure.
 
 use tertulia_session::json::Json;
-use tertulia_session::{Cause, Entry, EntryId, EntryKind, TurnActivity, TurnEvent, TurnState};
+use tertulia_session::{
+    Cause, Entry, EntryId, EntryKind, FreshStart, TurnActivity, TurnEvent, TurnMemory, TurnState,
+};
 
 use super::prompt::hash_of;
+use crate::memory::session_turns;
+
 use super::recipe::{Recipe, RecipeError, RecipeHistory};
 
 /// The prompt that an agent was sent.
@@ -16,8 +20,15 @@ pub struct SentPrompt {
     /// The prompt, or the messages of a request.
     pub text: String,
     pub hash: Box<str>,
-    /// Whether the first prompt of the turn was too large for the model, and this is the smaller second one.
+    /// Whether the first prompt of the turn was too large for the model or could not be sent, and this is the second
+    /// one.
     pub is_second: bool,
+    /// Why the first prompt could not be sent, if that is the reason for a second one.
+    pub restarted: Option<FreshStart>,
+    /// What the agent's own session was when this prompt was made, if the agent keeps one.
+    pub memory: Option<TurnMemory>,
+    /// The entries that the prompt quotes, with the number of bytes of each.
+    pub quoted: Vec<(EntryId, usize)>,
     /// The redacted entries of the prompt. If there are none, the text matches the stored hash.
     pub redacted: Vec<EntryId>,
 }
@@ -69,8 +80,12 @@ pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, Pro
     let member = started.member.clone();
     let broken = |error| PromptLost::Broken { turn: turn.clone(), error };
     let later = entries.get(index..).unwrap_or_default();
-    let again = later.iter().find_map(|entry| resent(entry, &turn));
+    let again = later.iter().rev().find_map(|entry| resent(entry, &turn));
     let is_second = again.is_some() && start.id != *asked;
+    let reset = later.iter().rev().find_map(|entry| reset(entry, &turn)).filter(|_| is_second);
+    let memory = reset.or(started.memory.as_deref()).cloned();
+    let restarted = reset.filter(|_| !is_retry(later, &turn));
+    let restarted = restarted.and_then(|memory| memory.fresh_start.clone());
     let mut has_gap = false;
     let (recipe, hash) = match (again.filter(|_| is_second), &started.prompt_recipe) {
         (Some((hash, recipe)), _) => {
@@ -101,7 +116,91 @@ pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, Pro
         false => {}
     }
     let (system, text, redacted) = (made.system, made.text, made.lost);
-    Ok(SentPrompt { member, turn, system, text, hash, is_second, redacted })
+    let quoted = recipe.quoted(entries);
+    Ok(SentPrompt {
+        member,
+        turn,
+        system,
+        text,
+        hash,
+        is_second,
+        restarted,
+        memory,
+        quoted,
+        redacted,
+    })
+}
+
+/// A turn whose prompt and answer the agent's own session already contained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EarlierTurn {
+    pub turn: EntryId,
+    /// Number of bytes of its prompt.
+    pub prompt_bytes: usize,
+    /// The entries that its prompt quotes, with the number of bytes of each.
+    pub quoted: Vec<(EntryId, usize)>,
+    /// The answer, with its number of bytes.
+    pub answer: Option<(EntryId, usize)>,
+}
+
+/// Returns what the agent's own session contained before this prompt, oldest first; nothing if the prompt began one.
+/// Turns whose prompt is lost have no sizes.
+pub fn earlier_turns(entries: &[Entry], sent: &SentPrompt) -> Vec<EarlierTurn> {
+    let is_start = |entry: &Entry| {
+        entry.turn_id() == Some(&sent.turn)
+            && entry.turn().is_some_and(|turn| turn.state == TurnState::Started)
+    };
+    let index = entries.iter().rposition(is_start).unwrap_or_default();
+    if !sent.memory.as_ref().is_some_and(TurnMemory::continues) {
+        return Vec::new();
+    }
+    let turns = session_turns(entries.get(..index).unwrap_or_default(), &sent.member);
+    turns.into_iter().rev().map(|turn| earlier_turn(entries, turn)).collect()
+}
+
+fn earlier_turn(entries: &[Entry], turn: &EntryId) -> EarlierTurn {
+    let answered = entries.iter().find_map(|entry| match &entry.turn()?.cause {
+        Cause::Answered { entry: answer } | Cause::CutOff { entry: answer }
+            if entry.turn_id() == Some(turn) =>
+        {
+            Some(answer)
+        }
+        _ => None,
+    });
+    let bytes = |id: &EntryId| {
+        let answer = entries.iter().find(|entry| entry.id == *id)?.message()?;
+        Some((id.clone(), answer.text().len()))
+    };
+    let (prompt_bytes, quoted) = sent_prompt(entries, turn)
+        .map(|sent| (sent.system.map_or(0, |text| text.len()) + sent.text.len(), sent.quoted))
+        .unwrap_or_default();
+    EarlierTurn { turn: turn.clone(), prompt_bytes, quoted, answer: answered.and_then(bytes) }
+}
+
+/// Returns the memory with which a turn was started again.
+fn reset<'e>(entry: &'e Entry, turn: &EntryId) -> Option<&'e TurnMemory> {
+    match &entry.kind {
+        EntryKind::TurnEvent(TurnEvent {
+            turn_id,
+            activity: TurnActivity::MemoryReset { memory },
+            ..
+        }) if turn_id == turn => Some(memory),
+        _ => None,
+    }
+}
+
+/// Returns whether the last prompt of a turn is a shorter one.
+fn is_retry(later: &[Entry], turn: &EntryId) -> bool {
+    let activities = later.iter().rev().filter_map(|entry| match &entry.kind {
+        EntryKind::TurnEvent(event) if event.turn_id == *turn => Some(&event.activity),
+        _ => None,
+    });
+    let mut reasons = activities.filter_map(|activity| match activity {
+        TurnActivity::Retried { .. } => Some(true),
+        TurnActivity::MemoryReset { memory } => memory.fresh_start.as_ref().map(|_| false),
+        _ => None,
+    });
+    reasons.next() == Some(true)
 }
 
 fn recorded(entries: &[Entry]) -> Vec<usize> {

@@ -1,29 +1,28 @@
-//! One step: the machine decides, its entries are stored in one append and shown, and then its effects run.
+//! The steps of a session: waits for messages, commands and output of agents, and lets the machine decide.
+//! `perform.rs` stores and shows its decisions and starts the agents.
 
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use tertulia_agent::{AgentSpec, Ended, PermissionAnswer, PermissionRequest, TurnReport};
-use tertulia_context::PromptStatus;
-use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
+use tertulia_agent::{PermissionAnswer, PermissionRequest, TurnReport};
+use tertulia_dialect::stream::StreamEvent;
 use tertulia_session::{
-    Entry, EntryId, EntryKind, Fields, Message, Routing, Speaker, SpeakerType, TeamTask,
-    TurnActivity, TurnEvent, TurnState, Usage,
+    Entry, EntryId, EntryKind, Message, Routing, Speaker, SpeakerType, TurnActivity, TurnEvent,
+    Usage,
 };
-use tertulia_store::sources_meta;
 
 use super::event::{DriveError, EventSink, PermissionNumber, SessionEvent};
+use super::followup::Followup;
 use super::inbox::Input;
 use super::log::{SessionLog, now};
-use super::prompt::Start;
-use super::record::{usage_of, warning};
-use super::runner::Followup;
+use super::native::MemoryPlan;
+use super::prompt::Attempt;
+use super::record::usage_of;
+use super::spending::is_figure;
 use super::{Done, Driver, StopReason};
-use crate::effect::{Effect, Event};
-use crate::file::SettingsGuard;
-use crate::team::{Responder, TeamMember};
-use crate::{PersonMessage, built_in};
+use crate::PersonMessage;
+use crate::effect::{Effect, Event, PauseReason};
 
 /// Maximum number of retries, in case another process writes all the time.
 const ATTEMPTS: u32 = 40;
@@ -97,6 +96,7 @@ impl Driver {
     ) -> Result<T, DriveError> {
         let mut attempts = 1;
         loop {
+            self.stage_day()?;
             let staged_before = self.log.staged_count();
             let (made, draft, event) = make(&mut self.log);
             // If the session has changed, a person must make these decisions again.
@@ -126,81 +126,21 @@ impl Driver {
             }
             self.log.take(draft);
         }
-        // The question to a person stays open after a step without effects.
-        if !effects.iter().all(|effect| matches!(effect, Effect::Note(_) | Effect::Rest)) {
+        // The question to a person stays open after a step without effects, and while the person's answer is awaited.
+        let is_idle = effects.iter().all(|effect| matches!(effect, Effect::Note(_) | Effect::Rest));
+        if !is_idle && !self.awaits_answer() {
             self.asked = None;
         }
         self.perform(effects, sink)
     }
 
-    /// Stores all entries of a step and those staged before, shows them, and runs the effects.
-    fn perform(&mut self, effects: Vec<Effect>, sink: &mut dyn EventSink) -> Done {
-        self.stage_summary();
-        let mut start = None;
-        for effect in &effects {
-            // The task is set before the prompt is created, because it applies to this turn.
-            if let Effect::SetTeamTask { task } = effect {
-                let task = task.as_deref().map(Into::into);
-                let task = TeamTask { task, unknown: Fields::NONE };
-                self.log.stage(EntryKind::TeamTask(task));
-            }
-            if let Effect::StartTurn { turn, member, parent, .. } = effect {
-                let known = self.team.member(member);
-                // The scribe summarises the whole session.
-                if known.is_some_and(TeamMember::is_scribe) || !self.log.is_read(parent) {
-                    self.log.read_all()?;
-                }
-                let asked = (turn, &**member, parent);
-                start = Some(self.prompts.prepare(&self.team, &mut self.log, asked, None));
-            }
-        }
-        let events = self.stage(effects, start.as_ref());
-        self.try_store(sink)?;
-        for event in events {
-            if let SessionEvent::Asked(question) = &event {
-                self.asked = Some(question.clone());
-            }
-            sink.on_event(event);
-        }
-        let Some(start) = start else { return Ok(()) };
-        self.launch(start);
-        match self.store_staged(sink) {
-            // The step itself is stored. The remaining entries are stored with the next step.
-            Err(DriveError::SessionInUse) => Ok(()),
-            stored => stored,
-        }
-    }
-
-    fn stage(&mut self, effects: Vec<Effect>, start: Option<&Start>) -> Vec<SessionEvent> {
-        let mut events = Vec::new();
-        for effect in effects {
-            match effect {
-                Effect::Append { id, mut kind } => {
-                    if let (EntryKind::Turn(turn), Some(start)) = (&mut kind, start)
-                        && turn.state == TurnState::Started
-                    {
-                        turn.prompt_hash = Some(start.hash.clone());
-                        turn.prompt_recipe.clone_from(&start.record);
-                        if start.record.is_some() {
-                            self.prompts.recorded_in(&id);
-                        }
-                    }
-                    self.log.stage_as(id, kind);
-                }
-                Effect::CancelTurn { turn, .. } => self.runner.stop(&turn),
-                Effect::AskPerson(question) => events.push(SessionEvent::Asked(question)),
-                Effect::Note(note) => {
-                    // A member that is named several times is recorded once.
-                    let is_same = |one: &SessionEvent| matches!(one, SessionEvent::Note(other) if *other == note);
-                    if !events.iter().any(is_same) {
-                        events.push(SessionEvent::Note(note));
-                    }
-                }
-                Effect::Rest => events.push(SessionEvent::Rested),
-                Effect::StartTurn { .. } | Effect::SetTeamTask { .. } => {}
-            }
-        }
-        events
+    /// Returns whether a person was asked for an answer that the session still waits for.
+    fn awaits_answer(&self) -> bool {
+        let Some(PauseReason::Answer { turn, .. }) = self.asked.as_ref().map(|asked| &asked.why)
+        else {
+            return false;
+        };
+        self.machine.active().any(|active| active.turn == turn)
     }
 
     pub(super) fn store_staged(&mut self, sink: &mut dyn EventSink) -> Done {
@@ -228,66 +168,9 @@ impl Driver {
         if self.log.is_behind()? { self.rejoin(self.log.staged_count(), sink) } else { Ok(()) }
     }
 
-    fn launch(&mut self, start: Start) {
-        // Another process may have ended the turn while its agent still works in this process.
-        self.runner.stop_and_wait(&mut self.inbox);
-        // A second attempt belongs to a turn that was counted at its first attempt.
-        if !start.is_second {
-            self.prompts.count(&start.member);
-        }
-        let (mut spec, mut is_cut) = (None, false);
-        let answer = match self.team.member(&start.member).map(|one| &one.responder) {
-            Some(Responder::Agent(agent)) => {
-                let is_prompted = start.body.is_none();
-                is_cut = is_prompted && start.prompt.status == PromptStatus::MessageTruncated;
-                let refusal = self.objection(agent, &start);
-                if refusal.is_none() {
-                    spec = Some((**agent).clone());
-                }
-                Err(refusal.unwrap_or_else(|| "could not start a thread for this turn".to_owned()))
-            }
-            Some(Responder::Scribe) => Ok(self.summary(&start.answers)),
-            Some(Responder::Librarian) => self.past_sessions(&start.member, &start.answers),
-            Some(Responder::Person) | None => Err("it is no longer in the team".to_owned()),
-        };
-        let (turn, budget) = (start.turn.clone(), start.budget);
-        if !self.runner.begin(start, spec, &self.inbox) {
-            self.report_at_once(turn, answer);
-        }
-        if is_cut {
-            let message = format!("the message is cut: it is larger than {budget} bytes");
-            self.runner.stage_activity(warning(message), &mut self.log);
-        }
-    }
-
-    fn objection(&self, spec: &AgentSpec, start: &Start) -> Option<String> {
-        let guard = self.team.settings.as_ref().filter(|_| spec.kind.is_program());
-        guard.and_then(SettingsGuard::objection).or_else(|| {
-            let budget = start.budget;
-            let lost =
-                || format!("nothing of the message fits into {budget} bytes; raise budget_bytes");
-            start.is_lost().then(lost)
-        })
-    }
-
-    /// Queues the end of the turn before all other input.
-    fn report_at_once(&mut self, turn: EntryId, answer: Result<built_in::Answer, String>) {
-        let output = match answer {
-            Ok(built_in::Answer { text, sources }) => {
-                self.runner.set_sources(sources_meta(&sources));
-                let event = StreamEvent::TextDelta { text: text.clone() };
-                self.inbox.put_first(Input::Said(turn.clone(), event));
-                TurnOutput::answered(text)
-            }
-            Err(reason) => TurnOutput::failed(TurnError::new(ErrorClass::Setup, reason)),
-        };
-        let report = TurnReport::without_process(output, Ended::ByItself);
-        self.inbox.put_first(Input::Ended(turn, Box::new(report)));
-    }
-
     /// Runs until no turn runs and no input remains.
     pub fn run(&mut self, sink: &mut dyn EventSink) -> Result<StopReason, DriveError> {
-        while self.runner.turn().is_some() {
+        while !self.runner.is_idle() {
             self.next(sink)?;
         }
         Ok(self.pause())
@@ -295,7 +178,7 @@ impl Driver {
 
     /// Runs until the session is closed.
     pub fn attend(&mut self, sink: &mut dyn EventSink) -> Done {
-        while !self.is_closed || self.runner.turn().is_some() {
+        while !self.is_closed || !self.runner.is_idle() {
             self.next(sink)?;
         }
         Ok(())
@@ -315,24 +198,33 @@ impl Driver {
                 obeyed => obeyed,
             },
             // Input of a turn that no longer runs here is ignored.
-            Some(input) if input.turn() != self.runner.turn() => {
+            Some(input) if input.turn().is_some_and(|turn| !self.runner.runs(turn)) => {
                 input.decline();
                 Ok(())
             }
             Some(Input::Fed(turn)) => {
-                let member = self.runner.member().unwrap_or_default().into();
+                let member = self.runner.member(&turn).unwrap_or_default().into();
                 sink.on_event(SessionEvent::Fed { turn, member });
                 Ok(())
             }
-            Some(Input::Said(_, event)) => {
-                if !self.runner.says(event, &mut self.log, sink)
-                    || (self.log.staged_count() < BATCH && self.is_more_to_note())
-                {
+            Some(Input::Noted(note, _)) => {
+                sink.on_event(SessionEvent::Note(note));
+                Ok(())
+            }
+            Some(Input::Said(turn, event)) => {
+                let is_figure = is_figure(&event);
+                let is_noted = self.runner.says(&turn, event, &mut self.log, sink);
+                if is_figure {
+                    self.stop_overspent()?;
+                }
+                if !is_noted || (self.log.staged_count() < BATCH && self.is_more_to_note()) {
                     return Ok(());
                 }
                 self.store_staged(sink)
             }
-            Some(Input::Asks(_, request, answer)) => self.agent_asks(request, answer, sink),
+            Some(Input::Asks(turn, request, answer)) => {
+                self.agent_asks(&turn, request, answer, sink)
+            }
             Some(Input::Ended(turn, report)) => self.agent_ended(&turn, *report, sink),
             Some(Input::Wake) | None => Ok(()),
         }
@@ -354,11 +246,11 @@ impl Driver {
         Ok(())
     }
 
-    /// Returns whether the running agent has more output that becomes a note. Such notes are stored together. Storing
+    /// Returns whether a running agent has more output that becomes a note. Such notes are stored together. Storing
     /// each one separately needs one disk sync each, which would delay a command to stop the agent.
     fn is_more_to_note(&mut self) -> bool {
         match self.inbox.peek() {
-            Some(Input::Said(turn, event)) if Some(turn) == self.runner.turn() => !matches!(
+            Some(Input::Said(turn, event)) if self.runner.runs(turn) => !matches!(
                 event,
                 StreamEvent::TextDelta { .. }
                     | StreamEvent::TextEnd
@@ -371,16 +263,17 @@ impl Driver {
 
     fn agent_asks(
         &mut self,
+        turn: &EntryId,
         request: PermissionRequest,
         answer: SyncSender<PermissionAnswer>,
         sink: &mut dyn EventSink,
     ) -> Done {
-        let Some(number) = self.runner.asks(request.clone(), answer, &mut self.log) else {
+        let Some(number) = self.runner.asks(turn, request.clone(), answer, &mut self.log) else {
             return Ok(());
         };
         self.store_staged(sink)?;
-        let is_refused = self.runner.refuses(&request);
-        if let Some(member) = self.runner.member() {
+        let is_refused = self.runner.refuses(turn, &request);
+        if let Some(member) = self.runner.member(turn) {
             let member = member.into();
             sink.on_event(SessionEvent::Permission { number, member, request });
         }
@@ -402,34 +295,56 @@ impl Driver {
     fn agent_ended(
         &mut self,
         turn: &EntryId,
-        report: TurnReport,
+        mut report: TurnReport,
         sink: &mut dyn EventSink,
     ) -> Done {
         // So that a member whose limit has ended can take over.
         self.end_limits(sink)?;
-        let usage = self.runner.member().and_then(|member| usage_of(member, &report.output));
-        match self.runner.ended(report, &self.team, &mut self.log) {
+        let member = self.runner.member(turn);
+        let usage = member.and_then(|member| usage_of(&self.team, member, &report.output));
+        let usage = match (usage, self.runner.memory(turn)) {
+            (Some(usage), Some(memory)) => Some(self.with_cache_miss(usage, memory)),
+            (usage, _) => usage,
+        };
+        self.ended_native = report.native.take().map(|head| (turn.clone(), head));
+        match self.runner.ended(turn, report, &self.team, &mut self.log) {
             None => Ok(()),
-            Some(Followup::Retry { member, answers, budget }) => {
-                sink.on_event(SessionEvent::TextWithdrawn {
-                    turn: turn.clone(),
-                    member: member.clone(),
-                });
-                self.stage_usage(usage);
-                self.retry(turn, &member, &answers, budget, sink)
+            Some(Followup::Restart { member, answers, memory, attempt, reason }) => {
+                self.withdraw(turn, &member, usage, sink);
+                let memory = self.restarted(&member, &memory, reason);
+                self.launch_again((turn, &member, &answers), memory, attempt, sink)
+            }
+            Some(Followup::Retry { member, answers, memory, budget }) => {
+                self.withdraw(turn, &member, usage, sink);
+                let activity = TurnActivity::Retried { budget };
+                self.runner.stage_activity(turn, activity, &mut self.log);
+                let attempt = Attempt::Smaller(budget);
+                self.launch_again((turn, &member, &answers), memory, attempt, sink)
             }
             Some(Followup::Answer { message, text }) => {
                 self.stage_usage(usage);
-                self.runner.finish();
+                self.runner.finish(turn);
                 let said = |entry| {
                     let (turn, text) = (turn.clone(), text.clone());
                     Event::AgentSaid { turn, entry, text, interrupted: false }
                 };
                 self.message(&message, sink, said).map(|_| ())
             }
+            Some(Followup::Overspent { reached, partial, events }) => {
+                self.stage_usage(usage);
+                self.runner.finish(turn);
+                let stopped = |log: &mut SessionLog| {
+                    let entry = partial.clone().map(|message| log.stage_partial(message));
+                    for event in &events {
+                        log.stage(EntryKind::TurnEvent(event.clone()));
+                    }
+                    ((), None, Event::AgentOverspent { turn: turn.clone(), entry, reached })
+                };
+                self.attempt(stopped, sink)
+            }
             Some(Followup::Failure { class, partial, events, limit, report }) => {
                 self.stage_usage(usage);
-                self.runner.finish();
+                self.runner.finish(turn);
                 let report = report.filter(|_| self.machine.has_fallback(turn));
                 let failed = |log: &mut SessionLog| {
                     let entry = partial.clone().map(|message| log.stage_partial(message));
@@ -457,25 +372,40 @@ impl Driver {
         self.log.stage(EntryKind::Usage(usage));
     }
 
-    /// Retries with a smaller prompt, since the agent found the first one too large.
-    fn retry(
+    /// Withdraws what the first attempt of a turn has shown.
+    fn withdraw(
         &mut self,
         turn: &EntryId,
         member: &str,
-        answers: &EntryId,
-        budget: u64,
+        usage: Option<Usage>,
+        sink: &mut dyn EventSink,
+    ) {
+        sink.on_event(SessionEvent::TextWithdrawn { turn: turn.clone(), member: member.into() });
+        self.stage_usage(usage);
+    }
+
+    /// Starts the agent of a turn again, with another prompt.
+    fn launch_again(
+        &mut self,
+        (turn, member, answers): (&EntryId, &str, &EntryId),
+        memory: MemoryPlan,
+        attempt: Attempt,
         sink: &mut dyn EventSink,
     ) -> Done {
-        self.runner.stage_activity(TurnActivity::Retried { budget }, &mut self.log);
         let asked = (turn, member, answers);
-        let start = self.prompts.prepare(&self.team, &mut self.log, asked, Some(budget));
+        let (team, log) = (&self.team, &mut self.log);
+        let start = self.prompts.prepare(team, log, asked, memory, attempt);
+        if let Some(memory) = start.memory.record.clone().map(Box::new) {
+            let activity = TurnActivity::MemoryReset { memory };
+            self.log.stage(EntryKind::TurnEvent(TurnEvent::new(turn.clone(), member, activity)));
+        }
         if let Some(prompt_recipe) = start.record.clone() {
             let activity = TurnActivity::Resent { prompt_hash: start.hash.clone(), prompt_recipe };
             let event = TurnEvent::new(turn.clone(), member, activity);
             self.log.stage(EntryKind::TurnEvent(event));
         }
         self.store_staged(sink)?;
-        self.runner.finish();
+        self.runner.finish(turn);
         self.launch(start);
         self.store_staged(sink)
     }

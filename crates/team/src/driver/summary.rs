@@ -8,7 +8,7 @@ use tertulia_context::branch::{Branch, REQUESTED};
 use tertulia_context::compact::{Compactor, Coverage, Covered, SummaryTask};
 use tertulia_context::messages_of_window;
 use tertulia_context::tokens::{MessageCounter, Tokenizer};
-use tertulia_session::{CompactionSummary, Entry, EntryKind, Message};
+use tertulia_session::{CompactionSummary, Entry, EntryId, EntryKind, Message};
 
 use crate::built_in::without_markers;
 
@@ -20,6 +20,8 @@ pub(super) const SUMMARISED_MAX: usize = 2_048;
 const SUMMARY_TOKENS_MAX: u64 = 1_500;
 /// Maximum size of a summary as a percentage of what it covers.
 const SHARE: u64 = 60;
+/// Minimum number of bytes per token that is assumed for a summary.
+const TOKEN_BYTES: u64 = 4;
 /// Minimum size of a summary.
 const TOKENS_MIN: u64 = 100;
 /// Number of messages that stay verbatim when a person asks for a summary.
@@ -100,11 +102,54 @@ fn older(branch: Branch<'_>, from: usize, until: usize) -> usize {
 fn write(branch: Branch<'_>, until: usize, author: &str) -> Option<CompactionSummary> {
     let previous = branch.summary().map(|(_, last, _)| &*last.summary);
     let from = first_summarised(branch, until);
-    // A summary with markers would be confusing: they are meant for the router.
-    let said: Vec<(&Entry, Cow<'_, Message>)> = (from..until)
-        .filter_map(|number| branch.text_message(number))
-        .map(|(_, entry, message)| (entry, without_markers(message)))
-        .collect();
+    let said = said(branch, from..until);
+    let (_, first_kept, _) = branch.text_message(until)?;
+    let share = |carried: u64, new: u64| match author {
+        REQUESTED => (carried + new) * SHARE / 100,
+        _ => carried + new * SHARE / 100,
+    };
+    let mut record = record(&said, previous, (author, &first_kept.id), |carried, new| {
+        share(carried, new).clamp(TOKENS_MIN, SUMMARY_TOKENS_MAX)
+    })?;
+    let older = older(branch, from, until);
+    record.older_count = (older > 0).then_some(older as u64);
+    Some(record)
+}
+
+/// Returns a summary of these messages for one member, whose agent has all messages before them.
+pub(super) fn missed(
+    branch: Branch<'_>,
+    member: &str,
+    numbers: &[usize],
+    bytes_max: u64,
+) -> Option<CompactionSummary> {
+    let said = said(branch, numbers.iter().copied());
+    let after = numbers.last()? + 1;
+    let last = branch.text_message_count().checked_sub(1)?;
+    let (_, first_kept, _) = branch.text_message(after.min(last))?;
+    let tokens_max = (bytes_max / TOKEN_BYTES).min(SUMMARY_TOKENS_MAX);
+    let mut record = record(&said, None, (AUTHOR, &first_kept.id), |_, new| {
+        (new * SHARE / 100).max(TOKENS_MIN).min(tokens_max)
+    })?;
+    record.member = Some(member.into());
+    Some(record)
+}
+
+type Said<'l> = Vec<(&'l Entry, Cow<'l, Message>)>;
+
+/// Returns the messages of these numbers without their markers. A summary with markers would be confusing: they are
+/// meant for the router.
+fn said(branch: Branch<'_>, numbers: impl Iterator<Item = usize>) -> Said<'_> {
+    let messages = numbers.filter_map(|number| branch.text_message(number));
+    messages.map(|(_, entry, message)| (entry, without_markers(message))).collect()
+}
+
+fn record(
+    said: &Said<'_>,
+    previous: Option<&str>,
+    (author, first_kept): (&str, &EntryId),
+    tokens_max: impl FnOnce(u64, u64) -> u64,
+) -> Option<CompactionSummary> {
     let covered: Vec<Covered<'_>> =
         said.iter().map(|(entry, message)| Covered { entry: &entry.id, message }).collect();
     let counter = MessageCounter::new(Tokenizer::Claude);
@@ -112,22 +157,14 @@ fn write(branch: Branch<'_>, until: usize, author: &str) -> Option<CompactionSum
     let carried = previous.map_or(0, |text| tokenizer.count(text).tokens);
     let counts = said.iter().map(|(_, message)| counter.count_message(message).count.tokens);
     let new: u64 = counts.sum();
-    let max_tokens = match author {
-        REQUESTED => (carried + new) * SHARE / 100,
-        _ => carried + new * SHARE / 100,
-    };
-    let max_tokens = max_tokens.clamp(TOKENS_MIN, SUMMARY_TOKENS_MAX);
+    let max_tokens = tokens_max(carried, new);
     let task = SummaryTask { previous, covered: &covered, max_tokens, tokenizer };
     let tokens = carried + new;
     let mut summary = Compactor::Extractive.summarize(&task, tokens).ok()?;
     summary.author = author.into();
     let tokens = (tokens, summary.tokens);
-    let (_, first_kept, _) = branch.text_message(until)?;
     let entries = said.iter().map(|(entry, _)| *entry);
-    let mut record = Coverage::new(entries, first_kept.id.clone()).record(summary, tokens);
-    let older = older(branch, from, until);
-    record.older_count = (older > 0).then_some(older as u64);
-    Some(record)
+    Some(Coverage::new(entries, first_kept.clone()).record(summary, tokens))
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use tertulia_agent::agents::AgentDefinition;
 use tertulia_agent::{CommandOutput, agents};
 
 use super::fields::{Meant, Seen};
 use super::problem::{FileErrors, Problems, Spot, did_you_mean, quoted};
-use super::{MemberFile, ResourcesFile, TeamFile, earlier, member, read, rules, tree};
+use super::{IdleFile, MemberFile, ResourcesFile, TeamFile, earlier, member, read, rules, tree};
 use crate::names::fold;
+use crate::prices::PriceTable;
 use crate::roster::{FallbackProblem, Limits, MemberKind, RosterError, fallback_problems};
 
 pub(super) const MEMBERS_MAX: usize = 100;
@@ -21,7 +23,10 @@ pub(super) struct Draft {
     pub(super) default: Option<Box<str>>,
     pub(super) limits: Limits,
     pub(super) resources: ResourcesFile,
-    pub(super) budget: Option<Spot>,
+    pub(super) idle: IdleFile,
+    pub(super) prices: Option<PriceTable>,
+    /// The spending limits of the team that are not 0.
+    pub(super) budgets: Vec<Spot>,
     pub(super) members: Vec<DraftMember>,
     pub(super) seen: Seen,
 }
@@ -85,10 +90,11 @@ fn finish(draft: Draft, mut problems: Problems<'_>) -> Result<TeamFile, FileErro
     fallbacks(&draft, &mut problems);
     somebody(&draft, &mut problems);
     budget(&draft, &mut problems);
-    let Draft { task, default, limits, resources, budget: _, members, seen } = draft;
+    let Draft { task, default, limits, resources, idle, prices, budgets: _, members, seen } = draft;
     let members = members.into_iter().map(|draft| draft.member);
     let members = members.map(|member| MemberFile { inherited: resources, ..member }).collect();
-    let team = TeamFile { task, default, limits, resources, members, warnings: Vec::new() };
+    let warnings = Vec::new();
+    let team = TeamFile { task, default, limits, resources, idle, prices, members, warnings };
     // The checks above include those of the roster. If one is missing, the error of the roster is reported.
     if let (false, Err(error)) = (problems.has_errors(), team.roster()) {
         problems.error(&seen.get("member").cloned().unwrap_or_default(), error.to_string());
@@ -155,36 +161,44 @@ fn fallbacks(draft: &Draft, problems: &mut Problems<'_>) {
     }
 }
 
-/// Warns about a spending limit for an agent that does not report its costs. A limit of 0 stops every agent.
+/// Warns about a spending limit for an agent whose cost is never known. A limit of 0 stops every agent.
 fn budget(draft: &Draft, problems: &mut Problems<'_>) {
     const ALTERNATIVE: &str = "use limits.turns, which limits all agents";
     let mut silent = Vec::new();
     for DraftMember { member, seen, .. } in &draft.members {
-        let Some(agent) = member
-            .agent
-            .filter(|agent| !agent.reports_cost && member.output == CommandOutput::Text)
-        else {
-            continue;
-        };
-        if let (Some(spot), true) = (seen.get("budget_usd"), member.budget_usd > Some(0.0)) {
-            problems.warn(
-                spot,
-                format!(
-                    "{agent} reports no costs, so this limit never applies to it; {ALTERNATIVE}"
-                ),
-            );
+        let Some(agent) = member.agent else { continue };
+        let Some((cause, cure)) = cause_of_unknown_cost(agent, member) else { continue };
+        let own = [("budget_usd", member.budget_usd), ("budget_usd_turn", member.budget_usd_turn)];
+        let own = own.into_iter().filter(|(_, limit)| *limit > Some(0.0));
+        for spot in own.filter_map(|(name, _)| seen.get(name)) {
+            let what = format!("this limit never applies to {agent}, which {cause}; {ALTERNATIVE}");
+            problems.warn(spot, what);
         }
         // A program of the user may cost nothing.
         if agent != agents::COMMAND && !member.name.is_empty() {
-            silent.push(format!("{} ({agent})", quoted(&member.name)));
+            silent.push(format!("{} ({agent}{cure})", quoted(&member.name)));
         }
     }
-    if let (Some(spot), true, false) =
-        (&draft.budget, draft.limits.budget_usd > Some(0.0), silent.is_empty())
-    {
-        let names = silent.join(", ");
-        let what = format!("does not count members that report no costs: {names}; {ALTERNATIVE}");
-        problems.warn(spot, what);
+    let names = silent.join(", ");
+    let what = format!("does not count members whose cost is unknown: {names}; {ALTERNATIVE}");
+    for spot in draft.budgets.iter().filter(|_| !silent.is_empty()) {
+        problems.warn(spot, what.clone());
+    }
+}
+
+/// Returns why the cost of a member's answers is never known, if that is so, and how to change it.
+fn cause_of_unknown_cost(
+    agent: &AgentDefinition,
+    member: &MemberFile,
+) -> Option<(&'static str, &'static str)> {
+    if agent.reports_cost || member.output == CommandOutput::Jsonl {
+        None
+    } else if !agent.reports_tokens {
+        Some(("reports neither costs nor tokens", ""))
+    } else if !agent.reports_model && member.model.is_none() {
+        Some(("reports neither costs nor its model; set model", ": set model"))
+    } else {
+        None
     }
 }
 

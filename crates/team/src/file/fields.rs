@@ -92,6 +92,13 @@ impl<'d, 'p> FieldReader<'d, 'p> {
         T::try_from(fitting?).ok()
     }
 
+    pub(super) fn boolean(&mut self, name: Name) -> Option<bool> {
+        match self.take(name)? {
+            (_, Value::Boolean(value)) => Some(value),
+            (spot, other) => self.refuse(&spot, "true or false", &other),
+        }
+    }
+
     pub(super) fn dollars(&mut self, name: Name) -> Option<f64> {
         let (spot, value) = self.take(name)?;
         let amount = match value {
@@ -184,7 +191,7 @@ fn must_be(expected: &str, got: &Value) -> String {
     format!("must be {expected}; got {}", got.kind())
 }
 
-fn shown_key(name: &str) -> String {
+pub(super) fn shown_key(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { quoted(name) }
 }

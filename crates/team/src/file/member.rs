@@ -3,19 +3,33 @@
 
 use tertulia_agent::agents::{AGENTS, AgentDefinition};
 use tertulia_agent::{CommandOutput, Permissions};
+use tertulia_session::MemoryMode;
 
 use super::check::{Draft, DraftMember, Form};
 use super::fields::{FieldReader, Unknown};
 use super::problem::{Problems, Spot};
 use super::tree::{Node, Value};
-use super::{MemberFile, PreambleFile, ResourcesFile, rules};
+use super::{IdleFile, MemberFile, PreambleFile, ResourcesFile, prices, rules};
 use crate::built_in::{LIBRARIAN, SCRIBE};
 use crate::roster::{Limits, MemberKind};
 
-pub(super) const TEAM: &[&str] = &["task", "default", "limits", "member"];
+pub(super) const TEAM: &[&str] = &["task", "default", "limits", "prices", "member"];
 
-pub(super) const LIMITS: &[&str] =
-    &["queue", "branch", "local", "turns", "pair", "budget_usd", "max_processes", "max_memory_mb"];
+pub(super) const LIMITS: &[&str] = &[
+    "queue",
+    "branch",
+    "local",
+    "turns",
+    "pair",
+    "parallel",
+    "budget_usd",
+    "budget_usd_turn",
+    "budget_usd_day",
+    "max_processes",
+    "max_memory_mb",
+    "idle_agents",
+    "idle_minutes",
+];
 
 /// Returns the fields of a member: those of all members, and those that the definitions of the agents name.
 pub(super) fn member_fields() -> Vec<&'static str> {
@@ -75,8 +89,10 @@ pub enum LibrarianScope {
 pub(super) const SCOPES: Words<LibrarianScope> =
     &[("project", LibrarianScope::Project), ("all", LibrarianScope::All)];
 
-/// Values for an agent's memory of its earlier turns. `fresh`: it has none, and gets the conversation again.
-pub(super) const MEMORIES: Words<()> = &[("fresh", ())];
+/// Values for an agent's memory of its earlier turns. `native`: it keeps its own session. `fresh`: it has none, and gets
+/// the conversation again.
+pub(super) const MEMORIES: Words<MemoryMode> =
+    &[("native", MemoryMode::Native), ("fresh", MemoryMode::Fresh)];
 
 pub(super) fn team(node: Node, problems: &mut Problems<'_>) -> Draft {
     let Some(mut reader) = FieldReader::new(Spot::default(), node.value, problems) else {
@@ -86,17 +102,19 @@ pub(super) fn team(node: Node, problems: &mut Problems<'_>) -> Draft {
     let default = reader.text("default");
     let limits =
         reader.take("limits").and_then(|(spot, value)| limits(spot, value, reader.problems));
-    let (limits, resources, budget) = limits.unwrap_or_default();
+    let (limits, resources, idle, budgets) = limits.unwrap_or_default();
+    let prices = reader.take("prices");
+    let prices = prices.and_then(|(spot, value)| prices::read(spot, value, reader.problems));
     let members = members(&mut reader);
     let (seen, _) = reader.finish(TEAM, Unknown::Refused);
-    Draft { task, default, limits, resources, budget, members, seen }
+    Draft { task, default, limits, resources, idle, prices, budgets, members, seen }
 }
 
 fn limits(
     spot: Spot,
     value: Value,
     problems: &mut Problems<'_>,
-) -> Option<(Limits, ResourcesFile, Option<Spot>)> {
+) -> Option<(Limits, ResourcesFile, IdleFile, Vec<Spot>)> {
     let mut reader = FieldReader::new(spot, value, problems)?;
     let usual = Limits::default();
     let limits = Limits {
@@ -105,12 +123,26 @@ fn limits(
         local: reader.number("local", rules::COUNT).unwrap_or(usual.local),
         turns: reader.number("turns", rules::COUNT).unwrap_or(usual.turns),
         pair: reader.number("pair", rules::COUNT).unwrap_or(usual.pair),
+        parallel: reader.number("parallel", rules::PARALLEL).unwrap_or(usual.parallel),
         budget_usd: reader.dollars("budget_usd"),
+        budget_usd_turn: reader.dollars("budget_usd_turn"),
+        budget_usd_day: reader.dollars("budget_usd_day"),
         names: usual.names,
     };
     let resources = resources(&mut reader);
+    let idle = IdleFile {
+        agents: reader.number("idle_agents", rules::IDLE),
+        minutes: reader.number("idle_minutes", rules::MINUTES),
+    };
     let (mut seen, _) = reader.finish(LIMITS, Unknown::Refused);
-    Some((limits, resources, seen.remove("budget_usd")))
+    let budgets = [
+        ("budget_usd", limits.budget_usd),
+        ("budget_usd_turn", limits.budget_usd_turn),
+        ("budget_usd_day", limits.budget_usd_day),
+    ];
+    let budgets = budgets.into_iter().filter(|(_, limit)| *limit > Some(0.0));
+    let spots = budgets.filter_map(|(name, _)| seen.remove(name)).collect();
+    Some((limits, resources, idle, spots))
 }
 
 fn resources(reader: &mut FieldReader<'_, '_>) -> ResourcesFile {
@@ -145,7 +177,6 @@ fn member(mut reader: FieldReader<'_, '_>) -> DraftMember {
     let name = reader.text("name").unwrap_or_default();
     let kind = reader.word("kind", KINDS);
     let agent = reader.word("agent", &agent_words());
-    reader.word("memory", MEMORIES);
     let member = MemberFile {
         name,
         display_name: reader.text("display_name"),
@@ -161,6 +192,7 @@ fn member(mut reader: FieldReader<'_, '_>) -> DraftMember {
         budget_bytes: reader.number("budget_bytes", rules::BYTES),
         budget_tokens: reader.number("budget_tokens", rules::TOKENS),
         budget_usd: reader.dollars("budget_usd"),
+        budget_usd_turn: reader.dollars("budget_usd_turn"),
         fallback: reader.texts("fallback").unwrap_or_default(),
         timeout_s: reader.number("timeout_s", rules::SECONDS),
         first_byte_s: reader.number("first_byte_s", rules::SECONDS),
@@ -171,12 +203,14 @@ fn member(mut reader: FieldReader<'_, '_>) -> DraftMember {
         args: reader.texts("args").unwrap_or_default(),
         env: reader.text_table("env").unwrap_or_default(),
         cwd: reader.text("cwd"),
+        worktree: reader.boolean("worktree").unwrap_or_default(),
         output: reader.word("output", OUTPUTS).unwrap_or_default(),
         base_url: reader.text("base_url"),
         key_variable: reader.text("key_variable"),
         answers: reader.texts("answers").unwrap_or_default(),
         script_file: reader.text("script_file"),
         scope: reader.word("scope", SCOPES).unwrap_or_default(),
+        memory: reader.word("memory", MEMORIES),
         color: reader.text("color"),
     };
     let here = reader.here.clone();

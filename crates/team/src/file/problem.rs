@@ -75,6 +75,11 @@ impl<'a> Problems<'a> {
         Self { text, file, is_team: is_team(text), ..Self::default() }
     }
 
+    /// Same as [`Self::new`], for a file that contains no keys.
+    pub(super) fn quoting(text: &'a str, file: &'a str) -> Self {
+        Self { text, file, is_team: true, ..Self::default() }
+    }
+
     pub(super) fn error(&mut self, spot: &Spot, what: impl Into<String>) {
         if self.errors.len() < KEPT_MAX {
             let problem = self.problem(spot, what.into());

@@ -200,7 +200,13 @@ fn is_there(path: &Path) -> bool {
 }
 
 fn user_file(paths: &SearchPaths<'_>) -> Option<PathBuf> {
-    let config = paths.config_home.filter(|path| path.is_absolute()).map(Path::to_owned);
-    let config = config.or_else(|| Some(paths.home?.join(".config")))?;
-    Some(config.join("tertulia").join(FILE_NAME))
+    Some(config_folder(paths.home, paths.config_home)?.join(FILE_NAME))
+}
+
+/// Returns the folder of the user's own configuration. `config_home` is the variable `XDG_CONFIG_HOME`; treated as unset
+/// if relative.
+pub fn config_folder(home: Option<&Path>, config_home: Option<&Path>) -> Option<PathBuf> {
+    let config = config_home.filter(|path| path.is_absolute()).map(Path::to_owned);
+    let config = config.or_else(|| Some(home?.join(".config")))?;
+    Some(config.join("tertulia"))
 }

@@ -3,7 +3,8 @@
 
 use std::ops::RangeInclusive;
 
-use tertulia_agent::agents;
+use tertulia_agent::{MemorySupport, agents};
+use tertulia_session::MemoryMode;
 
 use super::check::{DraftMember, Form};
 use super::member::known_agents;
@@ -14,11 +15,16 @@ use crate::roster::{Member, MemberKind, Roster};
 pub(super) type Numbers = RangeInclusive<i64>;
 
 pub(super) const COUNT: Numbers = 1..=100_000;
+pub(super) const PARALLEL: Numbers = 1..=16;
 pub(super) const WINDOW: Numbers = 0..=100_000;
 pub(super) const BYTES: Numbers = 1..=1 << 30;
 pub(super) const TOKENS: Numbers = 1..=100_000_000;
 /// Valid memory limits. An agent needs at least the minimum to start.
 pub(super) const MEGABYTES: Numbers = 64..=1 << 24;
+/// Valid numbers of processes that wait for their next turn.
+pub(super) const IDLE: Numbers = 0..=1_000;
+/// Valid numbers of minutes: at most a week.
+pub(super) const MINUTES: Numbers = 1..=10_080;
 /// Valid time limits: at most a week.
 pub(super) const SECONDS: Numbers = 1..=604_800;
 
@@ -138,6 +144,12 @@ fn needed(draft: &DraftMember, problems: &mut Problems<'_>) {
             }
             _ => {}
         }
+    }
+    if let (Some(spot), Some(MemoryMode::Native)) = (seen.get("memory"), member.memory)
+        && let Some(MemorySupport::Unsupported { reason }) = member.memory_support()
+    {
+        let what = format!("{agent} cannot keep its own session: {reason}");
+        problems.error(spot, format!("{what}; write memory = \"fresh\", or remove it"));
     }
     if agent == agents::OPENAI && !has("model") {
         problems.warn(&draft.here, "has no model; most endpoints require one");

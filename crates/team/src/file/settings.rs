@@ -53,6 +53,31 @@ impl SettingsGuard {
         Self { work_folders, home, hash: settings.hash() }
     }
 
+    /// Returns the reason why no program may be started in this folder of a worktree. Its settings must be those of the
+    /// project: the agent could have changed them there. `tops` are the folders of the worktree and of the repository.
+    pub(crate) fn objection_in(&self, folder: &Path, tops: (&Path, &Path)) -> Option<String> {
+        let (top, repository) = tops;
+        let work_folder = WorkFolder { folder: folder.to_owned(), top: top.to_owned() };
+        let read = |folders: &[WorkFolder]| {
+            Settings::read(folders, self.home.as_deref()).map_err(|error| error.to_string())
+        };
+        let (there, trusted) = match (read(&[work_folder]), read(&self.work_folders)) {
+            (Ok(there), Ok(trusted)) => (there, trusted),
+            (Err(error), _) | (_, Err(error)) => return Some(error),
+        };
+        let is_trusted = |(path, content): &(&PathBuf, &Vec<u8>)| {
+            let inside = path.strip_prefix(top).ok();
+            inside
+                .is_some_and(|inside| trusted.files.get(&repository.join(inside)) == Some(content))
+        };
+        let (path, _) = there.files.iter().find(|file| !is_trusted(file))?;
+        Some(format!(
+            "the worktree has agent settings that differ from those of the project: {}; remove the \
+             file, or commit the settings of the project",
+            path.display()
+        ))
+    }
+
     /// Returns the reason why no program may be started now, if the settings have changed.
     pub fn objection(&self) -> Option<String> {
         match Settings::read(&self.work_folders, self.home.as_deref()) {

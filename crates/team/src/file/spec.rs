@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use tertulia_agent::{
-    AgentKind, AgentSpec, Endpoint, ResourceLimits, ScriptLine, Timeouts, agents,
+    AgentKind, AgentSpec, Endpoint, MemorySupport, ResourceLimits, ScriptLine, Timeouts, agents,
 };
 use tertulia_dialect::stream::Limits;
 use tertulia_session::json::{self, Kind, Object};
@@ -36,23 +36,11 @@ impl MemberFile {
     /// folder of the team file. A member without `cwd` works in `work`. Fails if a script cannot be read, or if `cwd`
     /// is a link out of the folder.
     pub fn agent_spec(&self, base: &Path, work: &Path) -> Read<Option<AgentSpec>> {
-        let Some(agent) = self.agent else { return Ok(None) };
-        let kind = if agent.cli.is_some() {
-            AgentKind::Cli(agent)
-        } else if agent == agents::ACP {
-            AgentKind::Acp
-        } else if agent == agents::COMMAND {
-            AgentKind::Command(self.output)
-        } else if agent == agents::OPENAI {
-            AgentKind::OpenAi(Endpoint {
-                base_url: self.base_url.clone().unwrap_or_default(),
-                key_variable: self.key_variable.clone(),
-            })
-        } else if agent == agents::SCRIPT {
-            AgentKind::Script(self.script(base)?)
-        } else {
-            return Ok(None);
+        let script = match self.agent {
+            Some(agent) if agent == agents::SCRIPT => self.script(base)?,
+            _ => Vec::new(),
         };
+        let Some(kind) = self.kind(script) else { return Ok(None) };
         let (program, words) = match self.command.split_first() {
             Some((program, words)) => (Some(in_folder(base, program)), words),
             None => (None, [].as_slice()),
@@ -69,6 +57,30 @@ impl MemberFile {
             limits: Limits::default(),
             resources: self.resource_limits(),
         }))
+    }
+
+    fn kind(&self, script: Vec<ScriptLine>) -> Option<AgentKind> {
+        let agent = self.agent?;
+        Some(match agent {
+            _ if agent.cli.is_some() => AgentKind::Cli(agent),
+            _ if agent == agents::ACP => AgentKind::Acp,
+            _ if agent == agents::COMMAND => AgentKind::Command(self.output),
+            _ if agent == agents::OPENAI => AgentKind::OpenAi(Endpoint {
+                base_url: self.base_url.clone().unwrap_or_default(),
+                key_variable: self.key_variable.clone(),
+            }),
+            _ if agent == agents::SCRIPT => AgentKind::Script(script),
+            _ => return None,
+        })
+    }
+
+    /// Returns whether its agent can keep its own session; `None` for people and built-in members. Reads no file.
+    pub fn memory_support(&self) -> Option<MemorySupport> {
+        let kind = self.kind(Vec::new())?;
+        let program = self.command.first().cloned();
+        let args = self.command.iter().skip(1).chain(&self.args).cloned().collect();
+        let spec = AgentSpec { program, args, ..AgentSpec::new(kind, ".") };
+        Some(tertulia_agent::memory_support(&spec))
     }
 
     /// Returns the folder it works in. A missing folder is reported when the agent is started.

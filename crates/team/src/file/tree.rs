@@ -29,7 +29,8 @@ pub(super) enum Value {
     Integer(Option<i64>),
     Float(f64),
     Boolean(bool),
-    Date,
+    /// A date or a time, as written.
+    Date(String),
     Null,
     List(Vec<Node>),
     Table(Vec<(Key, Node)>),
@@ -63,7 +64,7 @@ impl Value {
             Self::Integer(_) => "a whole number",
             Self::Float(_) => "a float",
             Self::Boolean(_) => "true or false",
-            Self::Date => "a date",
+            Self::Date(_) => "a date",
             Self::Null => "null",
             Self::List(_) => "a list",
             Self::Table(_) => "a table",
@@ -93,7 +94,7 @@ fn toml_node(spanned: Spanned<DeValue<'_>>, depth: usize) -> Node {
         }
         DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(flag) => Value::Boolean(flag),
-        DeValue::Datetime(_) => Value::Date,
+        DeValue::Datetime(date) => Value::Date(date.to_string()),
         DeValue::Array(_) | DeValue::Table(_) if depth >= DEPTH_MAX => TOO_DEEP,
         DeValue::Array(list) => {
             Value::List(list.into_iter().map(|item| toml_node(item, depth + 1)).collect())

@@ -8,12 +8,12 @@ use crate::message::{self, Directives, Reply, Sender, TurnRequest, UnknownMentio
 use crate::note::Note;
 use crate::queue::{Admission, Item};
 use crate::roster::{MemberIndex, Resolved, speaker};
-use crate::state::{ActiveTurn, Hold};
+use crate::state::Hold;
 
 enum YesOrNo {
     Continue,
-    /// Asks whether to retry the interrupted turn; no other turn waits.
-    Repeat(EntryId),
+    /// Asks whether to retry the interrupted turns; no other turn waits.
+    Repeat(Vec<EntryId>),
 }
 
 #[derive(Clone, Copy)]
@@ -69,12 +69,16 @@ impl Step<'_> {
     }
 
     fn yes_or_no(&self) -> Option<YesOrNo> {
+        if self.state.awaited().is_some() {
+            // The message answers the question of a member.
+            return None;
+        }
         if self.state.is_paused(self.roster) {
             return Some(YesOrNo::Continue);
         }
-        match (&self.state.active_turn, &self.state.hold) {
-            (ActiveTurn::Free, Some(Hold::Resumed(Some(turn)))) => {
-                Some(YesOrNo::Repeat(turn.clone()))
+        match &self.state.hold {
+            Some(Hold::Resumed(turns)) if self.state.active.is_empty() && !turns.is_empty() => {
+                Some(YesOrNo::Repeat(turns.clone()))
             }
             _ => None,
         }
@@ -83,7 +87,7 @@ impl Step<'_> {
     fn reply(&mut self, said: Said<'_>, asked: &YesOrNo, reply: Reply) {
         match (reply, asked) {
             (Reply::Yes, YesOrNo::Continue) => self.continue_turns(),
-            (Reply::Yes, YesOrNo::Repeat(turn)) => self.repeat(turn),
+            (Reply::Yes, YesOrNo::Repeat(turns)) => turns.iter().for_each(|turn| self.repeat(turn)),
             (Reply::No, _) => {
                 let by: Option<Box<str>> = said.by.map(|by| self.roster.name(by).into());
                 let turns: Vec<Item> = self.state.queue.items.to_vec();
@@ -129,7 +133,7 @@ impl Step<'_> {
     fn route(&mut self, said: Said<'_>, directives: &Directives) {
         for look_alike in &directives.look_alikes {
             let (marker, name) = (look_alike.marker, look_alike.name.clone());
-            self.note(Note::LookAlike { entry: said.entry.clone(), marker, name });
+            self.note(Note::LookAlike { entry: said.entry.clone(), marker: marker.into(), name });
         }
         for marker in &directives.ignored_markers {
             self.note(Note::MarkerIgnored { entry: said.entry.clone(), marker: marker.clone() });

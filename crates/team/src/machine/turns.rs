@@ -3,19 +3,18 @@
 use tertulia_session::{Cause, EntryId, EntryKind, Setting, TurnState};
 
 use super::{Next, Step, next};
-use crate::effect::{Cancel, Effect, PauseReason, ReachedLimit};
+use crate::active::TurnPhase;
+use crate::effect::{Cancel, Effect, Overspent, PauseReason, ReachedLimit};
 use crate::failover::Availability;
 use crate::guard::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
 use crate::roster::MemberIndex;
-use crate::state::{ActiveTurn, Hold};
+use crate::state::Hold;
 
 impl Step<'_> {
     pub(super) fn turn_started(&mut self, turn: EntryId) {
-        let stops =
-            matches!(&self.state.active_turn, ActiveTurn::Stopping(stopping) if *stopping == turn);
-        if self.state.running(&turn).is_none() && !stops {
+        if self.state.running(&turn).is_none() && !self.state.active.is_stopping(&turn) {
             self.note(Note::Late { turn, entry: None });
         }
     }
@@ -49,11 +48,32 @@ impl Step<'_> {
             return;
         }
         let member = self.roster.name(index).into();
-        if self.state.queue.items.is_empty() {
+        let is_idle = self.state.active.is_none_but_stopping();
+        if self.state.queue.items.is_empty() && is_idle {
             self.ask(None, PauseReason::Failed { turn, member, class });
         } else {
-            let is_paused = self.state.queue.ready().is_empty();
+            let is_held = self.state.queue.ready().is_empty() || self.state.hold.is_some();
+            let is_paused = is_idle && is_held;
             self.note(Note::Failed { turn, member, class, is_paused });
+        }
+    }
+
+    /// Records that a turn was stopped at a spending limit. Nothing starts before a person is asked.
+    pub(super) fn agent_overspent(
+        &mut self,
+        turn: &EntryId,
+        entry: Option<EntryId>,
+        reached: Overspent,
+    ) {
+        let Some(index) = self.state.running(turn) else { return self.late(turn, entry.as_ref()) };
+        let turn = turn.clone();
+        self.record(&turn, index, TurnState::Failed, reached.cause());
+        if let Some(entry) = entry {
+            self.note(Note::Partial { turn: turn.clone(), entry });
+        }
+        // If turns wait, the question follows when the step advances.
+        if self.state.queue.items.is_empty() && self.state.active.is_none_but_stopping() {
+            self.ask(None, self.state.stopped_at_limit(self.roster, &turn, reached));
         }
     }
 
@@ -110,10 +130,9 @@ impl Step<'_> {
 
     /// Handles the end of a turn that is not running: a cancelled or an unknown turn.
     pub(super) fn late(&mut self, turn: &EntryId, entry: Option<&EntryId>) {
-        let stops =
-            matches!(&self.state.active_turn, ActiveTurn::Stopping(stopping) if stopping == turn);
+        let stops = self.state.active.is_stopping(turn);
         if stops {
-            self.state.stopped();
+            self.state.active.stopped(turn);
         }
         if !stops || entry.is_some() {
             self.note(Note::Late { turn: turn.clone(), entry: entry.cloned() });
@@ -121,11 +140,8 @@ impl Step<'_> {
     }
 
     pub(super) fn cancel(&mut self, cancel: Cancel) {
-        let turns: Vec<Item> = match &self.state.active_turn {
-            ActiveTurn::Running(item) | ActiveTurn::Asking(item) => vec![item.clone()],
-            ActiveTurn::Free | ActiveTurn::Stopping(_) => Vec::new(),
-        };
-        let turns = turns.into_iter().chain(self.state.queue.items.iter().cloned());
+        let active = self.state.active.iter().filter(|one| one.phase != TurnPhase::Stopping);
+        let turns = active.map(|one| &one.item).chain(&self.state.queue.items).cloned();
         let (turns, all): (Vec<Item>, bool) = match &cancel {
             Cancel::All => (turns.collect(), true),
             Cancel::Turn(turn) => (turns.filter(|item| item.turn == *turn).collect(), false),
@@ -135,7 +151,7 @@ impl Step<'_> {
         }
         for item in turns {
             self.record(&item.turn, item.index, TurnState::Cancelled, Cause::Cancelled { all });
-            if matches!(&self.state.active_turn, ActiveTurn::Stopping(turn) if *turn == item.turn) {
+            if self.state.active.is_stopping(&item.turn) {
                 let member = self.roster.name(item.index).into();
                 self.effects.push(Effect::CancelTurn { turn: item.turn, member });
             }
@@ -151,23 +167,23 @@ impl Step<'_> {
         }
     }
 
-    /// Marks the turn that ran as interrupted, because its process has ended. Nothing starts before a person is
+    /// Marks the turns that ran as interrupted, because their process has ended. Nothing starts before a person is
     /// asked.
     pub(super) fn resume(&mut self) {
-        match self.state.active_turn.clone() {
-            ActiveTurn::Running(item) => {
-                self.record(&item.turn, item.index, TurnState::Interrupted, Cause::ProgramStopped);
-                if self.state.queue.items.is_empty() {
-                    let interrupted = Some(item.turn);
-                    self.ask(None, PauseReason::Resumed { interrupted, waiting: 0 });
-                }
+        self.state.active.all_stopped();
+        let ran: Vec<Item> = self.state.active.running().cloned().collect();
+        for item in &ran {
+            self.record(&item.turn, item.index, TurnState::Interrupted, Cause::ProgramStopped);
+        }
+        match self.state.awaited().cloned() {
+            Some(awaited) => self.ask_for_answer(awaited),
+            None if ran.is_empty() => self.hold_reopened(),
+            None if self.state.queue.items.is_empty() => {
+                let turns: Vec<EntryId> = ran.into_iter().map(|item| item.turn).collect();
+                self.ask(None, PauseReason::resumed(&turns, 0));
             }
-            ActiveTurn::Stopping(_) => {
-                self.state.stopped();
-                self.hold_reopened();
-            }
-            ActiveTurn::Asking(item) => self.ask_for_answer(item),
-            ActiveTurn::Free => self.hold_reopened(),
+            // The question follows when the step advances.
+            None => {}
         }
     }
 
@@ -191,7 +207,8 @@ impl Step<'_> {
     }
 
     pub(super) fn repeat(&mut self, turn: &EntryId) {
-        let refuse = |reason| Note::CannotRepeat { turn: turn.clone(), reason };
+        let refuse =
+            |reason: &'static str| Note::CannotRepeat { turn: turn.clone(), reason: reason.into() };
         let Some(record) = self.state.turns.get(turn).cloned() else {
             return self.note(refuse("it does not exist"));
         };

@@ -56,6 +56,8 @@ fn turn(state: TurnState, cause: Cause, turn_id: Option<EntryId>) -> EntryKind {
         prompt_hash: None,
         prompt_recipe: None,
         native_session_id: None,
+        memory: None,
+        native_head: None,
         unknown: Fields::NONE,
     }))
 }

@@ -7,7 +7,8 @@ use tertulia_session::{
     Turn, Usage, Usd,
 };
 use tertulia_team::{
-    Cancel, Effect, Event, Limits, Machine, Member, PersonMessage, ReachedLimit, Roster,
+    Cancel, Dollars, Effect, Event, Limits, Machine, Member, Overspent, PersonMessage,
+    ReachedLimit, Roster,
 };
 
 pub(crate) struct TestDriver {
@@ -15,6 +16,8 @@ pub(crate) struct TestDriver {
     pub(crate) log: Vec<Entry>,
     /// The last started turn of an agent, and its member.
     pub(crate) running: Option<(EntryId, Box<str>)>,
+    /// Turns of agents that started before and may run beside it.
+    pub(crate) others: Vec<(EntryId, Box<str>)>,
     /// The effects of the last event.
     pub(crate) effects: Vec<Effect>,
     said: u32,
@@ -36,7 +39,8 @@ impl TestDriver {
 
     pub(crate) fn at(roster: Roster) -> Self {
         let machine = Machine::new(roster);
-        Self { machine, log: Vec::new(), running: None, effects: Vec::new(), said: 0 }
+        let (log, others, effects) = (Vec::new(), Vec::new(), Vec::new());
+        Self { machine, log, running: None, others, effects, said: 0 }
     }
 
     pub(crate) fn step(&mut self, event: Event) -> Vec<String> {
@@ -50,7 +54,10 @@ impl TestDriver {
             match effect {
                 Effect::Append { id, kind } => self.append(id.clone(), kind.clone()),
                 Effect::StartTurn { turn, member, .. } => {
-                    self.running = Some((turn.clone(), member.clone()));
+                    let before = self.running.replace((turn.clone(), member.clone()));
+                    if self.machine.roster().limits().parallel > 1 {
+                        self.others.extend(before);
+                    }
                 }
                 _ => {}
             }
@@ -85,6 +92,17 @@ impl TestDriver {
         let entry = self.store(&name, SpeakerType::Human, text);
         let (member, message) = (member.map(Box::from), Box::new(message));
         self.step(Event::PersonSaid { entry, member, message })
+    }
+
+    /// Makes the turn of this member the one that the other functions mean.
+    pub(crate) fn of(&mut self, member: &str) -> &mut Self {
+        let is_theirs = |one: &(EntryId, Box<str>)| &*one.1 == member;
+        if !self.running.as_ref().is_some_and(is_theirs) {
+            let place = self.others.iter().position(is_theirs).expect("it runs");
+            let turn = self.others.remove(place);
+            self.others.extend(self.running.replace(turn));
+        }
+        self
     }
 
     /// The running agent answers with this text. Returns the effects.
@@ -134,16 +152,43 @@ impl TestDriver {
     pub(crate) fn pay(&mut self, member: &str, usd: f64) -> Vec<String> {
         let usage = Usage {
             member: member.into(),
-            model: None,
             input_tokens: 1,
-            cached_tokens: None,
             output_tokens: 1,
             cost_usd: Usd::new(usd),
-            unknown: tertulia_session::Fields::NONE,
+            ..Usage::default()
         };
         let id = EntryId::from(format!("usage{}", self.log.len()));
         self.append(id, EntryKind::Usage(usage));
         self.step(Event::UsageSeen { member: member.into(), usd })
+    }
+
+    /// All sessions have spent this much on a day, as the driver records it.
+    pub(crate) fn day_spent(&mut self, day: &str, usd: f64) -> Vec<String> {
+        let (day, spent) = (Box::<str>::from(day), Dollars::from_usd(usd));
+        let setting = Setting::DaySpent { day: day.clone(), spent: spent.to_usd() };
+        let id = EntryId::from(format!("day{}", self.log.len()));
+        self.append(id, EntryKind::SessionSetting(setting.into()));
+        self.step(Event::DaySpent { day, spent })
+    }
+
+    /// Returns the limits that running turns have reached, if they have cost this much so far.
+    pub(crate) fn overspent(&self, costs: &[(&str, f64)]) -> Vec<(EntryId, Overspent)> {
+        let turns = || self.others.iter().chain(&self.running);
+        let cost = |(member, usd): &(&str, f64)| {
+            let (turn, _) = turns().find(|(_, one)| **one == **member).expect("it runs");
+            (turn.clone(), Dollars::from_usd(*usd))
+        };
+        self.machine.overspent(&costs.iter().map(cost).collect::<Vec<_>>())
+    }
+
+    /// The agent that runs is stopped at a spending limit, after it has cost this much.
+    pub(crate) fn overspend(&mut self, usd: f64) -> Vec<String> {
+        let (_, member) = self.running.clone().expect("somebody runs");
+        let reached = self.overspent(&[(&member, usd)]);
+        let (turn, reached) = reached.into_iter().next().expect("a limit is reached");
+        self.pay(&member, usd);
+        self.running = None;
+        self.step(Event::AgentOverspent { turn, entry: None, reached })
     }
 
     pub(crate) fn waiting(&self) -> Vec<String> {
@@ -183,8 +228,12 @@ fn read(record: &str) -> Entry {
 /// Returns whether the entry is of a kind that version 1 did not have.
 fn is_of_failover(entry: &Entry) -> bool {
     let has_limit = |turn: &Turn| matches!(turn.cause, Cause::Failed { limit: Some(_), .. });
-    entry.turn().is_some_and(has_limit)
-        || matches!(entry.kind.setting(), Some(Setting::LimitEnded { .. }))
+    let is_newer = |turn: &Turn| has_limit(turn) || matches!(turn.cause, Cause::Overspent { .. });
+    entry.turn().is_some_and(is_newer)
+        || matches!(
+            entry.kind.setting(),
+            Some(Setting::LimitEnded { .. } | Setting::DaySpent { .. })
+        )
 }
 
 /// Returns the entry as version 1 wrote it.

@@ -184,6 +184,8 @@ fn started(member: &str, recipe: Json) -> Entry {
         prompt_hash: None,
         prompt_recipe: Some(recipe),
         native_session_id: None,
+        memory: None,
+        native_head: None,
         unknown: Fields::NONE,
     };
     NewEntry::new(EntryKind::Turn(Box::new(turn))).with_content_id()

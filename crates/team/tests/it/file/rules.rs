@@ -95,13 +95,20 @@ fn a_spending_limit_that_cannot_hold_a_member_is_reported() {
     let member = |name: &str, agent: &str, more: &str| {
         format!("[[member]]\nname = \"{name}\"\nagent = \"{agent}\"\n{more}\n")
     };
-    for agent in ["codex", "gemini"] {
+    for (agent, cause) in [
+        ("codex", "reports neither costs nor its model; set model"),
+        ("copilot", "reports neither costs nor tokens"),
+    ] {
         let words = format!(
-            "member \"c\": budget_usd {agent} reports no costs, so this limit never applies to it; \
+            "member \"c\": budget_usd this limit never applies to {agent}, which {cause}; \
              use limits.turns, which limits all agents"
         );
         assert_eq!(warnings(&member("c", agent, "budget_usd = 5")), [words]);
     }
+    // The cost of these is computed.
+    let codex = member("c", "codex", "budget_usd = 5\nmodel = \"gpt-5\"");
+    assert_eq!(warnings(&codex), [""; 0]);
+    assert_eq!(warnings(&member("c", "gemini", "budget_usd = 5")), [""; 0]);
     let command = "command = \"x\"\nbudget_usd = 1";
     assert_eq!(warnings(&member("c", "command", command)).len(), 1);
     assert_eq!(
@@ -116,11 +123,12 @@ fn a_spending_limit_that_cannot_hold_a_member_is_reported() {
         member("max", "claude", ""),
         member("eva", "codex", ""),
         member("leo", "openai", open),
+        member("pat", "copilot", ""),
         member("lint", "command", "command = \"x\""),
     ]
     .concat();
-    let words = "limits.budget_usd does not count members that report no costs: \"eva\" (codex), \
-                 \"leo\" (openai); use limits.turns, which limits all agents";
+    let words = "limits.budget_usd does not count members whose cost is unknown: \"eva\" (codex: set \
+                 model), \"pat\" (copilot); use limits.turns, which limits all agents";
     assert_eq!(warnings(&format!("{team}[limits]\nbudget_usd = 5.0\n")), [words]);
     assert_eq!(warnings(&team), [""; 0]);
     let claude = member("max", "claude", "");

@@ -51,7 +51,7 @@ fn examples() -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn every_example_is_good_and_keeps_to_the_schema() {
-    assert_eq!(examples().count(), 2);
+    assert_eq!(examples().count(), 3);
     let schema = schema();
     let built_in = to_toml(&TeamFile::built_in());
     for text in examples().map(str::to_owned).chain([built_in]) {
@@ -196,6 +196,7 @@ fn fields_hold(root: &Value, schema: &Value, value: &Value) -> bool {
 
 fn is_of_type(value: &Value, name: &str) -> bool {
     match name {
+        "boolean" => value.is_boolean(),
         "object" => value.is_object(),
         "array" => value.is_array(),
         "string" => value.is_string(),

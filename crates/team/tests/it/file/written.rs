@@ -6,6 +6,7 @@ use std::fmt::Display;
 use toml::Value;
 
 use tertulia_agent::{CommandOutput, Permissions};
+use tertulia_session::MemoryMode;
 use tertulia_team::Limits;
 use tertulia_team::file::{LibrarianScope, MemberFile, PreambleFile, ResourcesFile, TeamFile};
 
@@ -34,6 +35,8 @@ fn limits(team: &TeamFile) -> Option<String> {
     page.unless(limits.pair == usual.pair, "pair", limits.pair);
     page.field("budget_usd", limits.budget_usd.map(Value::from));
     page.resources(&team.resources);
+    page.field("idle_agents", team.idle.agents);
+    page.field("idle_minutes", team.idle.minutes);
     (!page.0.is_empty()).then(|| format!("[limits]\n{}", page.0))
 }
 
@@ -82,6 +85,7 @@ fn member(file: &MemberFile) -> String {
     page.texts("answers", &file.answers);
     page.text("script_file", file.script_file.as_deref());
     page.text("scope", (file.scope == LibrarianScope::All).then_some("all"));
+    page.text("memory", file.memory.map(MemoryMode::as_str));
     page.text("color", file.color.as_deref());
     page.0
 }

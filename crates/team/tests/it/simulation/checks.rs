@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tertulia_context::parse_markers;
-use tertulia_session::{Cause, EntryId, EntryKind, Setting, Turn, TurnState};
+use tertulia_session::{Cause, EntryId, EntryKind, Setting, SpendingLimit, Turn, TurnState};
 use tertulia_team::{
-    Effect, Event, Limits, Machine, MemberKind, Note, PauseReason, Roster, Status,
+    Effect, Event, Limits, Machine, MemberKind, Note, Overspent, PauseReason, Roster, Status,
+    TurnPhase,
 };
 
 use crate::test_driver::TestDriver;
@@ -15,7 +16,12 @@ pub(crate) struct Checks {
     roster: Roster,
     /// Waiting turns, with the number of starts by which each must have started.
     waiting: BTreeMap<EntryId, Option<usize>>,
-    running: Option<EntryId>,
+    /// Turns that were started and have not ended, with their members.
+    running: BTreeMap<EntryId, Box<str>>,
+    /// Cancelled turns whose agents have not ended.
+    stopping: BTreeSet<EntryId>,
+    /// Number of turns that were started while others ran.
+    pub(crate) beside: usize,
     ended: BTreeSet<EntryId>,
     /// Number of started turns that are not P1.
     starts: usize,
@@ -39,9 +45,15 @@ pub(crate) struct Checks {
     taken_over: BTreeMap<EntryId, EntryId>,
     /// Before this step, no turn ran.
     is_free: bool,
+    /// What each running turn has cost so far, as recorded.
+    turn_costs: BTreeMap<Box<str>, f64>,
+    day: Option<&'static str>,
+    /// Whether a turn was stopped at a spending limit, and no person has decided since.
+    is_overspent: bool,
 }
 
 const SESSION: &str = "the session";
+const DAY: &str = "the day";
 
 impl Checks {
     pub(crate) fn new(roster: &Roster) -> Self {
@@ -52,11 +64,15 @@ impl Checks {
         }
         let limit = roster.limits().budget_usd.unwrap_or(f64::INFINITY);
         purses.insert(SESSION.into(), [0.0, limit, 0.0]);
+        let limit = roster.limits().budget_usd_day.unwrap_or(f64::INFINITY);
+        purses.insert(DAY.into(), [0.0, limit, 0.0]);
         Self {
             limits: roster.limits().clone(),
             roster: roster.clone(),
             waiting: BTreeMap::new(),
-            running: None,
+            running: BTreeMap::new(),
+            stopping: BTreeSet::new(),
+            beside: 0,
             ended: BTreeSet::new(),
             starts: 0,
             turns: BTreeMap::new(),
@@ -71,6 +87,9 @@ impl Checks {
             limited: BTreeMap::new(),
             taken_over: BTreeMap::new(),
             is_free: true,
+            turn_costs: BTreeMap::new(),
+            day: None,
+            is_overspent: false,
         }
     }
 
@@ -85,14 +104,42 @@ impl Checks {
     }
 
     pub(crate) fn paid(&mut self, member: &str, usd: f64) {
-        for who in [member, SESSION] {
+        for who in [member, SESSION, DAY] {
             self.purses.get_mut(who).unwrap()[0] += usd;
         }
+        *self.turn_costs.entry(member.into()).or_default() += usd;
+    }
+
+    pub(crate) fn day_spent(&mut self, day: &'static str, usd: f64) {
+        let [spent, _, granted] = self.purses.get_mut(DAY).unwrap();
+        if self.day.replace(day) != Some(day) {
+            *granted = 0.0;
+        }
+        *spent = usd;
+    }
+
+    /// Asserts that a turn has reached a limit with these costs of all running turns and of its own.
+    pub(crate) fn is_over(&self, member: &str, all: f64, own: f64, reached: &Overspent) {
+        let [spent, limit, granted] = match reached.limit {
+            SpendingLimit::Turn => {
+                let known = self.roster.members().iter().find(|one| &*one.name == member).unwrap();
+                let limit = known.budget_usd_turn.or(self.limits.budget_usd_turn).unwrap();
+                [self.turn_costs.get(member).unwrap_or(&0.0) + own, limit, 0.0]
+            }
+            SpendingLimit::Member => add(self.purses[member], own),
+            SpendingLimit::Session => add(self.purses[SESSION], all),
+            SpendingLimit::Day => add(self.purses[DAY], all),
+        };
+        assert!(spent + 1e-9 >= limit + granted, "{member}: {spent} of {limit} + {granted}");
     }
 
     pub(crate) fn before(&mut self, event: &Event, status: &Status) {
         let waits_for_limit = matches!(status, Status::Paused(PauseReason::Limited { .. }));
-        self.is_free = matches!(status, Status::Paused(_) | Status::Resting);
+        self.is_free =
+            matches!(status, Status::Paused(_) | Status::Resting | Status::Stopping { .. });
+        if matches!(event, Event::Repeat { .. }) {
+            self.is_overspent = false;
+        }
         if matches!(event, Event::PersonSaid { .. }) {
             self.person_spoke();
             if !waits_for_limit {
@@ -123,6 +170,7 @@ impl Checks {
 
     /// Resets the turn counts of agents.
     pub(crate) fn person_spoke(&mut self) {
+        self.is_overspent = false;
         self.since_a_person = 0;
         self.pairs.clear();
     }
@@ -163,7 +211,7 @@ impl Checks {
             match effect {
                 Effect::AskPerson(_) => self.asked = true,
                 Effect::StartTurn { turn, .. } => {
-                    assert_eq!(self.running.as_ref(), Some(turn), "another turn runs");
+                    assert!(self.running.contains_key(turn), "another turn runs");
                     self.asked = false;
                 }
                 _ => {}
@@ -188,7 +236,10 @@ impl Checks {
                 if urgent {
                     self.urgent.insert(entry.clone());
                 }
-                let before = self.waiting.values().flatten().count();
+                // A turn that waits for the end of a limit goes first when the limit ends.
+                let counts =
+                    |turn: &&EntryId| !self.urgent.contains(*turn) && !self.paused.contains(*turn);
+                let before = self.waiting.keys().filter(counts).count();
                 let local = self.limits.local as usize;
                 let bound = (!urgent).then_some(self.starts + (before + 1) * (local + 1));
                 self.waiting.insert(entry.clone(), bound);
@@ -211,9 +262,9 @@ impl Checks {
             }
             _ => {
                 let id = turn.turn_id.clone().expect("a turn that ends");
-                let ran = self.running.as_ref() == Some(&id);
-                if ran {
-                    self.running = None;
+                let ran = self.running.remove(&id).is_some();
+                if ran && turn.state == TurnState::Cancelled && !self.is_human(&turn.member) {
+                    self.stopping.insert(id.clone());
                 }
                 assert!(self.waiting.remove(&id).is_some() != ran, "{id} ended twice: {turn:?}");
                 match &turn.cause {
@@ -223,6 +274,7 @@ impl Checks {
                     Cause::Failed { limit: Some(_), resets_at, .. } if self.has_fallbacks() => {
                         self.limited.insert(turn.member.clone(), resets_at.is_some());
                     }
+                    Cause::Overspent { .. } => self.is_overspent = true,
                     Cause::Limited { .. } => {
                         assert!(self.limited.contains_key(&turn.member), "it could work");
                     }
@@ -285,12 +337,14 @@ impl Checks {
         if self.taken_over.contains_key(id) {
             assert!(!self.limited.contains_key(&turn.member), "{} cannot work", turn.member);
         }
-        assert_eq!(self.running, None, "one turn runs at a time");
+        self.may_start(&turn.member);
+        assert!(!self.is_overspent, "{id} started, and nobody was asked");
+        self.turn_costs.remove(&turn.member);
         assert!(!self.paused.contains(id), "{id} started and was paused");
         let bound = self.waiting.remove(id).expect("what starts has waited");
         self.starts += usize::from(bound.is_some());
         assert!(bound.is_none_or(|bound| self.starts <= bound), "{id} starved");
-        self.running = Some(id.clone());
+        self.running.insert(id.clone(), turn.member.clone());
         if self.is_human(&turn.member) {
             return;
         }
@@ -304,10 +358,39 @@ impl Checks {
             *count += 1;
             assert!(*count <= self.limits.pair as usize, "the pair guard let one pass");
         }
-        for who in [&*turn.member, SESSION] {
+        for who in [&*turn.member, SESSION, DAY] {
             let [spent, limit, granted] = self.purses[who];
             assert!(spent < limit + granted, "{who} has spent {spent} of {limit} + {granted}");
         }
+    }
+
+    /// Asserts that the limit of parallel turns has room, and that the turn of this member may run beside the others.
+    fn may_start(&mut self, member: &str) {
+        assert_eq!(self.stopping.len(), 0, "a stopped agent still works");
+        assert!(self.running.len() < self.limits.parallel, "too many turns run");
+        if self.running.is_empty() {
+            return;
+        }
+        self.beside += 1;
+        for one in self.running.values().map(|one| &**one).chain([member]) {
+            let known = self.roster.members().iter().find(|other| *other.name == *one).unwrap();
+            let is_human = known.kind == MemberKind::Human;
+            assert!(is_human || known.may_run_beside, "{one} may write");
+        }
+        for one in self.running.values() {
+            assert!(!self.is_human(one), "{one} is asked, and {member} starts");
+            assert_ne!(**one, *member, "it runs already");
+        }
+    }
+
+    /// Records that the agent of a turn has ended.
+    pub(crate) fn agent_ended(&mut self, turn: &EntryId) {
+        self.stopping.remove(turn);
+    }
+
+    /// Records a crash, which ends all agents.
+    pub(crate) fn agents_ended(&mut self) {
+        self.stopping.clear();
     }
 
     fn is_human(&self, name: &str) -> bool {
@@ -353,12 +436,15 @@ impl Checks {
         assert!(waiting.len() <= queue_max, "the queue is too long");
         match driver.machine.status() {
             Status::Running { turn } | Status::Waiting { turn, .. } => {
-                assert_eq!(self.running, Some(turn));
+                assert!(self.running.contains_key(&turn), "{turn} does not run");
             }
-            Status::Stopping { turn } => assert!(self.running.is_none(), "{turn} is stopped"),
-            Status::Paused(why) => assert!(self.asked && self.running.is_none(), "{why}"),
-            Status::Resting => assert!(waiting.is_empty() && self.running.is_none(), "a deadlock"),
+            Status::Stopping { turn } => assert!(self.running.is_empty(), "{turn} is stopped"),
+            Status::Paused(why) => assert!(self.asked && self.running.is_empty(), "{why}"),
+            Status::Resting => assert!(waiting.is_empty() && self.running.is_empty(), "a deadlock"),
         }
+        let active = driver.machine.active().filter(|active| active.phase != TurnPhase::Stopping);
+        let active: BTreeSet<&EntryId> = active.map(|active| active.turn).collect();
+        assert!(active.into_iter().eq(self.running.keys()), "an active turn was lost");
         for (turn, bound) in &self.waiting {
             assert!(bound.is_none_or(|bound| self.starts < bound), "{turn} starves");
         }
@@ -374,5 +460,14 @@ impl Checks {
             status => Some(status),
         };
         assert_eq!(known(&again), known(&driver.machine));
+        let active = |machine: &Machine| -> Vec<EntryId> {
+            let active = machine.active().filter(|one| one.phase != TurnPhase::Stopping);
+            active.map(|one| one.turn.clone()).collect()
+        };
+        assert_eq!(active(&again), active(&driver.machine));
     }
+}
+
+fn add([spent, limit, granted]: [f64; 3], more: f64) -> [f64; 3] {
+    [spent + more, limit, granted]
 }

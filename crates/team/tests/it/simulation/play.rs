@@ -3,7 +3,7 @@
 use tertulia_session::{EntryId, SpeakerType, Timestamp};
 use tertulia_team::{
     Cancel, Effect, Event, Limits, Machine, Member, Note, PersonMessage, ReachedLimit, Roster,
-    Status,
+    TurnPhase,
 };
 
 use super::Dice;
@@ -48,6 +48,10 @@ pub(crate) struct Totals {
     pub(crate) crashes: usize,
     pub(crate) taken_over: usize,
     pub(crate) longest_queue: usize,
+    /// Starts of turns beside others.
+    pub(crate) beside: usize,
+    /// Turns that were stopped at a spending limit.
+    pub(crate) overspent: usize,
 }
 
 impl Totals {
@@ -59,6 +63,8 @@ impl Totals {
         self.questions += other.questions;
         self.crashes += other.crashes;
         self.taken_over += other.taken_over;
+        self.beside += other.beside;
+        self.overspent += other.overspent;
         self.longest_queue = self.longest_queue.max(other.longest_queue);
     }
 
@@ -68,12 +74,16 @@ impl Totals {
         least.is_some_and(|least| least > 5 * self.conversations)
             && self.crashes > 0
             && self.taken_over > self.conversations / 4
+            && self.beside > self.conversations
+            && self.overspent > self.conversations / 4
     }
 }
 
 struct Play {
     driver: TestDriver,
     dice: Dice,
+    /// Decides about costs only, so that the other conversations stay as they were.
+    costs: Dice,
     checks: Checks,
     manners: Vec<(Box<str>, Manner)>,
     people: Vec<Box<str>>,
@@ -82,27 +92,31 @@ struct Play {
 
 pub(crate) fn conversation(seed: u64) -> Totals {
     let mut dice = Dice::new(seed);
-    let (roster, manners) = roster(&mut dice);
+    let (roster, manners) = roster(&mut dice, &mut Dice::new(!seed));
     let names = roster.members().iter().filter(|m| m.kind == tertulia_team::MemberKind::Human);
     let people = names.map(|member| member.name.clone()).collect();
     let checks = Checks::new(&roster);
     let driver = TestDriver::at(roster);
     let totals = Totals { conversations: 1, ..Totals::default() };
-    let mut play = Play { driver, dice, checks, manners, people, totals };
+    let costs = Dice::new(seed ^ 0x5bd1_e995);
+    let mut play = Play { driver, dice, costs, checks, manners, people, totals };
     play.person_says();
     for _ in 0..STEPS {
         play.something_happens();
     }
     play.checks.replay(&play.driver);
+    play.totals.beside = play.checks.beside;
     play.totals
 }
 
-fn roster(dice: &mut Dice) -> (Roster, Vec<(Box<str>, Manner)>) {
+/// Returns a team. In half of the conversations turns may run in parallel; dice of their own decide about that.
+fn roster(dice: &mut Dice, parallel: &mut Dice) -> (Roster, Vec<(Box<str>, Manner)>) {
     let people = ["ann", "bob"].into_iter().take(dice.below(3)).map(Member::human);
     let mut members: Vec<Member> = people.collect();
     let mut manners = Vec::new();
     for name in ["max", "eva", "leo", "kim"].into_iter().take(1 + dice.below(4)) {
         let mut member = Member::ai(name);
+        member.may_run_beside = !parallel.once_in(4);
         if dice.once_in(4) {
             member.budget_usd = Some(0.02 * dice.below(10) as f64);
         }
@@ -129,7 +143,10 @@ fn roster(dice: &mut Dice) -> (Roster, Vec<(Box<str>, Manner)>) {
         turns: *dice.pick(&[24, 24, 6, 2]),
         pair: *dice.pick(&[12, 12, 4]),
         names: *dice.pick(&[100, 100, 5]),
+        parallel: *parallel.pick(&[1, 1, 1, 2, 3, 16]),
         budget_usd: dice.once_in(3).then(|| 0.05 * (1 + dice.below(20)) as f64),
+        budget_usd_turn: parallel.once_in(8).then(|| 0.05 * (1 + parallel.below(4)) as f64),
+        budget_usd_day: parallel.once_in(8).then(|| 0.4 * (1 + parallel.below(5)) as f64),
     };
     (Roster::new(members).unwrap().with_limits(limits), manners)
 }
@@ -149,14 +166,17 @@ impl Play {
         if self.dice.once_in(40) {
             return self.crash();
         }
+        // The driver records a day right before a step, which then starts the turns that another day allows.
+        let machine = &self.driver.machine;
+        let is_quiet = machine.active().next().is_some() || machine.waiting().next().is_none();
+        if self.costs.once_in(60) && machine.limits_costs() && is_quiet {
+            return self.day_passes();
+        }
         if self.dice.once_in(15) {
             let member = self.anybody();
             return self.step(Event::LimitEnded { member });
         }
-        let runs = matches!(
-            self.driver.machine.status(),
-            Status::Running { .. } | Status::Stopping { .. }
-        );
+        let runs = self.driver.machine.active().any(|one| one.phase != TurnPhase::Asking);
         // Agents are slow, so a person may do several things before an answer arrives.
         match self.dice.below(if runs { 12 } else { 4 }) {
             0 => self.person_says(),
@@ -219,7 +239,7 @@ impl Play {
             1 if !waiting.is_empty() => {
                 Event::Cancel(Cancel::Turn(self.dice.pick(&waiting).clone()))
             }
-            2 => match self.driver.running.clone() {
+            2 => match self.running() {
                 Some((turn, _)) => Event::Cancel(Cancel::Turn(turn)),
                 None => Event::Continue,
             },
@@ -229,15 +249,59 @@ impl Play {
         self.step(event);
     }
 
+    /// Returns a turn whose agent works, also if the turn was cancelled.
+    fn running(&mut self) -> Option<(EntryId, Box<str>)> {
+        let all: Vec<_> = self.driver.others.iter().chain(&self.driver.running).cloned().collect();
+        match all.as_slice() {
+            [] => None,
+            [one] => Some(one.clone()),
+            several => Some(self.dice.pick(several).clone()),
+        }
+    }
+
     fn agent_pays(&mut self) {
-        let Some((_, member)) = self.driver.running.clone() else { return };
+        let Some((_, member)) = self.running() else { return };
         let usd = 0.01 * self.dice.below(8) as f64;
         self.checks.paid(&member, usd);
         self.driver.pay(&member, usd);
     }
 
+    /// Another session spends something, or the day changes, also backwards.
+    fn day_passes(&mut self) {
+        let day = *self.costs.pick(&["2026-11-18", "2026-11-19", "2026-11-20"]);
+        let usd = 0.1 * self.costs.below(8) as f64;
+        self.checks.day_spent(day, usd);
+        self.driver.day_spent(day, usd);
+    }
+
+    /// Stops the turns that reach a limit, if the agents have cost this much so far. Returns whether there were any.
+    fn agents_overspend(&mut self) -> bool {
+        let all: Vec<_> = self.driver.others.iter().chain(&self.driver.running).cloned().collect();
+        let usd = 0.02 * self.costs.below(6) as f64;
+        let costs: Vec<(&str, f64)> = all.iter().map(|(_, member)| (&**member, usd)).collect();
+        let stopped = self.driver.overspent(&costs);
+        for (turn, reached) in &stopped {
+            let (_, member) = all.iter().find(|(one, _)| one == turn).unwrap();
+            self.checks.is_over(member, costs.len() as f64 * usd, usd, reached);
+            self.checks.paid(member, usd);
+            self.driver.pay(member, usd);
+            self.driver.of(member).running = None;
+            self.checks.agent_ended(turn);
+            let (turn, reached) = (turn.clone(), *reached);
+            self.totals.overspent += 1;
+            self.step(Event::AgentOverspent { turn, entry: None, reached });
+        }
+        !stopped.is_empty()
+    }
+
     fn agent_ends(&mut self) {
-        let Some((turn, member)) = self.driver.running.take() else { return };
+        let may_overspend = self.driver.machine.limits_costs() && self.costs.once_in(4);
+        if may_overspend && self.agents_overspend() {
+            return;
+        }
+        let Some((turn, member)) = self.running() else { return };
+        self.driver.of(&member).running = None;
+        self.checks.agent_ended(&turn);
         let manner = self.manners.iter().find(|(name, _)| *name == member).unwrap().1;
         let fails = matches!(manner, Manner::Failing) || self.dice.once_in(20);
         if fails {
@@ -260,7 +324,12 @@ impl Play {
             return self.crash();
         }
         let interrupted = self.dice.once_in(20);
-        let counts = matches!(self.driver.machine.status(), Status::Running { .. }) && !interrupted;
+        let is_running = self
+            .driver
+            .machine
+            .active()
+            .any(|one| *one.turn == turn && one.phase == TurnPhase::Running);
+        let counts = is_running && !interrupted;
         if counts {
             self.checks.said(&entry, &text);
         }
@@ -308,6 +377,8 @@ impl Play {
         self.driver.perform(replay.unfinished);
         self.checks.reopened(&self.driver);
         self.driver.running = None;
+        self.driver.others.clear();
+        self.checks.agents_ended();
         self.step(Event::Resume);
     }
 }
