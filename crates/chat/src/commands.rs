@@ -23,13 +23,14 @@ pub(crate) enum Slash {
     Members,
     Queue,
     Cost,
+    TakeOver,
     Help,
     Quit,
 }
 
 /// All commands: name, arguments, description.
 #[rustfmt::skip]
-pub(crate) const COMMANDS: [(Slash, &str, &str, &str); 15] = [
+pub(crate) const COMMANDS: [(Slash, &str, &str, &str); 16] = [
     (Slash::Next, "next", "NAME… [TEXT]", "send a message to these members, or give them a turn"),
     (Slash::Drop, "drop", "NAME…|all", "cancel queued turns"),
     (Slash::Task, "task", "[TEXT]", "set the team's task; without a text, clear it"),
@@ -39,10 +40,11 @@ pub(crate) const COMMANDS: [(Slash, &str, &str, &str); 15] = [
     (Slash::Resume, "resume", "[TURN|NAME]", "resume what is paused, or retry a turn"),
     (Slash::Fork, "fork", "[ENTRY]", "continue in a new session, from the newest or an earlier entry"),
     (Slash::Export, "export", "FILE", "write the session to a file, one entry per line"),
-    (Slash::Cancel, "cancel", "", "stop the running turn"),
+    (Slash::Cancel, "cancel", "[NAME…|all]", "stop the running turns, or those of members; all: also queued ones"),
     (Slash::Members, "members", "", "list the team"),
     (Slash::Queue, "queue", "", "show who is answering, who is queued, and why"),
     (Slash::Cost, "cost", "", "show tokens and cost per member and in total"),
+    (Slash::TakeOver, "takeover", "", "run a session here that another process ran"),
     (Slash::Help, "help", "", "show commands and keys"),
     (Slash::Quit, "quit", "", "leave the chat; the session is saved"),
 ];
@@ -95,7 +97,7 @@ const KEYS: [&str; 4] = [
     "",
     "@name asks a member; Tab completes @names, @files and /commands.",
     "For a new line, end the line with \\ or press Alt-Enter.",
-    "Esc or Ctrl-C stops the running turn; Ctrl-C twice, or Ctrl-D, leaves the chat.",
+    "Esc or Ctrl-C stops the running turns; Ctrl-C twice, or Ctrl-D, leaves the chat.",
 ];
 
 pub(crate) fn help() -> Vec<String> {

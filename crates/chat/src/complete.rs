@@ -31,7 +31,8 @@ pub(crate) fn complete(before: &str, names: &[String], folder: &Path) -> Complet
         names.filter(|name| name.starts_with(begun)).map(|name| format!("/{name}")).collect()
     } else if is_name_wanted(before) {
         let mut found = members(word, names, "");
-        if before.starts_with("/drop ") && "all".starts_with(word) {
+        let takes_all = ["/drop ", "/cancel "].iter().any(|command| before.starts_with(command));
+        if takes_all && "all".starts_with(word) {
             found.push("all".to_owned());
         }
         found
@@ -43,7 +44,7 @@ pub(crate) fn complete(before: &str, names: &[String], folder: &Path) -> Complet
 
 /// Returns whether the line begins with a command that takes names.
 fn is_name_wanted(before: &str) -> bool {
-    ["/next ", "/drop ", "/context "].iter().any(|command| before.starts_with(command))
+    ["/next ", "/drop ", "/cancel ", "/context "].iter().any(|command| before.starts_with(command))
 }
 
 fn members(begun: &str, members: &[String], sign: &str) -> Vec<String> {

@@ -9,11 +9,12 @@ use tertulia_session::EntryId;
 use tertulia_session::record::EntryRecord;
 use tertulia_store::{NewSession, Range, SessionId, SessionStore, StoreError};
 use tertulia_team::{
-    Call, Command, DriveError, Driver, EventSink, PersonMessage, SpeakerError, Status,
+    ActiveTurn, Call, Cancel, Command, DriveError, Driver, EventSink, PersonMessage, SpeakerError,
+    TurnPhase,
 };
 
 use super::commands::{self, Slash, Typed};
-use super::engine::{ChatEvent, EventSender, several_people};
+use super::engine::{ChatEvent, EventSender, refused, several_people};
 use super::style::{Line, Look};
 use super::{ChatSession, addressing, report};
 use crate::error::{ChatError, Refusal};
@@ -26,6 +27,8 @@ pub(crate) enum Action {
     Send(Command),
     Tell(Vec<Line>),
     Leave,
+    /// Take over the session that another process ran.
+    TakeOver,
 }
 
 /// The chat in which a person types a command, and the channel for its answer.
@@ -79,18 +82,23 @@ fn command(slash: Slash, given: &str, context: &CommandContext<'_>) -> Action {
             let store = context.chat.store.clone();
             show_lines(context, move |driver| export(&store, driver.session(), &given))
         }
-        Slash::Cancel => cancel(context),
+        Slash::Cancel => cancel(&given, context),
         Slash::Members => Action::Tell(report::members(&context.chat.team, &context.chat.file)),
         Slash::Queue => look(report::queue),
         Slash::Cost => look(report::cost),
         Slash::Help => {
             Action::Tell(commands::help().iter().map(|line| Line::new(line, Look::Plain)).collect())
         }
+        Slash::TakeOver => note("this process already runs the session"),
         Slash::Quit => Action::Leave,
     }
 }
 
-fn tell(text: &str) -> Action {
+pub(crate) fn note(text: &str) -> Action {
+    Action::Tell(vec![Line::new(text, Look::Dim)])
+}
+
+pub(crate) fn tell(text: &str) -> Action {
     Action::Tell(Line::split(text, Look::Error))
 }
 
@@ -120,7 +128,10 @@ fn say(text: &str, context: &CommandContext<'_>) -> Action {
 }
 
 /// Refuses a line whose `[FROM: …]` names another person than `--as`.
-fn two_speakers(message: &PersonMessage, context: &CommandContext<'_>) -> Option<Action> {
+pub(crate) fn two_speakers(
+    message: &PersonMessage,
+    context: &CommandContext<'_>,
+) -> Option<Action> {
     let flag = context.speaker()?;
     let marker = message.sender()?;
     let is_same = context.chat.team.named(marker).is_ok_and(|one| *one.member.name == *flag);
@@ -140,7 +151,16 @@ fn with_driver(
     + 'static,
 ) -> Action {
     let sender = context.sender.clone();
-    Action::Send(Command::Call(Call::new(move |driver, sink| work(driver, sink, &sender))))
+    Action::Send(Command::Call(Call::new(move |driver, sink| {
+        match work(driver, sink, &sender) {
+            // Only the person who typed the command needs to know.
+            Err(error) if !error.is_fatal() => {
+                sender.send(refused(&error));
+                Ok(())
+            }
+            done => done,
+        }
+    })))
 }
 
 /// Says the text that a command stands for, if `text` returns one. A command cannot have a `[FROM: …]`.
@@ -258,12 +278,36 @@ fn compact(context: &CommandContext<'_>) -> Action {
     })
 }
 
-fn cancel(context: &CommandContext<'_>) -> Action {
-    obey_if(context, Command::CancelRunning, |driver| match driver.machine().status() {
-        Status::Running { .. } => None,
-        Status::Stopping { .. } => Some("the turn is already stopping".to_owned()),
-        _ => Some("no turn is running".to_owned()),
-    })
+/// Stops the running turns, or those of these members. `all` also cancels the queued turns.
+fn cancel(given: &str, context: &CommandContext<'_>) -> Action {
+    if given.trim_start_matches('@').eq_ignore_ascii_case("all") {
+        return obey_if(context, Command::Cancel(Cancel::All), |driver| {
+            let machine = driver.machine();
+            let is_idle = machine.active().next().is_none() && machine.waiting().next().is_none();
+            is_idle.then(|| "no turn is running or queued".to_owned())
+        });
+    }
+    match addressing::names(given, &context.chat.team) {
+        Ok(names) if names.is_empty() => {
+            obey_if(context, Command::CancelRunning, |driver| report::nothing_runs(driver, None))
+        }
+        Ok(names) => with_driver(context, move |driver, sink, sender| {
+            for name in names {
+                let theirs =
+                    |one: &ActiveTurn<'_>| one.member == name && one.phase == TurnPhase::Running;
+                let found = driver.machine().active().find(theirs).map(|one| one.turn.clone());
+                match found {
+                    Some(turn) => driver.execute(Command::Cancel(Cancel::Turn(turn)), sink)?,
+                    None => {
+                        let why = report::nothing_runs(driver, Some(&name));
+                        sender.send_note(&why.unwrap_or_default());
+                    }
+                }
+            }
+            Ok(())
+        }),
+        Err(why) => tell(&why.to_string()),
+    }
 }
 
 fn repeat(context: &CommandContext<'_>, given: String) -> Action {
@@ -288,7 +332,7 @@ fn fork(context: &CommandContext<'_>, given: String) -> Action {
 }
 
 fn forked(driver: &Driver, store: &SessionStore, given: &str) -> Result<SessionId, Refusal> {
-    if matches!(driver.machine().status(), Status::Running { .. } | Status::Stopping { .. }) {
+    if driver.machine().active().any(|active| active.phase != TurnPhase::Asking) {
         return Err(Refusal::TurnRuns);
     }
     let from = fork_point(driver, given)?;
@@ -307,7 +351,7 @@ fn fork_point(driver: &Driver, given: &str) -> Result<EntryId, Refusal> {
 }
 
 /// Exports the session to a file, one entry per line; returns the line with the count. An existing file is not changed.
-fn export(
+pub(crate) fn export(
     store: &SessionStore,
     session: &SessionId,
     given: &str,
@@ -333,7 +377,7 @@ fn at_home(given: &str, home: Option<PathBuf>) -> PathBuf {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum NotExported {
+pub(crate) enum NotExported {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("{}", in_words(.0))]

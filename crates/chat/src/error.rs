@@ -8,6 +8,7 @@ use tertulia_operations::names::{NameError, short};
 use tertulia_store::StoreError;
 use tertulia_team::{DriveError, UnknownMember};
 
+use crate::join::JoinError;
 use crate::terminal::excerpt;
 
 /// Maximum width of typed text in an error.
@@ -32,6 +33,8 @@ pub enum ChatError {
     NeedsPerson(String),
     #[error(transparent)]
     Drive(#[from] DriveError),
+    #[error(transparent)]
+    Join(#[from] JoinError),
 }
 
 #[derive(Debug, thiserror::Error)]

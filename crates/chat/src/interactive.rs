@@ -13,9 +13,9 @@ use tertulia_team::{Command, DriveError, PermissionAnswer};
 use super::ChatSession;
 use super::commands::{self, Slash, Typed};
 use super::complete::{Completion, common_beginning, complete};
-use super::dispatch::{Action, CommandContext, dispatch};
+use super::dispatch::{Action, CommandContext};
 use super::editor::{Done, Editor};
-use super::engine::{ChatEvent, EventSender, LiveSession, WakeReceiver};
+use super::engine::{ChatEvent, EventSender, Session, WakeReceiver};
 use super::history::History;
 use super::keys::Keys;
 use super::presenter::{self, PENDING_ROWS, Presenter, Reply};
@@ -38,7 +38,7 @@ const PROMPT: &str = "> ";
 
 pub(crate) struct TerminalChat<'c> {
     pub(crate) chat: &'c ChatSession,
-    pub(crate) session: LiveSession,
+    pub(crate) session: Session,
     pub(crate) screen: Screen<'c>,
     pub(crate) presenter: Presenter,
     pub(crate) sender: EventSender,
@@ -64,6 +64,8 @@ pub(crate) struct State {
     is_forking: bool,
     pending_input: Vec<Pending>,
     fork: Option<SessionId>,
+    /// The session is to be taken over.
+    takes_over: bool,
     ended: Option<Result<(), DriveError>>,
 }
 
@@ -100,7 +102,7 @@ impl TerminalChat<'_> {
         let lines = std::mem::take(&mut self.state.lines);
         let closed = self.screen.draw(&lines, &[]).map_err(ChatError::Output);
         drop(mode);
-        let session = self.session.id.clone();
+        let session = self.session.id().clone();
         self.session.join();
         outcome.and(closed).map(|()| session)
     }
@@ -192,6 +194,7 @@ impl TerminalChat<'_> {
         match event {
             ChatEvent::Ended(how) => self.state.ended = Some(how),
             ChatEvent::Forked(session) => self.state.fork = Some(session),
+            ChatEvent::TakeOver => self.state.takes_over = true,
             event => {
                 self.state.is_forking &= !matches!(event, ChatEvent::NotForked(_));
                 let lines = self.presenter.on_chat_event(event, Instant::now());
@@ -208,9 +211,11 @@ impl TerminalChat<'_> {
         }
     }
 
-    /// Switches to the forked session; returns how the session ended, if it did.
+    /// Runs the session here if that was asked for, or else switches to the forked session; returns how the session ended, if it did.
     fn follow_fork(&mut self) -> Result<Option<Result<(), DriveError>>, ChatError> {
-        if let Some(session) = self.state.fork.take() {
+        let taken_over = std::mem::take(&mut self.state.takes_over);
+        let taken_over = (taken_over && !self.state.is_leaving).then(|| self.session.id().clone());
+        if let Some(session) = self.state.fork.take().or_else(|| taken_over.clone()) {
             self.session.send(Command::Close);
             self.wait_for_end();
             if let Some(Err(error)) = self.state.ended.take() {
@@ -218,7 +223,10 @@ impl TerminalChat<'_> {
             }
             // If the new session cannot be opened, there is nothing left to wait for.
             self.state.ended = Some(Ok(()));
-            let (new, lines) = self.chat.reopen(&session, &self.sender)?;
+            let (new, lines) = match &taken_over {
+                Some(_) => self.chat.take_over(&session, &self.sender)?,
+                None => self.chat.reopen(&session, &self.sender)?,
+            };
             self.state.lines.extend(self.presenter.aside(&lines));
             std::mem::replace(&mut self.session, new).join();
             self.state.ended = None;
@@ -323,7 +331,10 @@ impl TerminalChat<'_> {
             Typed::Words(words) if let Some(suggestion) = commands::without_slash(words) => {
                 Action::Tell(vec![not_said(words, &suggestion)])
             }
-            typed => dispatch(&typed, &CommandContext { chat: self.chat, sender: &self.sender }),
+            typed => {
+                let context = CommandContext { chat: self.chat, sender: &self.sender };
+                self.session.action(&typed, text, &context)
+            }
         };
         if text.trim_start().starts_with('/') {
             self.say(&format!("{PROMPT}{}", text.trim()), Look::Dim);
@@ -332,13 +343,14 @@ impl TerminalChat<'_> {
             Action::Send(command) => self.session.send(command),
             Action::Tell(lines) => self.state.lines.extend(self.presenter.aside(&lines)),
             Action::Leave => self.leave(),
+            Action::TakeOver => self.state.takes_over = true,
         }
     }
 
     /// Handles a line as an answer to a permission request. Returns whether it was one.
     fn is_answer(&mut self, text: &str) -> bool {
-        let Some((number, _, request)) = &self.presenter.permission else { return false };
-        let number = *number;
+        let Some(open) = self.presenter.permission() else { return false };
+        let (number, request) = (open.number, &open.request);
         match presenter::parse_reply(request, text) {
             Reply::Other => return false,
             Reply::Unclear => {
@@ -349,16 +361,19 @@ impl TerminalChat<'_> {
                 self.say(&text, Look::Error);
             }
             Reply::Answer(answer) => {
-                let said = match &answer {
+                let chosen = match &answer {
                     PermissionAnswer::Choose(id) => {
                         let chosen = request.choices.iter().find(|choice| choice.id == *id);
-                        let name = chosen.map_or(text.trim(), |choice| &choice.name);
-                        format!("({})", excerpt(name, CHOICE_COLUMNS))
+                        Some(chosen.map_or(text.trim(), |choice| &choice.name).to_owned())
                     }
-                    _ => "(no)".to_owned(),
+                    _ => None,
                 };
+                let said = chosen.as_deref().map_or("(no)".to_owned(), |name| {
+                    format!("({})", excerpt(name, CHOICE_COLUMNS))
+                });
                 self.say(&said, Look::Dim);
-                self.presenter.permission = None;
+                let lines = self.presenter.answer_permission(chosen.as_deref());
+                self.state.lines.extend(lines);
                 self.session.send(Command::Permit(number, answer));
             }
         }
@@ -410,7 +425,10 @@ impl TerminalChat<'_> {
             (false, None) if self.state.is_armed => "Press Ctrl-C again to leave".to_owned(),
             (false, running) => match (self.presenter.waits_for(), running) {
                 (Some(waits), _) => waits,
-                (None, Some((member, _))) => format!("{member} is answering… Esc to stop"),
+                (None, Some((member, _))) => match self.presenter.others() {
+                    0 => format!("{member} is answering… Esc to stop"),
+                    others => format!("{member} and {others} more are answering… Esc to stop"),
+                },
                 (None, None) => return None,
             },
         };

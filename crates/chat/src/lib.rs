@@ -17,9 +17,11 @@ mod engine;
 mod error;
 mod history;
 mod interactive;
+pub mod join;
 mod keys;
 mod markdown;
 pub mod narrate;
+mod opening;
 mod plain;
 mod presenter;
 mod report;
@@ -36,20 +38,21 @@ use tertulia_operations::lines::{LINE_BYTES_MAX, Lines};
 use tertulia_operations::names::short_session;
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::file::TeamFile;
-use tertulia_team::{Command, Driver, EventSink, Opened, Team, Undecided};
+use tertulia_team::{Command, EventSink, Opened, Team, Undecided};
 
 pub use addressing::unknown_name_note;
 pub use display_names::DisplayNames;
 use editor::Editor;
-use engine::{EventSender, LiveSession, Opening};
+use engine::{EventSender, LiveSession, Opening, Session};
 pub use error::ChatError;
 pub use history::History;
 use interactive::{State, TerminalChat};
+use join::SocketPlace;
 use plain::PlainChat;
 pub use presenter::{Figures, PENDING_ROWS, Presenter};
 pub use report::built_in_note;
 pub use screen::Screen;
-pub use signals::{Interrupt, stop_turn};
+pub use signals::{Interrupt, SessionHandle, stop_turn};
 pub use style::{Line, Look};
 
 /// Number of messages shown when a session is resumed.
@@ -58,13 +61,14 @@ const RECAP: usize = 6;
 const ANY_WIDTH: usize = usize::MAX / 4;
 
 /// The settings and resources of one chat.
+#[derive(Clone)]
 pub struct ChatSession {
     pub store: SessionStore,
     pub team: Team,
     pub file: TeamFile,
     /// The working folder. Files that messages mention are looked up there.
     pub folder: PathBuf,
-    /// The folder of the input history.
+    /// The data folder, for the input history and for the sockets on which other processes join.
     pub home: Option<PathBuf>,
     /// The person who types; `None` if `--as` was not given.
     pub speaker: Option<Box<str>>,
@@ -72,6 +76,8 @@ pub struct ChatSession {
     pub back: Option<String>,
     /// Whether a person can answer permission requests.
     pub attended: bool,
+    /// Whether to run the session here, without a question, when the process that runs it has ended.
+    pub takes_over: bool,
 }
 
 /// An open session.
@@ -80,8 +86,22 @@ pub struct OpenSession {
     pub is_new: bool,
 }
 
+/// A session to chat in.
+pub enum Entered {
+    /// This process runs it.
+    Own(Box<OpenSession>),
+    /// Another process runs it.
+    InUse(SessionId),
+}
+
+impl From<OpenSession> for Entered {
+    fn from(session: OpenSession) -> Self {
+        Self::Own(Box::new(session))
+    }
+}
+
 struct StartedChat {
-    session: LiveSession,
+    session: Session,
     /// The session, if it was just created.
     new: Option<SessionId>,
     sender: EventSender,
@@ -107,36 +127,30 @@ impl ChatSession {
         members.map(|one| format!("{sign}{}", one.member.name)).collect()
     }
 
-    /// Opens the session that was forked from this one; returns it with the lines to show.
-    fn reopen(
-        &self,
-        session: &SessionId,
-        sender: &EventSender,
-    ) -> Result<(LiveSession, Vec<Line>), ChatError> {
-        let mut sender = sender.clone();
-        let team = self.team.clone();
-        let Opened { driver, undecided, .. } =
-            Driver::reopen(&self.store, session, team, self.attended, &mut sender)?;
-        let text = format!("Forked. You are now in session {}.", short_session(session));
-        let mut lines = vec![Line::new(&text, Look::Dim)];
-        lines.extend(undecided.as_ref().map(not_asked));
-        Ok((LiveSession::start(driver, &sender).map_err(ChatError::Input)?, lines))
+    /// Returns the place of the socket on which other processes join a session.
+    pub fn place(&self, session: &SessionId) -> Option<SocketPlace> {
+        SocketPlace::new(&self.store, session, self.home.as_deref())
     }
 
     fn open<E: From<ChatError>>(
         &self,
         sender: EventSender,
         presenter: &mut Presenter,
-        open: impl FnOnce(&mut dyn EventSink) -> Result<OpenSession, E>,
+        follows: bool,
+        open: impl FnOnce(&mut dyn EventSink) -> Result<Entered, E>,
     ) -> Result<StartedChat, E> {
         let mut opening = Opening { sender, is_asked: false };
         let session = open(&mut opening)?;
         let Opening { sender, is_asked } = opening;
+        let session = match session {
+            Entered::Own(session) => *session,
+            Entered::InUse(id) => return Ok(self.join(&id, sender, presenter, follows)?),
+        };
         let lines = self.greeting(&session, is_asked, presenter);
         let OpenSession { opened: Opened { driver, .. }, is_new } = session;
         let new = is_new.then(|| driver.session().clone());
-        let session = LiveSession::start(driver, &sender).map_err(ChatError::Input)?;
-        Ok(StartedChat { session, new, sender, lines })
+        let session = LiveSession::start(driver, self, &sender).map_err(ChatError::Input)?;
+        Ok(StartedChat { session: Session::Own(session), new, sender, lines })
     }
 
     /// Runs the chat on a terminal. Returns the line to print after the screen is restored.
@@ -144,14 +158,14 @@ impl ChatSession {
         &self,
         stdout: &mut dyn Write,
         colour: bool,
-        open: impl FnOnce(&mut dyn EventSink) -> Result<OpenSession, E>,
+        open: impl FnOnce(&mut dyn EventSink) -> Result<Entered, E>,
     ) -> Result<Option<String>, E> {
         let (sender, events, waker) = engine::with_waker().map_err(ChatError::Input)?;
         let screen = Screen::new(stdout, colour);
         let mut presenter =
             Presenter::new(DisplayNames::new(&self.team, &self.file), screen.size().1);
         let StartedChat { session, new, sender, lines } =
-            self.open(sender, &mut presenter, open)?;
+            self.open(sender, &mut presenter, true, open)?;
         let project = self.team.project.as_deref().unwrap_or_default();
         let history = History::in_folder(self.home.clone(), project);
         let state = State::new(Editor::new(history.load()), lines);
@@ -184,12 +198,12 @@ impl ChatSession {
         stdin: &mut dyn BufRead,
         stdout: &mut dyn Write,
         prompts: bool,
-        open: impl FnOnce(&mut dyn EventSink) -> Result<OpenSession, E>,
+        open: impl FnOnce(&mut dyn EventSink) -> Result<Entered, E>,
     ) -> Result<Ended, E> {
         let (sender, events) = engine::without_waker();
         let mut presenter = Presenter::new(DisplayNames::new(&self.team, &self.file), ANY_WIDTH);
         let StartedChat { session, new, sender, lines } =
-            self.open(sender, &mut presenter, open)?;
+            self.open(sender, &mut presenter, self.takes_over, open)?;
         let lines_in = Lines::new(stdin, LINE_BYTES_MAX);
         let mut chat = PlainChat {
             chat: self,
@@ -238,17 +252,8 @@ impl ChatSession {
         presenter: &mut Presenter,
     ) -> Vec<Line> {
         let OpenSession { opened: Opened { driver, differences, undecided }, is_new } = session;
-        let names = self.names("@").join(" ");
-        let you = match (&self.speaker, self.team.members()) {
-            (Some(name), members) if members.iter().filter(|one| one.is_person()).count() > 1 => {
-                format!(" · you are {name}")
-            }
-            _ => String::new(),
-        };
-        let session = short_session(driver.session());
         let dim = |text: &str| [Line::new(text, Look::Dim)];
-        let mut lines =
-            presenter.fitted(&dim(&format!("session {session} · {names}{you} · /help")));
+        let mut lines = self.title(driver.session(), presenter);
         if let Some(other) = driver.project().filter(|_| driver.is_other_project()) {
             let text = format!("This session belongs to another project: {other}");
             lines.extend(presenter.fitted(&dim(&text)));
@@ -268,6 +273,20 @@ impl ChatSession {
             lines.extend(presenter.fitted(&[not_asked(undecided)]));
         }
         lines
+    }
+
+    /// Returns the first line of a chat.
+    fn title(&self, session: &SessionId, presenter: &Presenter) -> Vec<Line> {
+        let names = self.names("@").join(" ");
+        let you = match (&self.speaker, self.team.members()) {
+            (Some(name), members) if members.iter().filter(|one| one.is_person()).count() > 1 => {
+                format!(" · you are {name}")
+            }
+            _ => String::new(),
+        };
+        let session = short_session(session);
+        let title = format!("session {session} · {names}{you} · /help");
+        presenter.fitted(&[Line::new(&title, Look::Dim)])
     }
 }
 

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use tertulia_session::json::{Json, Kind, Object, parse, text};
-use tertulia_session::{TurnActivity, TurnEvent};
+use tertulia_session::{
+    CacheMiss, FreshStart, MemoryMode, Turn, TurnActivity, TurnEvent, TurnState,
+};
 use tertulia_store::SessionId;
 
 use crate::terminal::{counted, duration, excerpt, grouped};
@@ -94,8 +96,41 @@ pub fn activity(what: &TurnActivity) -> String {
         TurnActivity::Retried { budget } => {
             format!("the prompt was too long; retrying with at most {} bytes", grouped(*budget))
         }
-        TurnActivity::Resent { .. } => "a shorter prompt was sent".to_owned(),
+        TurnActivity::Resent { .. } => "another prompt was sent".to_owned(),
+        TurnActivity::MemoryReset { memory } => match &memory.fresh_start {
+            Some(reason) => begins_new_session(memory.mode, reason),
+            None => "begins a new session of its own".to_owned(),
+        },
         TurnActivity::Other { kind } => kind.to_string(),
+    }
+}
+
+/// Says why an agent does not continue the session that it keeps itself; `None` for a turn that does, or that has no
+/// reason.
+pub fn fresh_start(member: &str, turn: &Turn) -> Option<String> {
+    let memory = turn.memory.as_deref().filter(|_| turn.state == TurnState::Started)?;
+    let reason = memory.fresh_start.as_ref()?;
+    Some(format!("{member} {}", begins_new_session(memory.mode, reason)))
+}
+
+/// Says why the provider's cache did not contain the earlier part of a conversation.
+pub fn cache_miss(cause: CacheMiss) -> &'static str {
+    match cause {
+        CacheMiss::System => "the system text was changed",
+        CacheMiss::Tools => "the program or its permissions were changed",
+        CacheMiss::Model => "another model answers",
+        CacheMiss::History => "the conversation was sent again",
+        CacheMiss::Expiry => "the last turn is too long ago",
+        CacheMiss::VendorCompaction => "the agent had shortened its history",
+        CacheMiss::Unknown => "the reason is not known",
+    }
+}
+
+fn begins_new_session(mode: MemoryMode, reason: &FreshStart) -> String {
+    let reason = reason.reason();
+    match mode {
+        MemoryMode::Native => format!("begins a new session of its own, because {reason}"),
+        MemoryMode::Fresh => format!("answers without a memory, because {reason}"),
     }
 }
 
@@ -108,6 +143,7 @@ pub fn is_live(note: &TurnEvent) -> bool {
         | TurnActivity::PermissionAnswered { .. }
         | TurnActivity::Resent { .. }
         | TurnActivity::Other { .. } => false,
+        TurnActivity::MemoryReset { memory } => memory.fresh_start.is_some(),
         TurnActivity::ToolFinished { is_error, .. } => *is_error,
         TurnActivity::ToolStarted { .. }
         | TurnActivity::ToolDenied { .. }

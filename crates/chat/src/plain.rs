@@ -10,8 +10,8 @@ use tertulia_store::SessionId;
 use tertulia_team::{Command, DriveError, SessionEvent};
 
 use super::commands;
-use super::dispatch::{Action, CommandContext, dispatch};
-use super::engine::{ChatEvent, EventSender, LiveSession};
+use super::dispatch::{Action, CommandContext};
+use super::engine::{ChatEvent, EventSender, Session};
 use super::presenter::Presenter;
 use super::signals::{Interrupt, leave};
 use super::style::{Line, Look};
@@ -22,7 +22,7 @@ use crate::terminal::grouped;
 
 pub(crate) struct PlainChat<'c> {
     pub(crate) chat: &'c ChatSession,
-    pub(crate) session: LiveSession,
+    pub(crate) session: Session,
     pub(crate) presenter: Presenter,
     pub(crate) sender: EventSender,
     pub(crate) events: Receiver<ChatEvent>,
@@ -44,12 +44,16 @@ pub(crate) struct PlainChat<'c> {
 enum Rest {
     Quiet,
     Forked(SessionId),
+    /// The process that ran the session has ended.
+    HostLost,
+    /// The session is to be taken over.
+    TakeOver,
     Ended(Result<(), DriveError>),
 }
 
 impl PlainChat<'_> {
     pub(crate) fn run(mut self) -> Result<Ended, ChatError> {
-        let interrupt = Interrupt::watch(self.session.handle.clone(), leave);
+        let interrupt = Interrupt::watch(self.session.handle(), leave);
         let talked = match self.talk(&interrupt) {
             Ok(Some(ended)) => ended.map_err(ChatError::from),
             // Closes the session properly, even if nobody reads the output.
@@ -82,7 +86,18 @@ impl PlainChat<'_> {
                 Rest::Ended(how) => return Ok(Some(how)),
                 Rest::Forked(session) => {
                     self.move_to(&session)?;
-                    interrupt.follow(self.session.handle.clone());
+                    interrupt.follow(self.session.handle());
+                }
+                Rest::HostLost if self.chat.takes_over => {}
+                Rest::HostLost => {
+                    return Err(ChatError::NeedsPerson(
+                        "the process that ran this session has ended; run the same command again to continue here"
+                            .to_owned(),
+                    ));
+                }
+                Rest::TakeOver => {
+                    self.take_over()?;
+                    interrupt.follow(self.session.handle());
                 }
                 Rest::Quiet if !self.read_and_act()? => return Ok(None),
                 Rest::Quiet => {}
@@ -101,8 +116,9 @@ impl PlainChat<'_> {
         };
         self.refused = None;
         let action = match line.text {
-            Ok(text) => dispatch(
+            Ok(text) => self.session.action(
                 &commands::read(text),
+                text,
                 &CommandContext { chat: self.chat, sender: &self.sender },
             ),
             Err(error) => {
@@ -115,6 +131,7 @@ impl PlainChat<'_> {
             Action::Send(command) => self.session.send(command),
             Action::Tell(lines) => self.print(&lines)?,
             Action::Leave => return Ok(false),
+            Action::TakeOver => self.take_over()?,
         }
         Ok(true)
     }
@@ -127,6 +144,14 @@ impl PlainChat<'_> {
             match event {
                 ChatEvent::Ended(how) => return Ok(Rest::Ended(how)),
                 ChatEvent::Forked(session) => rest = Rest::Forked(session),
+                ChatEvent::TakeOver => return Ok(Rest::TakeOver),
+                ChatEvent::HostLost => {
+                    self.tell(ChatEvent::HostLost)?;
+                    return Ok(Rest::HostLost);
+                }
+                // A line can be sent when this process runs the session, or has found another one that does.
+                ChatEvent::Status { .. } if self.chat.takes_over && self.session.is_alone() => {}
+                ChatEvent::HostFound => self.ask_status(),
                 // An answer to an earlier request does not include later messages.
                 ChatEvent::Status { number, runs: false } if number == self.asked => break,
                 // The status is requested again when the turn has ended.
@@ -168,6 +193,16 @@ impl PlainChat<'_> {
         self.session.send(Command::Close);
         self.until_ended()?;
         let (new, lines) = self.chat.reopen(session, &self.sender)?;
+        std::mem::replace(&mut self.session, new).join();
+        self.is_over = false;
+        self.print(&lines)
+    }
+
+    /// Runs the session of another process that has ended.
+    fn take_over(&mut self) -> Result<(), ChatError> {
+        self.session.send(Command::Close);
+        self.until_ended()?;
+        let (new, lines) = self.chat.take_over(self.session.id(), &self.sender)?;
         std::mem::replace(&mut self.session, new).join();
         self.is_over = false;
         self.print(&lines)

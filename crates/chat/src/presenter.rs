@@ -2,20 +2,20 @@
 //! the state of the running turn; independent of the terminal and the driver.
 
 mod figures;
+mod others;
 mod questions;
 mod recap;
 mod run;
+mod turns;
 
-use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::Instant;
 
 use tertulia_operations::names::short;
 use tertulia_session::{
     Entry, EntryId, EntryKind, Message, Turn, TurnActivity, TurnEvent, TurnState,
 };
-use tertulia_team::{
-    Note, PauseReason, PermissionNumber, PermissionRequest, Question, SessionEvent, is_partial,
-};
+use tertulia_team::{Note, PauseReason, Question, SessionEvent, is_partial};
 
 use super::engine::ChatEvent;
 use super::markdown::Markdown;
@@ -26,6 +26,7 @@ use crate::narrate;
 pub use figures::Figures;
 pub(crate) use questions::{Reply, parse_reply};
 use run::QuestionContext;
+use turns::{OpenPermission, RunningTurn};
 
 /// Maximum width of a note, on any screen.
 const NOTE_COLUMNS: usize = 160;
@@ -55,9 +56,14 @@ pub struct Presenter {
     cancelled: HashSet<EntryId>,
     /// The turns that asked for permission. Their last message says what to do.
     asked_permission: HashSet<EntryId>,
+    /// The turn that is shown live.
     running_turn: Option<RunningTurn>,
-    /// The permission that an agent waits for, with its member.
-    pub(crate) permission: Option<(PermissionNumber, Box<str>, PermissionRequest)>,
+    /// The other turns that run, in the order of their start.
+    others: Vec<RunningTurn>,
+    /// The permissions that agents wait for; only the first is shown.
+    permissions: VecDeque<OpenPermission>,
+    /// The choices of this person, by the member that asked, until they are in the log; `None` in it for a denial.
+    answered: HashMap<Box<str>, Option<Box<str>>>,
     /// The last question, if nobody has answered it.
     asked: Option<Question>,
     failure: Option<String>,
@@ -69,38 +75,6 @@ struct LatestMessage {
     speaker: Box<str>,
     /// The member, if it is a person.
     person: Option<Box<str>>,
-}
-
-struct RunningTurn {
-    turn: EntryId,
-    member: Box<str>,
-    since: Instant,
-    markdown: Markdown,
-    streamed: String,
-    /// Length of `streamed` when the last text ended.
-    ended_at: usize,
-    figures: Figures,
-    /// Whether the last lines shown belong to this turn, below its name.
-    is_named: bool,
-}
-
-impl RunningTurn {
-    fn new(turn: EntryId, started: &Turn, now: Instant) -> Self {
-        Self {
-            turn,
-            member: started.member.clone(),
-            since: now,
-            markdown: Markdown::default(),
-            streamed: String::new(),
-            ended_at: 0,
-            figures: Figures::default(),
-            is_named: false,
-        }
-    }
-
-    fn time(&self, now: Instant) -> Duration {
-        now.saturating_duration_since(self.since)
-    }
 }
 
 impl Presenter {
@@ -157,38 +131,6 @@ impl Presenter {
         all
     }
 
-    /// Returns lines of the running turn, below the name of its speaker.
-    fn spoken(&mut self, lines: Vec<Line>) -> Vec<Line> {
-        let heading = self.heading().filter(|_| !lines.is_empty());
-        if let (Some(_), Some(running_turn)) = (&heading, &mut self.running_turn) {
-            running_turn.is_named = true;
-        }
-        heading.into_iter().chain(lines).collect()
-    }
-
-    /// Returns the name of the speaker, unless it was shown already.
-    fn heading(&self) -> Option<Line> {
-        let running_turn =
-            self.running_turn.as_ref().filter(|running_turn| !running_turn.is_named)?;
-        Some(self.names.painted_name(&running_turn.member).with(":", Look::Dim))
-    }
-
-    /// Returns the display name of the running turn's member, and whether the turn is being stopped.
-    pub fn running(&self) -> Option<(&str, bool)> {
-        let running_turn = self.running_turn.as_ref()?;
-        let is_stopping = self.cancelled.contains(&running_turn.turn);
-        Some((self.names.name(&running_turn.member), is_stopping))
-    }
-
-    fn is_stopping(&self) -> bool {
-        self.running().is_some_and(|(_, is_stopping)| is_stopping)
-    }
-
-    /// Returns the start time of the running turn.
-    pub fn since(&self) -> Option<Instant> {
-        self.running_turn.as_ref().map(|running_turn| running_turn.since)
-    }
-
     /// Returns how the chat ended: with the last failure, with a question, or normally.
     pub(crate) fn left_open(&self) -> Ended {
         // If a person has to answer, that is the normal end of a conversation, not an open question.
@@ -203,8 +145,8 @@ impl Presenter {
 
     /// Returns what the person can do while the session waits for them; `None` if it does not wait.
     pub(crate) fn waits_for(&self) -> Option<String> {
-        if let Some((_, member, request)) = &self.permission {
-            return Some(questions::reminder(self.names.name(member), request));
+        if let Some(open) = self.permission() {
+            return Some(questions::reminder(self.names.name(&open.member), &open.request));
         }
         questions::waits(self.asked.as_ref()?, &self.names)
     }
@@ -226,31 +168,31 @@ impl Presenter {
         }
     }
 
-    /// Returns the unfinished last line of the answer.
-    pub fn pending(&self, rows_max: usize) -> Vec<Line> {
-        let Some(running_turn) = &self.running_turn else { return Vec::new() };
-        let rows = running_turn.markdown.pending(self.columns, rows_max);
-        let heading = self.heading().filter(|_| !rows.is_empty());
-        heading.into_iter().chain(rows).collect()
-    }
-
     pub(crate) fn on_chat_event(&mut self, event: ChatEvent, now: Instant) -> Vec<Line> {
         match event {
             ChatEvent::Session(event) => self.on_event(event, now),
-            ChatEvent::Text(text) => self.text(&text),
+            ChatEvent::Text { turn, text } => self.in_turn(Some(turn), |this| this.text(&text)),
             ChatEvent::Lines(lines) => self.aside(&lines),
             ChatEvent::Refused(text) | ChatEvent::NotForked(text) => self.error_lines(&text),
             ChatEvent::NotSaid(error) => self.error_lines(&error.to_string()),
-            ChatEvent::Status { .. } | ChatEvent::Forked(_) | ChatEvent::Ended(_) => Vec::new(),
+            ChatEvent::HostLost => self.host_lost(),
+            ChatEvent::Status { .. }
+            | ChatEvent::Forked(_)
+            | ChatEvent::Ended(_)
+            | ChatEvent::HostFound
+            | ChatEvent::TakeOver => Vec::new(),
         }
     }
 
     /// Handles an event of the session; returns the lines to add.
     pub fn on_event(&mut self, event: SessionEvent, now: Instant) -> Vec<Line> {
-        match self.mode {
-            OutputMode::Chat => self.on_screen(event, now),
-            OutputMode::Screen | OutputMode::Pipe => self.in_run(event, now),
-        }
+        let turn = self.turn_of(&event);
+        let mut lines = self.in_turn(turn, |this| match this.mode {
+            OutputMode::Chat => this.on_screen(event, now),
+            OutputMode::Screen | OutputMode::Pipe => this.in_run(event, now),
+        });
+        lines.extend(self.next_permission());
+        lines
     }
 
     fn on_screen(&mut self, event: SessionEvent, now: Instant) -> Vec<Line> {
@@ -271,15 +213,13 @@ impl Presenter {
                 self.aside(&lines)
             }
             SessionEvent::Permission { number, member, request } => {
-                let lines =
-                    self.interrupts(&questions::permission(self.names.name(&member), &request));
-                self.permission = Some((number, member, request));
-                lines
+                self.asks_permission(number, member, request)
             }
             SessionEvent::Refused(error) => self.error_lines(&error.to_string()),
             SessionEvent::Rested => {
                 self.asked = None;
                 // Nothing is running, even if no event ended the turn.
+                self.others.clear();
                 self.end(now)
             }
         }
@@ -288,7 +228,11 @@ impl Presenter {
     fn stored(&mut self, entry: &Entry, now: Instant) -> Vec<Line> {
         match &entry.kind {
             EntryKind::Message(message) => self.message(entry, message, now),
-            EntryKind::Turn(turn) => self.turn(entry, turn, now),
+            EntryKind::Turn(turn) => {
+                let mut lines = self.turn(entry, turn, now);
+                lines.extend(self.fresh_start(turn));
+                lines
+            }
             EntryKind::Usage(usage) => {
                 if let Some(running_turn) = &mut self.running_turn {
                     running_turn.figures.add(usage);
@@ -306,7 +250,15 @@ impl Presenter {
         }
     }
 
+    fn fresh_start(&mut self, turn: &Turn) -> Vec<Line> {
+        let reported = narrate::fresh_start(self.names.name(&turn.member), turn);
+        reported.map(|text| self.remark(&text)).unwrap_or_default()
+    }
+
     fn turn_event(&mut self, note: &TurnEvent, now: Instant) -> Vec<Line> {
+        if let TurnActivity::PermissionAnswered { choice, .. } = &note.activity {
+            return self.answered_in_log(&note.member, choice.as_deref());
+        }
         let mut reported = self.names.done(note, self.columns.min(NOTE_COLUMNS));
         if self.is_refused(note) {
             reported.truncate(1);
@@ -348,20 +300,20 @@ impl Presenter {
             // The question that follows shows this.
             TurnState::Started if self.names.is_person(&turn.member) == Some(true) => Vec::new(),
             TurnState::Started => {
-                let lines = self.end(now);
                 self.asked = None;
                 self.failure = None;
-                self.running_turn = Some(RunningTurn::new(id, turn, now));
                 // The name is shown with the first words of the answer, so that notes about the message come before
                 // it.
-                lines
+                self.begin(id, turn, now)
             }
             TurnState::Done | TurnState::Failed | TurnState::Interrupted if is_ours => {
                 self.end(now)
             }
             TurnState::Cancelled => {
+                if self.is_active(&id) {
+                    self.permissions.retain(|one| one.member != turn.member);
+                }
                 self.cancelled.insert(id);
-                self.permission = self.permission.take().filter(|_| !is_ours);
                 Vec::new()
             }
             _ => Vec::new(),
@@ -380,54 +332,6 @@ impl Presenter {
         let name = self.names.name(&note.member);
         self.failure = Some(narrate::note(name, &note.activity));
         Vec::new()
-    }
-
-    fn end(&mut self, now: Instant) -> Vec<Line> {
-        let mut lines = self.flush();
-        let Some(running_turn) = &self.running_turn else { return lines };
-        let state = if self.is_stopping() { "cancelled · " } else { "" };
-        let figures = format!("{state}{}", running_turn.figures.sentence(running_turn.time(now)));
-        lines.extend(self.spoken(vec![Line::new(&figures, Look::Dim), Line::default()]));
-        (self.running_turn, self.permission) = (None, None);
-        lines
-    }
-
-    fn text(&mut self, text: &str) -> Vec<Line> {
-        let columns = self.columns;
-        let Some(running_turn) = &mut self.running_turn else { return Vec::new() };
-        running_turn.streamed.push_str(text);
-        let lines = running_turn.markdown.push(text, columns);
-        self.spoken(lines)
-    }
-
-    fn text_end(&mut self) -> Vec<Line> {
-        let lines = self.flush();
-        if let Some(running_turn) = &mut self.running_turn {
-            running_turn.streamed.push('\n');
-            running_turn.ended_at = running_turn.streamed.len();
-        }
-        lines
-    }
-
-    fn withdrawn(&mut self) -> Vec<Line> {
-        let mut lines = self.flush();
-        if let Some(running_turn) = &mut self.running_turn
-            && running_turn.streamed.len() > running_turn.ended_at
-        {
-            running_turn.streamed.truncate(running_turn.ended_at);
-            let taken_back =
-                Line::new("(the agent discarded this text and starts again)", Look::Dim);
-            lines.extend(self.spoken(vec![taken_back]));
-        }
-        lines
-    }
-
-    /// Returns the rest of a text that has ended.
-    fn flush(&mut self) -> Vec<Line> {
-        let columns = self.columns;
-        let Some(running_turn) = &mut self.running_turn else { return Vec::new() };
-        let lines = running_turn.markdown.finish(columns);
-        self.spoken(lines)
     }
 
     fn message(&mut self, entry: &Entry, message: &Message, now: Instant) -> Vec<Line> {

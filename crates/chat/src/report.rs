@@ -9,7 +9,8 @@ use tertulia_session::{Entry, EntryId, EntryKind, Intent};
 use tertulia_team::agents::AgentDefinition;
 use tertulia_team::file::{MemberFile, TeamFile, TrustReason};
 use tertulia_team::{
-    Compacted, Driver, LIBRARIAN, Responder, SCRIBE, Status, Team, TeamMember, TurnPrompt,
+    Compacted, Driver, LIBRARIAN, Responder, SCRIBE, Status, Team, TeamMember, TurnPhase,
+    TurnPrompt,
 };
 
 use super::presenter::Figures;
@@ -45,12 +46,16 @@ pub(crate) fn compacted(compacted: Compacted) -> String {
 pub(crate) fn queue(driver: &Driver) -> Vec<Line> {
     let machine = driver.machine();
     let mut lines = Vec::new();
-    match machine.status() {
-        Status::Resting => {}
-        Status::Running { turn } => lines.extend(turn_lines(driver, "is answering", &turn)),
-        Status::Stopping { turn } => lines.extend(turn_lines(driver, "is being stopped", &turn)),
-        Status::Waiting { turn, .. } => lines.extend(turn_lines(driver, "is asked", &turn)),
-        Status::Paused(why) => lines.push(plain(&format!("paused: {why}"))),
+    for active in machine.active() {
+        let does = match active.phase {
+            TurnPhase::Running => "is answering",
+            TurnPhase::Stopping => "is being stopped",
+            TurnPhase::Asking => "is asked",
+        };
+        lines.extend(turn_lines(driver, does, active.turn));
+    }
+    if let Status::Paused(why) = machine.status() {
+        lines.push(plain(&format!("paused: {why}")));
     }
     // Turns run in this order, unless others are addressed or a turn waits too long.
     let mut waiting: Vec<_> = machine.waiting().collect();
@@ -157,13 +162,33 @@ pub(crate) fn nothing_to_resume(driver: &Driver) -> Option<String> {
     }
 }
 
+/// Returns why no turn can be stopped: no turn, or none of this member, is running. `None` if one is.
+pub(crate) fn nothing_runs(driver: &Driver, member: Option<&str>) -> Option<String> {
+    let is_any = |phase| {
+        let mut active = driver.machine().active();
+        active.any(|one| one.phase == phase && member.is_none_or(|member| one.member == member))
+    };
+    let whose = member.map_or_else(|| "the turn".to_owned(), |member| format!("{member}'s turn"));
+    if is_any(TurnPhase::Running) {
+        None
+    } else if is_any(TurnPhase::Stopping) {
+        Some(format!("{whose} is already stopping"))
+    } else {
+        Some(member.map_or_else(
+            || "no turn is running".to_owned(),
+            |member| format!("{member} has no running turn; /queue shows who has"),
+        ))
+    }
+}
+
 /// Returns the line for a member without a queued turn.
 pub(crate) fn no_turn_waits(driver: &Driver, member: &str) -> String {
-    match driver.machine().status() {
-        Status::Running { turn } if member_of(driver, &turn) == Some(member) => {
-            format!("{member} is already answering; Esc or /cancel stops it")
-        }
-        _ => format!("{member} has no queued turn; /queue shows who has"),
+    let is_theirs = |active: tertulia_team::ActiveTurn<'_>| {
+        active.phase == TurnPhase::Running && active.member == member
+    };
+    match driver.machine().active().any(is_theirs) {
+        true => format!("{member} is already answering; Esc or /cancel stops it"),
+        false => format!("{member} has no queued turn; /queue shows who has"),
     }
 }
 

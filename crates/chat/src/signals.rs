@@ -14,6 +14,7 @@ use signal_hook::iterator::{Handle, Signals as SignalIterator};
 use signal_hook::low_level::{pipe, unregister};
 use tertulia_team::{Command, DriverHandle};
 
+use crate::join::{ClientSender, Link};
 use crate::screen::SavedMode;
 
 /// The exit code of an interrupted process.
@@ -78,16 +79,53 @@ pub(crate) fn start_watchdog(terminal: SavedMode) -> Option<SignalListener> {
     })
 }
 
+/// A session as signals see it.
+#[derive(Clone)]
+pub struct SessionHandle(pub(crate) Handled);
+
+#[derive(Clone)]
+pub(crate) enum Handled {
+    Own(DriverHandle),
+    /// Another process runs the session. A signal only leaves it.
+    Joined(Link),
+    Client(ClientSender),
+}
+
+impl From<DriverHandle> for SessionHandle {
+    fn from(handle: DriverHandle) -> Self {
+        Self(Handled::Own(handle))
+    }
+}
+
+impl From<ClientSender> for SessionHandle {
+    fn from(client: ClientSender) -> Self {
+        Self(Handled::Client(client))
+    }
+}
+
+impl SessionHandle {
+    /// Leaves a session that another process runs. Returns the handle of an own session.
+    fn own_or_leave(&self) -> Option<&DriverHandle> {
+        match &self.0 {
+            Handled::Own(handle) => return Some(handle),
+            Handled::Joined(link) => link.leave(),
+            Handled::Client(client) => client.leave(),
+        }
+        None
+    }
+}
+
 /// Waits for signals until it is dropped.
 pub struct Interrupt {
     happened: Arc<AtomicBool>,
-    handle: Arc<Mutex<DriverHandle>>,
+    handle: Arc<Mutex<SessionHandle>>,
     _signals: Option<SignalListener>,
 }
 
 impl Interrupt {
     /// Starts to wait; `end` is called in its own thread. If that is impossible, a signal ends the process as usual.
-    pub fn watch(handle: DriverHandle, end: fn(&DriverHandle)) -> Self {
+    pub fn watch(handle: impl Into<SessionHandle>, end: fn(&SessionHandle)) -> Self {
+        let handle = handle.into();
         let happened = Arc::new(AtomicBool::new(false));
         let handle = Arc::new(Mutex::new(handle));
         let (flag, shared) = (Arc::clone(&happened), Arc::clone(&handle));
@@ -109,7 +147,7 @@ impl Interrupt {
     }
 
     /// Applies to another session from now on.
-    pub(crate) fn follow(&self, handle: DriverHandle) {
+    pub(crate) fn follow(&self, handle: SessionHandle) {
         *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = handle;
     }
 
@@ -120,18 +158,22 @@ impl Interrupt {
 }
 
 /// Stops the running turn, and the process if it does not end by itself.
-pub fn stop_turn(handle: &DriverHandle) {
-    handle.send(Command::CancelRunning);
+pub fn stop_turn(handle: &SessionHandle) {
+    if let Some(handle) = handle.own_or_leave() {
+        handle.send(Command::CancelRunning);
+    }
     thread::sleep(RUN_PATIENCE);
     leave_now()
 }
 
 /// Closes the session, then ends the process.
-pub(crate) fn leave(handle: &DriverHandle) {
-    handle.send(Command::Close);
-    // The handle closes when the turn has ended and is stored.
-    while handle.send(Command::CancelRunning) {
-        thread::sleep(MOMENT);
+pub(crate) fn leave(handle: &SessionHandle) {
+    if let Some(handle) = handle.own_or_leave() {
+        handle.send(Command::Close);
+        // The handle closes when the turn has ended and is stored.
+        while handle.send(Command::CancelRunning) {
+            thread::sleep(MOMENT);
+        }
     }
     thread::sleep(GRACE);
     // No agent is running, unless the session ended during a turn.

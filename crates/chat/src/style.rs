@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use anstyle::{AnsiColor, Color, RgbColor, Style};
+use anstyle::{Ansi256Color, AnsiColor, Color, RgbColor, Style};
+use tertulia_team::wire::StyledLine;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::terminal::visible;
@@ -74,6 +75,44 @@ fn colour_named(name: &str) -> Option<Color> {
 }
 
 impl Look {
+    /// Returns the name of the look in the protocol between processes.
+    fn word(self) -> String {
+        let word = match self {
+            Self::Plain => "plain",
+            Self::Dim => "dim",
+            Self::Strong => "strong",
+            Self::Emphasized => "emphasized",
+            Self::Code => "code",
+            Self::Error => "error",
+            Self::Name(Color::Rgb(RgbColor(red, green, blue))) => {
+                return format!("name #{red:02x}{green:02x}{blue:02x}");
+            }
+            Self::Name(Color::Ansi(colour)) => {
+                return format!("name {}", Ansi256Color::from_ansi(colour).0);
+            }
+            Self::Name(Color::Ansi256(colour)) => return format!("name {}", colour.0),
+        };
+        word.to_owned()
+    }
+
+    fn of_word(word: &str) -> Self {
+        match word.split_once(' ') {
+            Some(("name", colour)) => {
+                let number = colour.parse::<u8>().ok().map(Ansi256Color);
+                let ansi = number.map(|one| one.into_ansi().map_or(one.into(), Color::Ansi));
+                ansi.or_else(|| colour_named(colour)).map_or(Self::Strong, Self::Name)
+            }
+            _ => match word {
+                "dim" => Self::Dim,
+                "strong" => Self::Strong,
+                "emphasized" => Self::Emphasized,
+                "code" => Self::Code,
+                "error" => Self::Error,
+                _ => Self::Plain,
+            },
+        }
+    }
+
     fn style(self) -> Style {
         let plain = Style::new();
         match self {
@@ -124,6 +163,19 @@ impl Line {
     pub fn with(mut self, text: &str, look: Look) -> Self {
         self.push(text, look);
         self
+    }
+
+    /// Returns the line in the form of the protocol between processes.
+    pub(crate) fn to_wire(&self) -> StyledLine {
+        let piece = |span: &Span| (span.look.word().into(), span.text.as_str().into());
+        self.spans.iter().map(piece).collect()
+    }
+
+    /// Reads a line of another process. An unknown style is plain.
+    pub(crate) fn from_wire(pieces: &StyledLine) -> Self {
+        let mut line = Self::default();
+        pieces.iter().for_each(|(look, text)| line.push(text, Look::of_word(look)));
+        line
     }
 
     /// Returns the text without styles.
@@ -255,6 +307,20 @@ mod tests {
         let line = Line::new("a\x1b]52;c;x\x07b\r\nc\u{9b}2J\u{202e}", Look::Strong);
         assert_eq!(line.text(), "a␛]52;c;x␇b␍␊c�2J�");
         assert_eq!(line.painted(true).matches('\x1b').count(), 2, "ours, and no others");
+    }
+
+    #[test]
+    fn a_line_is_the_same_in_another_process() {
+        let colours = (0..7).map(|index| Look::Name(colour_of(index, None)));
+        let named = ["#abc", "#102030", "white"].map(|name| Look::Name(colour_of(0, Some(name))));
+        let looks =
+            [Look::Plain, Look::Dim, Look::Strong, Look::Emphasized, Look::Code, Look::Error];
+        for look in looks.into_iter().chain(colours).chain(named) {
+            let line = Line::new("one ", look).with("two", Look::Dim);
+            assert_eq!(Line::from_wire(&line.to_wire()), line, "{look:?}");
+        }
+        let other = vec![("sparkling".into(), "a\x1b[2J".into())];
+        assert_eq!(Line::from_wire(&other), Line::new("a␛[2J", Look::Plain));
     }
 
     #[test]

@@ -16,6 +16,7 @@
 
 use serde::Serialize;
 
+pub mod cost;
 pub mod decisions;
 pub mod export_file;
 pub mod handover;

@@ -35,6 +35,12 @@ pub(super) fn question(question: &Question, why: &str, names: &DisplayNames) -> 
         PauseReason::Spending { allowed, .. } if *allowed == Dollars::default() => {
             "/drop all cancels the queued turns".to_owned()
         }
+        PauseReason::Spending { stopped: Some(turn), .. } => {
+            format!(
+                "/resume {turn} retries it; \"yes\" or /resume continues without it; \"no\" or \
+                 /drop all cancels the queued turns; or send a message"
+            )
+        }
         PauseReason::Spending { .. } => {
             "\"yes\" or /resume allows the same amount again; \"no\" or /drop all cancels the \
              queued turns; any other message leaves them paused"
@@ -49,6 +55,14 @@ pub(super) fn question(question: &Question, why: &str, names: &DisplayNames) -> 
                 "/resume {turn} retries it; \"yes\" or /resume continues without it; \"no\" or \
                  /drop all cancels the queued turns"
             )
+        }
+        PauseReason::ResumedSeveral { waiting: 0, .. } => {
+            "\"yes\" retries them, /resume ID retries one; or send a message".to_owned()
+        }
+        PauseReason::ResumedSeveral { .. } => {
+            "/resume ID retries one; \"yes\" or /resume continues without them; \"no\" or /drop all \
+             cancels the queued turns"
+                .to_owned()
         }
         PauseReason::Unresolved { .. } | PauseReason::NobodyToAnswer { .. } => {
             "/members lists the team".to_owned()
@@ -77,7 +91,8 @@ pub(super) fn waits(question: &Question, names: &DisplayNames) -> Option<String>
         | PauseReason::Spending { .. }
         | PauseReason::Paused { .. }
         | PauseReason::Cancelled { .. }
-        | PauseReason::Resumed { waiting: 1.., .. } => {
+        | PauseReason::Resumed { waiting: 1.., .. }
+        | PauseReason::ResumedSeveral { waiting: 1.., .. } => {
             Some("Paused. /resume to continue, /drop all to stop.".to_owned())
         }
         _ => None,

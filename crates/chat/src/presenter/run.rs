@@ -9,7 +9,7 @@ use tertulia_session::{
 };
 use tertulia_team::{Note, PauseReason, Question, SessionEvent};
 
-use super::{OutputMode, Presenter, RunningTurn};
+use super::{OutputMode, Presenter};
 use crate::display_names::DisplayNames;
 use crate::narrate;
 use crate::style::{Line, Look};
@@ -83,6 +83,7 @@ impl Presenter {
                     true => self.turn_in_pipe(entry, turn, now),
                     false => self.turn(entry, turn, now),
                 });
+                lines.extend(self.fresh_start(turn));
                 lines
             }
             EntryKind::TurnEvent(note) if self.is_piped() => {
@@ -95,26 +96,33 @@ impl Presenter {
     }
 
     fn turn_in_pipe(&mut self, entry: &Entry, turn: &Turn, now: Instant) -> Vec<Line> {
-        let (name, id) = (self.names.name(&turn.member), entry.turn_id());
+        let (name, id) = (self.names.name(&turn.member).to_owned(), entry.turn_id());
         let reported = match turn.state {
             TurnState::Started => {
-                self.running_turn = id.map(|id| RunningTurn::new(id.clone(), turn, now));
+                if let Some(id) = id {
+                    self.begin(id.clone(), turn, now);
+                }
                 format!("{name} is working")
             }
             TurnState::Done => {
-                let figures =
-                    self.running_turn.as_ref().map(|one| one.figures.sentence(one.time(now)));
+                let ended = self.running_turn.take();
+                let figures = ended.map(|one| one.figures.sentence(one.time(now)));
                 format!("{name} is done: {}", figures.unwrap_or_default())
             }
             TurnState::Cancelled => {
                 self.cancelled.extend(id.cloned());
-                format!("{name}'s turn is cancelled: {}", turn.cause.sentence(name))
+                format!("{name}'s turn is cancelled: {}", turn.cause.sentence(&name))
             }
             TurnState::Interrupted => {
-                format!("{name}'s turn was interrupted: {}", turn.cause.sentence(name))
+                self.running_turn = None;
+                format!("{name}'s turn was interrupted: {}", turn.cause.sentence(&name))
             }
             // A failed turn has reported the reason itself.
-            TurnState::Failed | TurnState::Queued => return Vec::new(),
+            TurnState::Failed => {
+                self.running_turn = None;
+                return Vec::new();
+            }
+            TurnState::Queued => return Vec::new(),
         };
         self.remark(&reported)
     }
@@ -191,7 +199,7 @@ impl QuestionContext {
                 let asked = by.map(|who| format!(": {who} asked you a question"));
                 Some(format!("{whose}{}", asked.unwrap_or_default()))
             }
-            (PauseReason::Resumed { .. }, _) => None,
+            (PauseReason::Resumed { .. } | PauseReason::ResumedSeveral { .. }, _) => None,
             // The earlier question did not end the run, so it is shown now.
             (why, _) => self.open.replace(names.why(why)),
         }

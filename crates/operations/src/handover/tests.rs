@@ -303,6 +303,8 @@ fn in_a_session_of_a_team_speakers_are_named() {
         prompt_hash: None,
         prompt_recipe: None,
         native_session_id: None,
+        memory: None,
+        native_head: None,
         unknown: Fields::NONE,
     };
     log.push(EntryKind::Message(Message::said(max, "Blue. [NEXT: eva]")));

@@ -73,7 +73,8 @@ impl<'a> Sink<'a> {
         let Some(last) = entries.last().map(|new| new.entry.id.clone()) else { return Ok(()) };
         let expected_tail = Some(std::mem::replace(tail, last));
         *bytes = 0;
-        store.append(id, Append { entries, expected_tail }).map(drop)
+        let append = Append { entries, expected_tail, ..Append::default() };
+        store.append(id, append).map(drop)
     }
 }
 

@@ -68,6 +68,7 @@ const SESSIONS: &[Method] = &[
     Method { name: "redact", call: RpcServer::redact },
     Method { name: "search", call: RpcServer::search },
     Method { name: "listSessions", call: RpcServer::list_sessions },
+    Method { name: "getCost", call: RpcServer::get_cost },
     Method { name: "verify", call: RpcServer::verify },
 ];
 

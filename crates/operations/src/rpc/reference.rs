@@ -133,6 +133,12 @@ pub const REFERENCE: &[MethodReference] = &[
         "`{sessions: [{sessionId, entries, createdAt, updatedAt, tailEntryId?, head, title?, project?}]}`; without `project` of all projects",
     ),
     method(
+        "getCost",
+        "sessions",
+        "`by?` (`day`, `session`, `member`, `agent`, `model` or `project`), `since?`, `sessionId?`, `project?` (all)",
+        "`{groups: [{name, answers, freshInputTokens, cachedTokens, cacheWriteTokens, outputTokens, reportedUsd, computedUsd, pricesDates, unknownAnswers, unknownTokens}], by, total, damagedSessions}`; days are those of UTC, computed costs use the built-in prices; a `name` that was not recorded is null",
+    ),
+    method(
         "verify",
         "sessions",
         "`sessionId`",

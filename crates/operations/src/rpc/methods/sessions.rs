@@ -11,8 +11,10 @@ use tertulia_store::{
     Append, ListFilter, NewSession, ProjectScope, Range, SearchQuery, SearchResult, SessionId,
     SessionStore, StoreError, StoreUrl, fresh_salt,
 };
+use tertulia_team::Prices;
 
 use super::{Answer, Params, count, named};
+use crate::cost::{CostBy, CostQuery, CostReport};
 use crate::rpc::RpcServer;
 use crate::rpc::error::RpcError;
 use crate::session_record::{AppendedRecord, HitRecord, SessionRecord, VerifiedRecord};
@@ -188,11 +190,31 @@ impl RpcServer {
         Ok(named("sessions", sessions.iter().map(SessionRecord::from).collect::<Vec<_>>()))
     }
 
+    pub(super) fn get_cost(&mut self, params: &mut Params<'_>) -> Answer {
+        let object = &mut params.object;
+        let query = CostQuery {
+            by: object.take_with("by", cost_by)?.unwrap_or_default(),
+            since: object.take_with("since", moment)?,
+            session: object.take_with("sessionId", text)?.map(|id| session_id(&id)).transpose()?,
+            project: scope(object.take_text("project")?),
+        };
+        let store = self.sessions.store()?;
+        // The server does not know the time zone of its caller.
+        let day_of = |time: &Timestamp| time.to_iso().chars().take(10).collect();
+        Ok(CostReport::read(&store, &query, &Prices::default(), day_of)?.to_json())
+    }
+
     pub(super) fn verify(&mut self, params: &mut Params<'_>) -> Answer {
         let session = need_session(&mut params.object)?;
         let verified = self.sessions.store()?.verify(&session)?;
         Ok(to_json(&VerifiedRecord::new(&session, &verified)))
     }
+}
+
+fn cost_by(raw: &RawValue) -> Result<CostBy, FieldError> {
+    let got = text(raw)?;
+    let allowed = "day, session, member, agent, model or project";
+    CostBy::named(&got).ok_or_else(|| FieldError::new(Problem::NotOneOf { allowed, got }))
 }
 
 fn scope(project: Option<String>) -> ProjectScope {
