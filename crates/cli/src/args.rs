@@ -7,6 +7,7 @@ mod overview;
 mod sessions;
 mod setup;
 mod values;
+mod worktrees;
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use tertulia_context::tokens::Tokenizer;
 use tertulia_dialect::Dialect;
 
+use tertulia_operations::cost::CostBy;
 use tertulia_operations::lines::LINE_BYTES_MAX;
 
 pub(crate) use conversation::{
@@ -28,7 +30,8 @@ pub(crate) use sessions::{
 };
 pub(crate) use setup::{CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, ManArgs};
 pub(crate) use values::When;
-use values::{byte_count, token_count, whole_number, word};
+use values::{byte_count, cost_by, token_count, when, whole_number, word};
+pub(crate) use worktrees::{WorktreesArgs, WorktreesCommand};
 
 /// Maximum width of the help texts, in columns.
 const WIDTH_MAX: usize = 100;
@@ -59,7 +62,9 @@ pub(crate) enum Command {
     Sessions(SessionsArgs),
     Handover(HandoverArgs),
     Receipt(ReceiptArgs),
+    Worktrees(WorktreesArgs),
     Tokens(TokensArgs),
+    Cost(CostArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -257,6 +262,38 @@ pub(crate) struct TokensArgs {
     /// Print one JSON object per file
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Show what answers cost, by day, session, member, agent, model or project
+///
+/// Prints the tokens and costs of the answers in all sessions. Costs that agents reported and costs that were computed
+/// from list prices (~) are kept apart. An answer of a model without a known price has an unknown cost.
+/// docs/cost.md describes the prices.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia cost --since 7d
+  tertulia cost --by model --since 2026-11-01
+  tertulia cost --by member --session latest
+  tertulia cost --by session --project --json")]
+pub(crate) struct CostArgs {
+    /// Group by this: day, session, member, agent, model, project
+    #[arg(long, value_name = "GROUP", default_value = "day", value_parser = cost_by)]
+    pub(crate) by: CostBy,
+    /// Only answers since this time: a date, a timestamp, or an age (12h, 3d)
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    pub(crate) since: Option<When>,
+    /// Only this session: latest, an ID, a unique part of it, or a title
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// Only sessions of this project [default without a folder: the project of the working folder]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = ".",
+        require_equals = true)]
+    pub(crate) project: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod build;
 mod chat;
 mod completions;
 mod context;
+mod cost;
 mod demo;
 mod doctor;
 mod drawing;
@@ -18,6 +19,7 @@ mod run;
 mod sessions;
 mod tokens;
 mod why;
+mod worktrees;
 
 use tertulia_session::Entry;
 
@@ -44,7 +46,9 @@ pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result {
         Command::Sessions(args) => sessions::run(&args, streams),
         Command::Handover(args) => handover::run(&args, streams),
         Command::Receipt(args) => receipt::run(&args, streams),
+        Command::Worktrees(args) => worktrees::run(&args, streams),
         Command::Tokens(args) => tokens::run(&args, streams),
+        Command::Cost(args) => cost::run(&args, streams),
         Command::Doctor(args) => doctor::run(&args, streams),
         Command::Completions(args) => completions::completions(&args, streams),
         Command::Man(args) => completions::man(&args, streams),
@@ -68,6 +72,7 @@ fn flags_for(command: &Command) -> SuggestedFlags {
         Command::Sessions(args) => SuggestedFlags::new(None, &args.store),
         Command::Handover(args) => SuggestedFlags::new(None, &args.store),
         Command::Receipt(args) => SuggestedFlags::new(None, &args.store),
+        Command::Cost(args) => SuggestedFlags::new(None, &args.store),
         _ => SuggestedFlags::default(),
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tertulia_chat::ChatError;
+use tertulia_chat::join::JoinError;
 use tertulia_chat::terminal::visible;
 use tertulia_context::SnapshotError;
 use tertulia_operations::export_file::ExportError;
@@ -105,6 +106,8 @@ pub(crate) enum CliError {
     TwoSpeakers { flag: String, marker: String },
     #[error("{0}")]
     Drive(#[from] DriveError),
+    #[error(transparent)]
+    Join(#[from] JoinError),
     #[error("{given} is not a turn; `{why}` lists the turns that it caused")]
     NoTurn { given: String, why: String },
     /// Something that `run` needs is missing; standard output says what.
@@ -217,6 +220,7 @@ impl From<ChatError> for CliError {
             ChatError::TwoSpeakers { flag, marker } => Self::TwoSpeakers { flag, marker },
             ChatError::NeedsPerson(why) => Self::NeedsPerson(why),
             ChatError::Drive(error) => Self::Drive(error),
+            ChatError::Join(error) => Self::Join(error),
         }
     }
 }

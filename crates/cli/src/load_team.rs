@@ -3,11 +3,12 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use tertulia_team::Team;
 use tertulia_team::file::{
-    self, ContentHash, FileErrors, Found, MemberFile, Opened, Origin, SearchPaths, Settings,
-    SettingsGuard, TeamFile, Trust, TrustReason, Trusted, WorkFolder,
+    self, ContentHash, FileErrors, Found, MemberFile, Opened, Origin, PRICES_FILE, SearchPaths,
+    Settings, SettingsGuard, TeamFile, Trust, TrustReason, Trusted, WorkFolder,
 };
+use tertulia_team::worktrees::Worktrees;
+use tertulia_team::{PriceTable, Team};
 
 use crate::Streams;
 use crate::args::{TeamArg, TeamFileArg};
@@ -84,7 +85,7 @@ impl LoadedTeam {
         let file = TeamFile::built_in();
         let team = make(&file, &base, &base, &base)?.without_file();
         let folder = shown(project(&base));
-        Ok(Self { team: team.in_project(&folder), file, folder })
+        Ok(Self { team: with_worktrees(team.in_project(&folder)), file, folder })
     }
 
     fn build(origin: Origin, opened: Opened, streams: &mut Streams<'_>) -> Result<Self> {
@@ -98,7 +99,15 @@ impl LoadedTeam {
             Origin::Project => shown(&base),
             Origin::Flag | Origin::Variable | Origin::User => shown(project(&working_folder()?)),
         };
-        Ok(Self { team: team.in_project(&folder), file, folder })
+        Ok(Self { team: with_worktrees(team.in_project(&folder)), file, folder })
+    }
+}
+
+/// Sets where members get their worktrees: below the data folder, if there is one.
+fn with_worktrees(team: Team) -> Team {
+    match store_location::home() {
+        Ok(home) => team.with_worktrees(Worktrees::below(&home)),
+        Err(_) => team,
     }
 }
 
@@ -138,16 +147,31 @@ fn shown(folder: &Path) -> String {
 
 fn make(file: &TeamFile, base: &Path, work: &Path, path: &Path) -> Result<Team> {
     let team = Team::from_file_in(file, base, work);
-    team.map_err(|error| CliError::Team { path: path.to_owned(), error })
+    let mut team = team.map_err(|error| CliError::Team { path: path.to_owned(), error })?;
+    team.prices = file.prices_after(own_prices()?);
+    Ok(team)
+}
+
+/// Returns the prices in the user's own configuration, if there are any.
+pub(crate) fn own_prices() -> Result<Option<PriceTable>> {
+    let (home, config_home) = (variable("HOME"), variable("XDG_CONFIG_HOME"));
+    match file::config_folder(home.as_deref(), config_home.as_deref()) {
+        Some(folder) => Ok(PriceTable::open(&folder.join(PRICES_FILE))?),
+        None => Ok(None),
+    }
+}
+
+/// Returns a path in an environment variable; an empty one counts as unset.
+fn variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|text| !text.is_empty()).map(PathBuf::from)
 }
 
 pub(crate) fn find(arg: &TeamFileArg) -> Result<Option<Found>> {
-    let path = |name: &str| env::var_os(name).filter(|text| !text.is_empty()).map(PathBuf::from);
-    let (variable, home) = (path("TERTULIA_TEAM"), path("HOME"));
-    let (config_home, start) = (path("XDG_CONFIG_HOME"), working_folder()?);
+    let (named, home) = (variable("TERTULIA_TEAM"), variable("HOME"));
+    let (config_home, start) = (variable("XDG_CONFIG_HOME"), working_folder()?);
     let found = file::find(&SearchPaths {
         flag: arg.team.as_deref(),
-        variable: variable.as_deref(),
+        variable: named.as_deref(),
         start: &start,
         home: home.as_deref(),
         config_home: config_home.as_deref(),

@@ -41,7 +41,7 @@ pub(crate) struct SessionArg {
 /// Chat with your team of agents
 ///
 /// Shows answers while agents write them; meanwhile you can type the next message. /help lists the
-/// commands. Without a terminal, reads one message per line, prints answers as plain text, ends with the
+/// commands. If another process runs the session, the chat joins it. Without a terminal, reads one message per line, prints answers as plain text, ends with the
 /// input, and exits with the codes of `tertulia run`. docs/chat.md describes the details.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -53,6 +53,9 @@ pub(crate) struct ChatArgs {
     /// Person who writes the messages, if the team has several people
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) speaker: Option<String>,
+    /// Run the session here, without a question, when the process that runs it has ended
+    #[arg(long)]
+    pub(crate) take_over: bool,
     #[command(flatten)]
     pub(crate) session: SessionArg,
     #[command(flatten)]

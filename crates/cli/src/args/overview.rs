@@ -11,9 +11,9 @@ use super::Cli;
 
 /// The commands grouped by task, the most used ones first.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Work with your team", &["chat", "run", "init", "doctor", "demo"]),
+    ("Work with your team", &["chat", "run", "worktrees", "init", "doctor", "demo"]),
     ("Continue in another agent", &["handover", "receipt"]),
-    ("Look back", &["sessions", "why", "context", "replay"]),
+    ("Look back", &["sessions", "cost", "why", "context", "replay"]),
     ("For scripts and other programs", &["build", "assemble", "tokens", "rpc"]),
     ("Shell", &["completions", "man"]),
 ];

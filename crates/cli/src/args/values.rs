@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use tertulia_operations::cost::CostBy;
 use tertulia_session::{Timestamp, UnknownWord};
 
 use crate::clock::LocalTime;
@@ -46,6 +47,12 @@ pub(super) fn when(text: &str) -> Result<When, String> {
     let (digits, seconds) = unit.ok_or_else(wrong)?;
     let count = digits.parse::<u32>().map_err(|_| wrong())?;
     Ok(When::Ago(i64::from(count) * seconds * 1000))
+}
+
+/// Parses what costs are grouped by.
+pub(super) fn cost_by(text: &str) -> Result<CostBy, String> {
+    let words = CostBy::WORDS.map(|(_, word)| word).join(", ");
+    CostBy::named(text).ok_or_else(|| format!("must be one of {words}"))
 }
 
 /// Parses a word from a fixed list: a tokenizer or a dialect.

@@ -1,8 +1,8 @@
 //! `tertulia chat`: finds the team and the session, and opens the chat, on a terminal or by plain lines.
 
 use tertulia_chat::terminal::is_dumb;
-use tertulia_chat::{ChatSession, Ended, OpenSession};
-use tertulia_team::{EventSink, Machine};
+use tertulia_chat::{ChatSession, Ended, Entered};
+use tertulia_team::{DriveError, EventSink, Machine};
 
 use crate::Streams;
 use crate::args::ChatArgs;
@@ -32,14 +32,22 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result {
     let is_terminal = streams.stdin_is_terminal && streams.stdout_is_terminal && !is_dumb();
     let home = store_location::home().ok();
     let (here, attended) = (working_folder()?, is_terminal);
-    let chat = ChatSession { store, team, file, folder: here, home, speaker, back, attended };
-    let open = |audience: &mut dyn EventSink| -> Result<OpenSession> {
+    let takes_over = args.take_over;
+    let chat =
+        ChatSession { store, team, file, folder: here, home, speaker, back, attended, takes_over };
+    let open = |audience: &mut dyn EventSink| -> Result<Entered> {
         let (team, store, arg) = (chat.team.clone(), &chat.store, &args.session);
         let found = open_session::resumed(arg, store, &folder)?;
-        let mut session =
-            open_session::open(arg, found.as_ref(), store, team, is_terminal, audience)?;
+        let opened = open_session::open(arg, found.as_ref(), store, team, is_terminal, audience);
+        let mut session = match (opened, found) {
+            // Another process runs it, so this one joins.
+            (Err(CliError::Drive(DriveError::SessionInUse)), Some(id)) => {
+                return Ok(Entered::InUse(id));
+            }
+            (opened, _) => opened?,
+        };
         session.opened.driver.update_settings(Some(&folder), None);
-        Ok(session)
+        Ok(session.into())
     };
     if is_terminal {
         let farewell = chat.on_terminal(streams.stdout, streams.stdout_has_colour, open)?;

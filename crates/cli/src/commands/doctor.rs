@@ -2,6 +2,7 @@
 //! credentials.
 
 mod agents;
+mod memory;
 mod team_and_store;
 
 use std::io;

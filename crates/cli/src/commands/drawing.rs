@@ -16,6 +16,15 @@ pub(super) fn bar(part: usize, whole: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), ends[eighths % 8])
 }
 
+/// Returns a bar of two parts, the second one lighter. A part that is not empty has at least one column.
+pub(super) fn bar_of_two(first: u128, second: u128, whole: u128) -> String {
+    let columns = |part: u128| {
+        let columns = part.saturating_mul(BAR_COLUMNS as u128).div_ceil(whole.max(1));
+        usize::try_from(columns).unwrap_or(BAR_COLUMNS).min(BAR_COLUMNS)
+    };
+    format!("{}{}", "█".repeat(columns(first)), "▒".repeat(columns(second)))
+}
+
 /// Returns the percentage.
 pub(super) fn share(part: usize, whole: usize) -> String {
     let percent = (part as u128 * 100 + whole as u128 / 2).checked_div(whole as u128);
@@ -75,5 +84,13 @@ mod tests {
         assert_eq!(bar(10, 10), "█".repeat(BAR_COLUMNS));
         assert_eq!(bar(1, 1_000_000), "▏");
         assert_eq!(bar(5, 10), "█".repeat(BAR_COLUMNS / 2));
+    }
+
+    #[test]
+    fn a_bar_of_two_parts_shows_both() {
+        assert_eq!(bar_of_two(0, 0, 10), "");
+        assert_eq!(bar_of_two(1, 1, 1_000_000), "█▒");
+        let half = BAR_COLUMNS / 2;
+        assert_eq!(bar_of_two(5, 5, 10), format!("{}{}", "█".repeat(half), "▒".repeat(half)));
     }
 }

@@ -1,16 +1,21 @@
 //! `tertulia run`: sends one message and runs until a person is needed. The outcome becomes an exit code.
 
 mod events;
+mod joined;
 mod live;
 mod outcome;
 mod plain;
 
 use std::io;
+use std::sync::Arc;
 
+use tertulia_chat::join::{Broadcast, Host, SharedSink};
 use tertulia_chat::terminal::{is_dumb, visible};
-use tertulia_chat::{DisplayNames, Interrupt, OpenSession, narrate, stop_turn, unknown_name_note};
+use tertulia_chat::{
+    ChatSession, DisplayNames, Interrupt, OpenSession, narrate, stop_turn, unknown_name_note,
+};
 use tertulia_operations::names::{elsewhere, find_entry, short_session};
-use tertulia_session::EntryId;
+use tertulia_session::{Entry, EntryId};
 use tertulia_store::{SessionId, SessionStore};
 use tertulia_team::{
     Command, DriveError, Driver, EventSink, Machine, Opened, PauseReason, PersonMessage, Roster,
@@ -23,7 +28,7 @@ use crate::args::{RunArgs, SessionArg};
 use crate::error::{CliError, Result};
 use crate::load_team::{LoadedTeam, agents_of, working_folder};
 use crate::open_session;
-use crate::store_location::StoreLocation;
+use crate::store_location::{self, StoreLocation};
 use crate::suggested_flags::{SuggestedFlags, team_and_store_flags};
 use events::JsonLines;
 pub(crate) use events::write_wrong_usage;
@@ -44,8 +49,11 @@ trait RunOutput: EventSink {
         self.remark(text);
     }
 
-    /// Runs until no turn is running.
-    fn drive(&mut self, driver: &mut Driver) -> Result<StopReason, DriveError>;
+    /// Gets the turns that wait, with their members, before they are driven.
+    fn waits(&mut self, _: Vec<(EntryId, Box<str>)>) {}
+
+    /// Shows the events of the work, which runs until no turn is running.
+    fn drive(&mut self, work: Work<'_>) -> Result<StopReason>;
 
     /// Ends the output and returns the first write error.
     fn close(self: Box<Self>) -> io::Result<()>;
@@ -54,6 +62,9 @@ trait RunOutput: EventSink {
 /// Filters the events of opening a session. Does not repeat earlier questions and ends; they are shown only if they
 /// still apply at the end.
 struct Opening<'w>(&'w mut dyn EventSink);
+
+/// Runs turns and passes on their events.
+type Work<'w> = Box<dyn FnOnce(&mut dyn EventSink) -> Result<StopReason> + Send + 'w>;
 
 struct Ended {
     pause: StopReason,
@@ -99,37 +110,105 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended> {
     }
     let is_ephemeral = store.is_ephemeral();
     let store = there.map_or_else(|| store.open(), Ok)?;
-    let mut output = output(args, streams, &names);
+    let chat = ChatSession {
+        store,
+        team,
+        file,
+        folder: working_folder()?,
+        home: store_location::home().ok(),
+        speaker: args.speaker.as_deref().map(Box::from),
+        back: None,
+        attended: false,
+        takes_over: false,
+    };
+    let run = Conversation { args, chat, names, session, folder, is_ephemeral };
+    let mut output = output(args, streams, &run.names);
     if let Some(id) = &id {
         output.opened(id, false);
     }
-    let mut opening = Opening(&mut *output);
-    let OpenSession { opened: Opened { mut driver, differences, .. }, is_new } =
-        open_session::open(&session, id.as_ref(), &store, team, false, &mut opening)?;
-    driver.update_settings(Some(&folder), args.max_turns);
-    if is_new {
-        output.opened(driver.session(), true);
+    run.hold(id.as_ref(), message.as_ref(), output)
+}
+
+/// A run, and what it needs.
+struct Conversation<'r> {
+    args: &'r RunArgs,
+    chat: ChatSession,
+    names: DisplayNames,
+    session: SessionArg,
+    /// The folder of the project.
+    folder: String,
+    is_ephemeral: bool,
+}
+
+impl Conversation<'_> {
+    /// Runs the session, or joins the process that runs it.
+    fn hold(
+        &self,
+        id: Option<&SessionId>,
+        message: Option<&PersonMessage>,
+        mut output: Box<dyn RunOutput + '_>,
+    ) -> Result<Ended> {
+        let args = self.args;
+        let mut opening = Opening(&mut *output);
+        let (team, store) = (self.chat.team.clone(), &self.chat.store);
+        let opened = open_session::open(&self.session, id, store, team, false, &mut opening);
+        let OpenSession { opened: Opened { mut driver, differences, .. }, is_new } = match opened {
+            Err(CliError::Drive(DriveError::SessionInUse)) if let Some(id) = id => {
+                return self.join(id, message, output);
+            }
+            opened => opened?,
+        };
+        driver.update_settings(Some(&self.folder), args.max_turns);
+        if is_new {
+            output.opened(driver.session(), true);
+        }
+        if !differences.is_empty() {
+            let reported = narrate::differences(differences.len());
+            let flags = team_and_store_flags(&args.team.file, &args.store);
+            let details = format!("tertulia replay {}{flags}", driver.session());
+            output.remark(&format!("{reported} (run `{details}` for details)"));
+        }
+        if let (Some(message), false) = (message, is_new) {
+            check_speaker(driver.machine(), args, message)?;
+        }
+        let broadcast = Arc::new(Broadcast::default());
+        // Without it, nobody can join this run.
+        let place = self.chat.place(driver.session());
+        let host = place
+            .and_then(|place| Host::start(&place, &broadcast, &driver, self.client_chat()).ok());
+        let interrupt = Interrupt::watch(driver.handle(), stop_turn);
+        ask(&mut driver, message, args, &mut *output, &broadcast)?;
+        let waiting = driver.machine().waiting();
+        output.waits(waiting.map(|one| (one.turn.clone(), one.member.into())).collect());
+        let pause = output.drive(Box::new(|sink| {
+            Ok(driver.run(&mut SharedSink { broadcast: &broadcast, sink })?)
+        }))?;
+        let is_interrupted = interrupt.happened();
+        drop(interrupt);
+        output.close().map_err(CliError::output)?;
+        let waiting = driver.machine().waiting().map(|turn| turn.member.into()).collect();
+        let end = End {
+            args,
+            session: driver.session(),
+            team: driver.team(),
+            entries: driver.entries(),
+            waiting,
+            names: &self.names,
+            is_ephemeral: self.is_ephemeral,
+            is_interrupted,
+            only_resumes: message.is_none() && args.repeat.is_none(),
+        };
+        let outcome = outcome::result(&pause, &end);
+        // Those who joined can take the session over as soon as they learn that this run has ended.
+        drop(driver);
+        drop(host);
+        Ok(Ended { pause, is_interrupted, outcome })
     }
-    if !differences.is_empty() {
-        let reported = narrate::differences(differences.len());
-        let flags = team_and_store_flags(&args.team.file, &args.store);
-        let details = format!("tertulia replay {}{flags}", driver.session());
-        output.remark(&format!("{reported} (run `{details}` for details)"));
+
+    /// Returns the chat as it is for a process that joins.
+    fn client_chat(&self) -> ChatSession {
+        ChatSession { speaker: None, ..self.chat.clone() }
     }
-    if let (Some(message), false) = (&message, is_new) {
-        check_speaker(driver.machine(), args, message)?;
-    }
-    let interrupt = Interrupt::watch(driver.handle(), stop_turn);
-    let asked = ask(&mut driver, message.as_ref(), args, &mut *output);
-    let pause = asked.and_then(|()| output.drive(&mut driver).map_err(CliError::from))?;
-    let is_interrupted = interrupt.happened();
-    drop(interrupt);
-    output.close().map_err(CliError::output)?;
-    let only_resumes = message.is_none() && args.repeat.is_none();
-    let end =
-        End { args, driver: &driver, names: &names, is_ephemeral, is_interrupted, only_resumes };
-    let outcome = outcome::result(&pause, &end);
-    Ok(Ended { pause, is_interrupted, outcome })
 }
 
 fn resume_flags(args: &RunArgs, session: &SessionId) -> String {
@@ -222,17 +301,19 @@ fn ask(
     message: Option<&PersonMessage>,
     args: &RunArgs,
     output: &mut dyn RunOutput,
+    broadcast: &Broadcast,
 ) -> Result {
     let before = driver.entries().len();
     match (message, &args.repeat) {
         (Some(message), _) => {
-            let said = driver.say_message(args.speaker.as_deref(), message, output)?;
+            let sink = &mut SharedSink { broadcast, sink: &mut *output };
+            let said = driver.say_message(args.speaker.as_deref(), message, sink)?;
             if let Some(note) = unknown_name_note(driver, &said, message, &working_folder()?) {
                 output.note(&note, &said);
             }
         }
         (None, None) => {
-            driver.execute(Command::Continue, output)?;
+            driver.execute(Command::Continue, &mut SharedSink { broadcast, sink: &mut *output })?;
             // No turn has started: only the command itself was stored.
             let is_idle = driver.machine().waiting().next().is_none();
             if is_idle && driver.entries().len() <= before + 1 {
@@ -240,8 +321,9 @@ fn ask(
             }
         }
         (None, Some(given)) => {
-            let turn = turn_to_repeat(driver, args, given)?;
-            driver.execute(Command::Repeat(turn), output)?;
+            let turn = turn_to_repeat(driver.session(), driver.entries(), args, given)?;
+            let sink = &mut SharedSink { broadcast, sink: &mut *output };
+            driver.execute(Command::Repeat(turn), sink)?;
             if driver.entries().len() == before {
                 // A note has already named the reason.
                 return Err(CliError::Failed(format!("turn {given} was not retried")));
@@ -251,9 +333,13 @@ fn ask(
     Ok(())
 }
 
-fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryId> {
-    let session = driver.session();
-    let found = find_entry(driver.entries(), given);
+fn turn_to_repeat(
+    session: &SessionId,
+    entries: &[Entry],
+    args: &RunArgs,
+    given: &str,
+) -> Result<EntryId> {
+    let found = find_entry(entries, given);
     let entry = found.map_err(|error| error.in_session(session))?;
     entry.turn_id().cloned().ok_or_else(|| {
         let given = entry.id.to_string();
@@ -290,7 +376,10 @@ impl EventSink for Opening<'_> {
         match event {
             SessionEvent::Rested => {}
             SessionEvent::Asked(question)
-                if !matches!(question.why, PauseReason::Resumed { .. }) => {}
+                if !matches!(
+                    question.why,
+                    PauseReason::Resumed { .. } | PauseReason::ResumedSeveral { .. }
+                ) => {}
             event => self.0.on_event(event),
         }
     }

@@ -2,11 +2,12 @@
 //! they differ from the recorded ones, only the recorded ones are shown.
 
 use serde::Serialize;
+use tertulia_chat::narrate;
 use tertulia_operations::decisions::story;
 use tertulia_operations::names::{
     Latest, NameError, find_entry, find_session_or_latest, find_stored_entry, newest_message, short,
 };
-use tertulia_session::{Cause, Entry, EntryId};
+use tertulia_session::{Cause, Entry, EntryId, FreshStart, Turn, TurnState};
 use tertulia_store::{Range, SessionId, SessionStore};
 use tertulia_team::{Decision, Machine, reached_nobody};
 
@@ -30,6 +31,9 @@ struct DecisionRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<&'a str>,
     text: String,
+    /// Why the agent of a turn that started does not continue its own session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fresh_start: Option<&'a FreshStart>,
     entries: Vec<&'a str>,
 }
 
@@ -66,7 +70,7 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result {
     }
     if args.json {
         for decision in decisions {
-            write_json(streams, &DecisionRecord::new(&entry.id, decision))?;
+            write_json(streams, &DecisionRecord::new(&entry.id, decision, &log))?;
         }
         return Ok(());
     }
@@ -75,6 +79,11 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result {
     }
     for decision in decisions {
         write_line(streams, &short(&decision.to_string()))?;
+        if let Some((turn, _)) = fresh_start(decision, &log)
+            && let Some(line) = narrate::fresh_start(&turn.member, turn)
+        {
+            write_line(streams, &short(&line))?;
+        }
     }
     Ok(())
 }
@@ -122,8 +131,15 @@ fn turns<'d>(decisions: &[&'d Decision]) -> impl Iterator<Item = &'d EntryId> {
     })
 }
 
+/// Returns the started turn of a decision, and why its agent does not continue its own session.
+fn fresh_start<'l>(decision: &Decision, log: &'l [Entry]) -> Option<(&'l Turn, &'l FreshStart)> {
+    let Decision::Turn { entry, state: TurnState::Started, .. } = decision else { return None };
+    let turn = log.iter().find(|one| one.id == *entry)?.turn()?;
+    Some((turn, turn.memory.as_ref()?.fresh_start.as_ref()?))
+}
+
 impl<'a> DecisionRecord<'a> {
-    fn new(entry: &'a EntryId, decision: &'a Decision) -> Self {
+    fn new(entry: &'a EntryId, decision: &'a Decision, log: &'a [Entry]) -> Self {
         let (kind, turn, member, state) = match decision {
             Decision::Turn { turn, member, state, .. } => {
                 ("turn", Some(turn.as_str()), Some(&**member), Some(state.as_str()))
@@ -133,6 +149,7 @@ impl<'a> DecisionRecord<'a> {
         };
         let entries = decision.ids().into_iter().map(EntryId::as_str).collect();
         let (entry_id, text) = (entry.as_str(), decision.to_string());
-        Self { entry_id, kind, turn, member, state, text, entries }
+        let fresh_start = fresh_start(decision, log).map(|(_, reason)| reason);
+        Self { entry_id, kind, turn, member, state, text, fresh_start, entries }
     }
 }

@@ -3,6 +3,8 @@
 
 mod commands;
 mod escapes;
+mod joining;
+mod leases;
 mod notes;
 mod permissions;
 mod plain;

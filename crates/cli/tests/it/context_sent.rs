@@ -13,7 +13,7 @@ while [ $# -gt 0 ]; do
 done
 exit 1"#;
 
-/// Returns a person, an agent that answers, and Max, who is an agent of this kind.
+/// Returns a person, an agent that answers, and Max, who is an agent of this kind. He gets the whole prompt in each turn.
 fn team(kind: &str, out: &str) -> String {
     let command = match kind {
         "command" => "command = [\"recorder\"]",
@@ -38,6 +38,7 @@ role = "author"
 agent = "{kind}"
 {command}
 instruction = "Be brief, @max."
+memory = "fresh"
 [member.env]
 OUT = "{out}"
 "#
@@ -216,9 +217,10 @@ fn no_argument_of_an_agent_holds_an_instruction_or_a_message() {
     for kind in ["claude", "codex", "gemini"] {
         let workspace = Workspace::new(&format!(
             "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"max\"\n\
-             agent = \"{kind}\"\ninstruction = \"Instruction 4711.\"\n"
+             agent = \"{kind}\"\ninstruction = \"Instruction 4711.\"\nmemory = \"fresh\"\n"
         ));
-        workspace.program(kind, "printf '%s\\n' \"$0\" \"$@\" >arguments; cat >prompt; exit 1");
+        let recorder = "printf '%s\\n' \"$0\" \"$@\" >>arguments; cat >prompt; exit 1";
+        workspace.program(kind, recorder);
         workspace.tertulia(&["run", "Message 0815.", "--trust"]);
         let arguments = std::fs::read_to_string(workspace.path("arguments")).unwrap();
         assert!(!arguments.contains("4711") && !arguments.contains("0815"), "{kind}: {arguments}");

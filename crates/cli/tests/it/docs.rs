@@ -70,6 +70,7 @@ fn the_rpc_reference_names_every_method() {
         "redact",
         "search",
         "listSessions",
+        "getCost",
         "verify",
     ] {
         assert!(document.contains(&format!("| `{method}` |")), "{method}");
@@ -91,6 +92,7 @@ fn the_command_reference_prints_the_help_of_every_command() {
         "assemble",
         "rpc",
         "tokens",
+        "cost",
         "sessions",
         "doctor",
         "completions",
@@ -190,10 +192,28 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn the_first_screen_of_the_page_on_sessions_is_what_its_commands_print() {
+    check_commands(&fenced(&read("docs/sessions.md"), "```console")[0], 4);
+}
+
+#[test]
+fn the_screen_of_the_page_on_costs_is_what_its_commands_print() {
+    check_commands(&fenced(&read("docs/cost.md"), "```console")[0], 3);
+}
+
+#[test]
+fn the_prices_in_the_page_on_costs_can_be_read() {
+    let page = read("docs/cost.md");
+    let table = &fenced(&page, "```toml")[0];
+    let table = tertulia_team::PriceTable::parse(table, "prices.toml").unwrap();
+    assert_eq!(table.models.len(), 2);
+}
+
+/// Runs commands from the documentation with a store of their own, and checks that they print the shown texts.
+#[track_caller]
+fn check_commands(shown: &str, at_least: usize) {
     let store = TestStore::new();
-    let shown = &fenced(&read("docs/sessions.md"), "```console")[0];
     let commands: Vec<&str> = shown.split("$ tertulia ").skip(1).collect();
-    assert!(commands.len() >= 4);
+    assert!(commands.len() >= at_least);
     for command in commands {
         let (line, printed) = command.split_once('\n').unwrap();
         let url = store.url();

@@ -263,3 +263,32 @@ fn members_are_looked_for_with_their_own_settings() {
         "doctor started a program of a file without trust"
     );
 }
+
+#[test]
+fn the_memory_of_each_agent_is_listed_with_its_reason() {
+    let workspace = Workspace::new(
+        "[[member]]\nname = \"max\"\nagent = \"claude\"\n\
+         [[member]]\nname = \"eva\"\nagent = \"codex\"\n\
+         [[member]]\nname = \"leo\"\nagent = \"pi\"\n\
+         [[member]]\nname = \"kim\"\nagent = \"pi\"\nmemory = \"fresh\"\n\
+         [[member]]\nname = \"ada\"\nagent = \"script\"\nanswers = [\"Yes.\"]\n",
+    );
+    let output = workspace.exits(1, &["doctor", "--json"]);
+    let record = output.json().remove(0);
+    let memory: Vec<String> = record["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["about"].as_str().unwrap().starts_with("memory of "))
+        .map(|one| format!("{}: {}", one["about"].as_str().unwrap(), one["text"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        memory,
+        [
+            "memory of max, eva: its own session, in a process that waits for the next turn",
+            "memory of leo: its own session, which a new process continues in each turn",
+            "memory of kim: none, each turn gets the whole prompt: the team file says memory = \"fresh\"",
+            "memory of ada: none, each turn gets the whole prompt: written answers need no memory",
+        ]
+    );
+}

@@ -111,7 +111,7 @@ fn a_cwd_that_is_a_link_out_of_the_project_is_refused_even_with_trust() {
 fn a_spending_limit_that_cannot_hold_is_reported_by_run_and_doctor() {
     let limit = "[limits]\nbudget_usd = 5.0\n";
     let workspace = Workspace::new(&format!("{}{limit}", TEAM.replace("claude", "codex")));
-    let words = "limits.budget_usd: does not count members that report no costs: \"max\" (codex)";
+    let words = "limits.budget_usd: does not count members whose cost is unknown: \"max\" (codex: set model)";
     let output = workspace.tertulia(&["doctor"]);
     assert!(
         (output.stdout.clone() + &output.stderr).contains(words),

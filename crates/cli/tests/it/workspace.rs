@@ -143,7 +143,7 @@ impl CommandOutput {
         Self::from(child.wait_with_output().unwrap())
     }
 
-    fn from(output: Output) -> Self {
+    pub(crate) fn from(output: Output) -> Self {
         Self {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),

@@ -14,6 +14,7 @@ mod captured;
 mod failover;
 mod files;
 mod handing_over;
+mod memory;
 mod other_agents;
 mod workspace;
 

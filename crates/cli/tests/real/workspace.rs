@@ -47,6 +47,42 @@ impl Workspace {
         workspace
     }
 
+    /// Creates a workspace with a team of Claude Code, Codex, opencode and an agent of the Agent Client Protocol, which
+    /// all have this memory.
+    pub(crate) fn of_four(memory: &str) -> Self {
+        let workspace = Self::empty();
+        let (url, home) = (workspace.models.url(), workspace.path("home"));
+        let (three, open) = (team_file(&url, &home), open_team_file(&url, &home));
+        let member = |file: &str, name: &str| {
+            let is_named = |text: &&str| text.starts_with(&format!("name = \"{name}\""));
+            file.split("[[member]]\n").find(is_named).unwrap().to_owned()
+        };
+        let opencode = member(&open, "max").replace("name = \"max\"", "name = \"leo\"");
+        let model = super::GEMINI;
+        let acp = member(&three, "leo").replace("name = \"leo\"", "name = \"kim\"").replace(
+            &format!("agent = \"gemini\"\nmodel = \"{model}\""),
+            &format!(
+                "agent = \"acp\"\ncommand = [\"gemini\", \"--acp\", \"--model\", \"{model}\"]"
+            ),
+        );
+        let mut team = "[limits]\nturns = 100\npair = 100\n\n".to_owned();
+        for text in
+            [member(&three, "ann"), member(&three, "max"), member(&three, "eva"), opencode, acp]
+        {
+            let (name, rest) = text.split_once('\n').unwrap();
+            let memory = match name.contains("ann") {
+                true => String::new(),
+                false => format!("memory = \"{memory}\"\nwindow = 1000\nbudget_bytes = 2000000\n"),
+            };
+            team.push_str(&format!(
+                "[[member]]\n{name}\n{memory}{}",
+                rest.replace("budget_bytes = 786432\n", "")
+            ));
+        }
+        std::fs::write(workspace.path("work/tertulia.toml"), team).unwrap();
+        workspace
+    }
+
     /// Creates a workspace with a team of opencode, Copilot CLI and pi.
     pub(crate) fn of_open_programs() -> Self {
         let workspace = Self::empty();

@@ -4,10 +4,11 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
+use tertulia_chat::terminal::counted;
 use tertulia_operations::names::{Latest, find_session_or_latest, find_stored_entry, is_latest};
-use tertulia_session::{Entry, EntryId};
+use tertulia_session::{Entry, EntryId, TurnMemory};
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
-use tertulia_team::{PromptLost, SentPrompt, sent_prompt};
+use tertulia_team::{EarlierTurn, PromptLost, SentPrompt, earlier_turns, sent_prompt};
 
 use crate::Streams;
 use crate::args::ContextArgs;
@@ -29,6 +30,47 @@ struct TurnRecord<'a> {
     /// Whether prompt and system text have that hash.
     verified: bool,
     redacted: Vec<&'a str>,
+    /// What the agent remembered, if it keeps its own session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<&'a TurnMemory>,
+    /// The turns that the agent's own session already contained.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    contained: Vec<ContainedTurn<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ContainedTurn<'a> {
+    turn: &'a str,
+    prompt_bytes: usize,
+    entries: Vec<ContainedEntry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<ContainedEntry<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ContainedEntry<'a> {
+    entry_id: &'a str,
+    bytes: usize,
+}
+
+impl<'a> ContainedEntry<'a> {
+    fn new((entry, bytes): &'a (EntryId, usize)) -> Self {
+        Self { entry_id: entry.as_str(), bytes: *bytes }
+    }
+}
+
+impl<'a> ContainedTurn<'a> {
+    fn new(turn: &'a EarlierTurn) -> Self {
+        let EarlierTurn { turn, prompt_bytes, quoted, answer } = turn;
+        Self {
+            turn: turn.as_str(),
+            prompt_bytes: *prompt_bytes,
+            entries: quoted.iter().map(ContainedEntry::new).collect(),
+            answer: answer.as_ref().map(ContainedEntry::new),
+        }
+    }
 }
 
 pub(super) fn run(args: &ContextArgs, turn: &str, streams: &mut Streams<'_>) -> Result {
@@ -40,8 +82,8 @@ pub(super) fn run(args: &ContextArgs, turn: &str, streams: &mut Streams<'_>) -> 
         false => String::new(),
     };
     let session = find_session_or_latest(&store, given, Latest::OfFolder(&folder))?;
-    let sent = sent(&store, &session, &find_stored_entry(&store, &session, turn)?)?;
-    let SentPrompt { member, turn, system, text, hash, is_second, redacted } = &sent;
+    let (sent, earlier) = sent(&store, &session, &find_stored_entry(&store, &session, turn)?)?;
+    let SentPrompt { member, turn, system, text, hash, redacted, .. } = &sent;
     if !redacted.is_empty() {
         let ids = redacted.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ");
         print_note(
@@ -51,12 +93,8 @@ pub(super) fn run(args: &ContextArgs, turn: &str, streams: &mut Streams<'_>) -> 
             ),
         );
     }
-    if *is_second {
-        print_note(
-            streams,
-            "The first prompt of this turn was too large for the model; this is the second one, \
-             which was shorter.",
-        );
+    if let Some(note) = second_prompt(&sent) {
+        print_note(streams, &note);
     }
     if args.json {
         let record = TurnRecord {
@@ -68,22 +106,72 @@ pub(super) fn run(args: &ContextArgs, turn: &str, streams: &mut Streams<'_>) -> 
             prompt_hash: hash,
             verified: redacted.is_empty(),
             redacted: redacted.iter().map(|id| id.as_str()).collect(),
+            memory: sent.memory.as_ref(),
+            contained: earlier.iter().map(ContainedTurn::new).collect(),
         };
         return write_json(streams, &record);
+    }
+    for line in contained(&sent, &earlier) {
+        print_note(streams, &line);
     }
     super::write_sent(args, system.as_deref(), text, streams)
 }
 
-/// Returns the prompt that was sent for a turn, on any branch.
-fn sent(store: &SessionStore, session: &SessionId, asked: &EntryId) -> Result<SentPrompt> {
-    let sent = match sent_prompt(&branch(store, session, None)?, asked) {
-        Err(PromptLost::NoTurn(_) | PromptLost::NotStarted(_)) => {
-            let tail = end_behind(&store.load(session, &Range::All)?, asked);
-            sent_prompt(&branch(store, session, tail)?, asked)
+/// Says why a turn has a second prompt.
+fn second_prompt(sent: &SentPrompt) -> Option<String> {
+    let note = match &sent.restarted {
+        Some(reason) => {
+            let reason = reason.reason();
+            format!(
+                "The first prompt of this turn was not sent, because {reason}; this is the second one."
+            )
         }
-        sent => sent,
+        None => {
+            "The first prompt of this turn was too large for the model; this is the second one, \
+                 which was shorter."
+                .to_owned()
+        }
     };
-    sent.map_err(CliError::PromptLost)
+    sent.is_second.then_some(note)
+}
+
+/// Says what the agent's own session already contained, one line for every turn.
+fn contained(sent: &SentPrompt, earlier: &[EarlierTurn]) -> Vec<String> {
+    if earlier.is_empty() {
+        return Vec::new();
+    }
+    let count = counted(earlier.len() as u64, "earlier turn", "earlier turns");
+    let head = format!(
+        "{} keeps its own session, which already contained {count}; only what follows was sent:",
+        sent.member
+    );
+    let line = |turn: &EarlierTurn| {
+        let quoted = turn.quoted.iter().map(|(id, bytes)| format!("{id} ({bytes})"));
+        let quoted = quoted.collect::<Vec<_>>().join(", ");
+        let answer = turn.answer.as_ref();
+        let answer = answer.map(|(id, bytes)| format!("; answer {id} ({bytes})"));
+        let (id, bytes) = (&turn.turn, turn.prompt_bytes);
+        format!("  turn {id}: prompt of {bytes} bytes with {quoted}{}", answer.unwrap_or_default())
+    };
+    std::iter::once(head).chain(earlier.iter().map(line)).collect()
+}
+
+/// Returns the prompt that was sent for a turn, on any branch, and what the agent's own session contained before.
+fn sent(
+    store: &SessionStore,
+    session: &SessionId,
+    asked: &EntryId,
+) -> Result<(SentPrompt, Vec<EarlierTurn>)> {
+    let mut entries = branch(store, session, None)?;
+    let mut sent = sent_prompt(&entries, asked);
+    if let Err(PromptLost::NoTurn(_) | PromptLost::NotStarted(_)) = sent {
+        let tail = end_behind(&store.load(session, &Range::All)?, asked);
+        entries = branch(store, session, tail)?;
+        sent = sent_prompt(&entries, asked);
+    }
+    let sent = sent.map_err(CliError::PromptLost)?;
+    let earlier = earlier_turns(&entries, &sent);
+    Ok((sent, earlier))
 }
 
 /// Returns the entries of the branch that ends at `tail`, or of the current branch.

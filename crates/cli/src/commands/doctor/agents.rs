@@ -9,7 +9,7 @@ use tertulia_team::agents::{AGENTS, AgentDefinition};
 use tertulia_team::file::{MemberFile, TeamFile};
 use tertulia_team::{AuthState, Probe, ProgramLocation, Unusable, locate_program, probe};
 
-use super::{Finding, Health};
+use super::{Finding, Health, memory};
 
 /// The probed agents that are known by name.
 pub(super) struct Known {
@@ -114,6 +114,7 @@ pub(super) fn check(team: &TeamFile, base: &Path, work: &Path, known: &mut Known
         let is_needed = first == Some(&member.name);
         findings.extend(for_member(member, base, work, is_needed));
     }
+    findings.extend(memory::check(team));
     findings
 }
 

@@ -8,11 +8,10 @@ use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
 use tertulia_store::SessionId;
 use tertulia_team::{
-    DriveError, Driver, EventSink, PauseReason, PermissionRequest, Question, SessionEvent,
-    StopReason,
+    EventSink, PauseReason, PermissionRequest, Question, SessionEvent, StopReason,
 };
 
-use super::{Ended, RunOutput};
+use super::{Ended, RunOutput, Work};
 use crate::Streams;
 use crate::commands::sessions::write_record;
 use crate::error::{CliError, Result};
@@ -115,8 +114,8 @@ impl RunOutput for JsonLines<'_, '_> {
         self.write(&EventRecord::Note { text: text.to_owned(), entries: vec![entry] });
     }
 
-    fn drive(&mut self, driver: &mut Driver) -> Result<StopReason, DriveError> {
-        driver.run(self)
+    fn drive(&mut self, work: Work<'_>) -> Result<StopReason> {
+        work(self)
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {
@@ -203,7 +202,7 @@ impl<'a> QuestionRecord<'a> {
             PauseReason::Limited { .. } => "limited",
             PauseReason::LimitedAfterTools { .. } => "limitedAfterTools",
             PauseReason::Cancelled { .. } => "cancelled",
-            PauseReason::Resumed { .. } => "resumed",
+            PauseReason::Resumed { .. } | PauseReason::ResumedSeveral { .. } => "resumed",
             PauseReason::Paused { .. } => "paused",
         };
         Self { to: to.as_deref(), why: word, text: why.to_string(), entries: why.ids() }

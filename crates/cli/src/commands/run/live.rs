@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use tertulia_chat::terminal::duration;
 use tertulia_chat::{DisplayNames, Line, Look, PENDING_ROWS, Presenter, Screen};
 use tertulia_session::{Entry, EntryId, TurnState};
-use tertulia_team::{DriveError, Driver, EventSink, SessionEvent, StopReason};
+use tertulia_team::{EventSink, SessionEvent, StopReason};
 
-use super::RunOutput;
+use super::{RunOutput, Work};
 use crate::Streams;
+use crate::error::Result;
 
 /// Interval of status line updates.
 const TICK: Duration = Duration::from_millis(100);
@@ -90,7 +91,11 @@ impl<'a> LiveOutput<'a> {
             text.push_str(&format!(" · then {}{more}", next.join(", ")));
         }
         let picture = Line::new(picture.unwrap_or(&""), Look::Dim).with(" ", Look::Plain);
-        Some(picture.with(name, Look::Strong).with(&text, Look::Dim))
+        let name = match self.presenter.others() {
+            0 => name.to_owned(),
+            others => format!("{name} and {others} more"),
+        };
+        Some(picture.with(&name, Look::Strong).with(&text, Look::Dim))
     }
 
     fn finish(&mut self) {
@@ -114,14 +119,16 @@ impl RunOutput for LiveOutput<'_> {
         self.lines.extend(self.presenter.remark(text));
     }
 
-    /// Runs until no turn is running, and shows the events meanwhile.
-    fn drive(&mut self, driver: &mut Driver) -> Result<StopReason, DriveError> {
-        let waiting = driver.machine().waiting();
-        self.queue = waiting.map(|one| (one.turn.clone(), one.member.into())).collect();
+    fn waits(&mut self, turns: Vec<(EntryId, Box<str>)>) {
+        self.queue = turns;
+    }
+
+    /// Does the work in another thread, and shows the events meanwhile.
+    fn drive(&mut self, work: Work<'_>) -> Result<StopReason> {
         let (mut sender, events) = mpsc::channel();
         let ended = std::thread::scope(|scope| {
             // The thread drops the sender when it ends, which ends the loop.
-            let work = scope.spawn(move || driver.run(&mut sender));
+            let work = scope.spawn(move || work(&mut sender));
             loop {
                 match events.recv_timeout(TICK) {
                     Ok(event) => self.on_event(event),

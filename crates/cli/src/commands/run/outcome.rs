@@ -6,8 +6,9 @@ use std::fmt::Display;
 use tertulia_chat::DisplayNames;
 use tertulia_operations::decisions::unfinished_turn;
 use tertulia_operations::names::short;
-use tertulia_session::EntryId;
-use tertulia_team::{Dollars, Driver, PauseReason, Question, StopReason, TeamMember};
+use tertulia_session::{Entry, EntryId};
+use tertulia_store::SessionId;
+use tertulia_team::{Dollars, PauseReason, Question, StopReason, Team, TeamMember};
 
 use super::resume_flags;
 use crate::args::RunArgs;
@@ -17,7 +18,12 @@ use crate::suggested_flags::{as_word, store_flag};
 
 pub(super) struct End<'a> {
     pub(super) args: &'a RunArgs,
-    pub(super) driver: &'a Driver,
+    pub(super) session: &'a SessionId,
+    pub(super) team: &'a Team,
+    /// The entries of the current branch.
+    pub(super) entries: &'a [Entry],
+    /// The members of the queued turns, in order.
+    pub(super) waiting: Vec<Box<str>>,
     pub(super) names: &'a DisplayNames,
     /// Whether the session is lost when the process ends.
     pub(super) is_ephemeral: bool,
@@ -28,21 +34,21 @@ pub(super) struct End<'a> {
 impl End<'_> {
     /// Returns the flags that select this team, store and session.
     fn flags(&self) -> Option<String> {
-        (!self.is_ephemeral).then(|| resume_flags(self.args, self.driver.session()))
+        (!self.is_ephemeral).then(|| resume_flags(self.args, self.session))
     }
 
     /// Returns the last turn, if it was cancelled, interrupted or failed.
     fn unfinished(&self) -> Option<&EntryId> {
-        let (entry, _) = unfinished_turn(self.driver.entries(), self.driver.team())?;
+        let (entry, _) = unfinished_turn(self.entries, self.team)?;
         entry.turn_id()
     }
 
     /// Returns the speaker of the suggested command: `--as`, or the last person who spoke if the team has several.
     fn speaker(&self) -> Option<&str> {
-        let team = self.driver.team();
+        let team = self.team;
         let is_person = |name: &&str| team.member(name).is_some_and(TeamMember::is_person);
         let has_several = team.members().iter().filter(|one| one.is_person()).count() > 1;
-        let mut people = self.driver.entries().iter().rev().filter_map(said_by).filter(is_person);
+        let mut people = self.entries.iter().rev().filter_map(said_by).filter(is_person);
         self.args.speaker.as_deref().or_else(|| people.next().filter(|_| has_several))
     }
 
@@ -66,10 +72,10 @@ impl End<'_> {
     }
 
     fn others(&self) -> Option<String> {
-        let mut members = Vec::new();
-        for turn in self.driver.machine().waiting() {
-            if !members.contains(&turn.member) {
-                members.push(turn.member);
+        let mut members: Vec<&str> = Vec::new();
+        for member in &self.waiting {
+            if !members.contains(&&**member) {
+                members.push(member);
             }
         }
         let names: Vec<&str> = members.into_iter().map(|member| self.names.name(member)).collect();
@@ -124,7 +130,7 @@ pub(super) fn result(pause: &StopReason, end: &End<'_>) -> Result {
         StopReason::Elsewhere => Err(CliError::NeedsPerson(format!(
             "this session is open in another process, which will answer your message; `tertulia \
              sessions show {}{}` shows the answer",
-            end.driver.session(),
+            end.session,
             store_flag(&end.args.store)
         ))),
         StopReason::PermissionNeeded { member, title } => Err(end.not_allowed(member, title)),
@@ -144,6 +150,10 @@ fn question_result(why: &PauseReason, end: &End<'_>) -> Result {
         }
         // A message would not help.
         PauseReason::Spending { allowed, .. } if *allowed == Dollars::default() => None,
+        PauseReason::Spending { stopped: Some(turn), .. } => {
+            let hints: Vec<String> = end.repeat(turn).into_iter().chain(end.others()).collect();
+            Some(hints.join(", ")).filter(|hints| !hints.is_empty())
+        }
         PauseReason::Limited { .. } => resume_with("tries again"),
         PauseReason::LoopGuard { .. }
         | PauseReason::LimitedAfterTools { .. }
@@ -157,6 +167,11 @@ fn question_result(why: &PauseReason, end: &End<'_>) -> Result {
         PauseReason::Resumed { interrupted: Some(turn), .. } => {
             let without = resume_with("continues without it");
             end.repeat(turn).zip(without).map(|(repeat, without)| format!("{repeat}, {without}"))
+        }
+        PauseReason::ResumedSeveral { interrupted, .. } => {
+            let repeat = interrupted.first().and_then(|turn| end.repeat(turn));
+            let without = resume_with("continues without them");
+            repeat.zip(without).map(|(repeat, without)| format!("{repeat}, {without}"))
         }
         PauseReason::Resumed { interrupted: None, .. } => resume_with("continues"),
         PauseReason::Unresolved { .. } => {

@@ -7,10 +7,11 @@ use std::time::Instant;
 use tertulia_chat::terminal::visible;
 use tertulia_chat::{DisplayNames, Line, Presenter};
 use tertulia_session::Entry;
-use tertulia_team::{DriveError, Driver, EventSink, SessionEvent, StopReason, is_partial};
+use tertulia_team::{EventSink, SessionEvent, StopReason, is_partial};
 
-use super::RunOutput;
+use super::{RunOutput, Work};
 use crate::Streams;
+use crate::error::Result;
 
 pub(super) struct PlainOutput<'a, 's> {
     streams: &'a mut Streams<'s>,
@@ -35,8 +36,8 @@ impl RunOutput for PlainOutput<'_, '_> {
         self.say(&lines);
     }
 
-    fn drive(&mut self, driver: &mut Driver) -> Result<StopReason, DriveError> {
-        driver.run(self)
+    fn drive(&mut self, work: Work<'_>) -> Result<StopReason> {
+        work(self)
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {

@@ -257,7 +257,10 @@ impl Transcript {
                 format!("· system prompt: {}", prompt.system_prompt)
             }
             EntryKind::ModelChange(change) => format!("· model: {}", change.model),
-            EntryKind::Turn(turn) => format!("· turn of {}: {}", turn.member, turn.state.as_str()),
+            EntryKind::Turn(turn) => match narrate::fresh_start(&turn.member, turn) {
+                Some(fresh) => format!("· turn of {}: started; {fresh}", turn.member),
+                None => format!("· turn of {}: {}", turn.member, turn.state.as_str()),
+            },
             EntryKind::Usage(usage) => usage_in_words(usage),
             EntryKind::TurnEvent(event) => match &event.activity {
                 // The agent did not fail.

@@ -44,6 +44,8 @@ fn a_command_with_nothing_to_do_says_so_and_sends_nothing() {
     for (command, answer) in [
         ("/resume", "no turns are queued"),
         ("/cancel", "no turn is running"),
+        ("/cancel max", "max has no running turn; /queue shows who has"),
+        ("/cancel all", "no turn is running or queued"),
         ("/drop max", "max has no queued turn; /queue shows who has"),
         ("/drop all", "no turns are queued; Esc or /cancel stops the running turn"),
         (

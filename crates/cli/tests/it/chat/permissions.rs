@@ -53,9 +53,14 @@ I will tidy up.
 
 const REMINDER: &str = "asker asks for permission: 1 to 3, 0 = no, Esc ends the turn";
 
+/// Returns a folder with a person and an agent that asks.
+pub(super) fn asking() -> ChatWorkspace {
+    ChatWorkspace::with(TEAM, &[("asker.sh", ASKER)])
+}
+
 /// Returns a chat in which the agent has asked.
 fn asked() -> (ChatWorkspace, Terminal) {
-    let workspace = ChatWorkspace::with(TEAM, &[("asker.sh", ASKER)]);
+    let workspace = asking();
     let mut terminal = Terminal::chat(&workspace, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("please tidy up\r");

@@ -89,7 +89,11 @@ impl Terminal {
         Self::start(workspace, command, &[("TERM", "xterm-256color")])
     }
 
-    fn start(workspace: &ChatWorkspace, mut command: CommandBuilder, env: &[(&str, &str)]) -> Self {
+    pub(super) fn start(
+        workspace: &ChatWorkspace,
+        mut command: CommandBuilder,
+        env: &[(&str, &str)],
+    ) -> Self {
         let pair = NativePtySystem::default().openpty(size(24, 80)).unwrap();
         command.cwd(workspace.path());
         command.env_remove("NO_COLOR");

@@ -1,0 +1,218 @@
+//! `run` in a session that another process runs: sends the message to it, and shows what happens until no turn is running.
+
+use tertulia_chat::join::{Client, JoinError};
+use tertulia_chat::{Interrupt, stop_turn};
+use tertulia_session::{Entry, EntryId, EntryKind, TurnActivity, TurnState};
+use tertulia_store::{Range, SessionId};
+use tertulia_team::wire::{ClientMessage, HostMessage, StyledLine};
+use tertulia_team::{
+    DriveError, EventSink, Machine, PersonMessage, Question, SessionEvent, StopReason,
+};
+
+use super::outcome::{self, End};
+use super::{Conversation, Ended, RunOutput, turn_to_repeat};
+use crate::error::{CliError, Result};
+
+/// What this run asks the host to do.
+enum Request<'r> {
+    Say(&'r str),
+    Repeat(EntryId),
+    Continue,
+}
+
+impl Conversation<'_> {
+    /// Joins the process that runs the session.
+    pub(super) fn join(
+        &self,
+        id: &SessionId,
+        message: Option<&PersonMessage>,
+        mut output: Box<dyn RunOutput + '_>,
+    ) -> Result<Ended> {
+        let (args, chat) = (self.args, &self.chat);
+        let place = chat.place(id).ok_or(DriveError::SessionInUse)?;
+        let client = match Client::join(&place, id, &chat.folder, chat.speaker.as_deref()) {
+            Err(JoinError::Refused(text)) => return Err(JoinError::Refused(text).into()),
+            // Without a process that listens there, nothing can be sent.
+            joined => joined.map_err(|_| DriveError::SessionInUse)?,
+        };
+        let request = match (message, &args.repeat) {
+            (Some(message), _) => Request::Say(message.text()),
+            (None, Some(given)) => {
+                Request::Repeat(turn_to_repeat(id, &self.entries(id)?, args, given)?)
+            }
+            (None, None) => Request::Continue,
+        };
+        output.remark(&format!("joined process {}, which runs this session", client.process));
+        let interrupt = Interrupt::watch(client.sender().clone(), stop_turn);
+        let mut progress = Progress::default();
+        let following = Following { client, sent: None, progress: &mut progress };
+        let driven = output.drive(Box::new(|sink| following.follow(&request, sink)));
+        progress.notes.iter().for_each(|note| output.remark(note));
+        let is_interrupted = interrupt.happened();
+        drop(interrupt);
+        let pause = match driven {
+            // The person left; the host continues.
+            Err(CliError::Join(JoinError::HostEnded)) if is_interrupted => StopReason::Elsewhere,
+            // Nothing of the request was stored, so this process runs the session itself.
+            Err(CliError::Join(JoinError::HostEnded)) if !progress.is_taken => {
+                output.remark("that process has ended");
+                return self.hold(Some(id), message, output);
+            }
+            // Its last events came before its end.
+            Err(CliError::Join(JoinError::HostEnded)) if progress.is_resting => {
+                progress.asked.map_or(StopReason::Rested, StopReason::Asked)
+            }
+            Err(CliError::Join(error @ JoinError::HostEnded)) => {
+                let resume = super::resume_flags(args, id);
+                return Err(CliError::NeedsPerson(format!(
+                    "{error} during a turn; `tertulia run{resume} --continue` continues"
+                )));
+            }
+            driven => driven?,
+        };
+        output.close().map_err(CliError::output)?;
+        if is_interrupted {
+            let text = "left the session; the process that runs it continues";
+            let outcome = Err(CliError::Interrupted(text.to_owned()));
+            return Ok(Ended { pause, is_interrupted, outcome });
+        }
+        let entries = self.entries(id)?;
+        let machine = Machine::replay(chat.team.roster().clone(), &entries).machine;
+        let end = End {
+            args,
+            session: id,
+            team: &chat.team,
+            entries: &entries,
+            waiting: machine.waiting().map(|turn| turn.member.into()).collect(),
+            names: &self.names,
+            is_ephemeral: self.is_ephemeral,
+            is_interrupted,
+            only_resumes: message.is_none() && args.repeat.is_none(),
+        };
+        let outcome = outcome::result(&pause, &end);
+        Ok(Ended { pause, is_interrupted, outcome })
+    }
+
+    /// Returns the current branch.
+    fn entries(&self, id: &SessionId) -> Result<Vec<Entry>> {
+        let range = Range::Branch { tail: None, limit: None };
+        let read = self.chat.store.load(id, &range)?;
+        Ok(read.into_iter().map(|stored| stored.entry).collect())
+    }
+}
+
+/// What is known when the connection ends.
+#[derive(Default)]
+struct Progress {
+    /// Whether the request was executed, or its message is stored.
+    is_taken: bool,
+    /// Whether no turn was running after the last event.
+    is_resting: bool,
+    asked: Option<Question>,
+    /// Notes of the host about the message.
+    notes: Vec<String>,
+}
+
+/// Follows a session until the request was executed and no turn is running.
+struct Following<'p> {
+    client: Client,
+    /// The request, until it was executed.
+    sent: Option<u64>,
+    progress: &'p mut Progress,
+}
+
+impl Following<'_> {
+    fn follow(mut self, request: &Request<'_>, sink: &mut dyn EventSink) -> Result<StopReason> {
+        let sender = self.client.sender().clone();
+        self.sent = Some(match request {
+            Request::Say(text) => sender.say(text)?,
+            Request::Repeat(turn) => {
+                sender.request(|number| ClientMessage::Repeat { number, turn: turn.clone() })?
+            }
+            Request::Continue => sender.request(|number| ClientMessage::Continue { number })?,
+        });
+        loop {
+            match self.client.receive()?.into_event() {
+                Ok(event) => {
+                    if let (Request::Say(text), SessionEvent::Stored(entry)) = (request, &event) {
+                        self.progress.is_taken |=
+                            entry.message().is_some_and(|message| message.text() == *text);
+                    }
+                    if self.follow_event(&event) {
+                        self.ask_status();
+                    }
+                    // A question from before is open again only if the session comes back to it.
+                    if self.sent.is_none() || !matches!(event, SessionEvent::Asked(_)) {
+                        sink.on_event(event);
+                    }
+                }
+                Err(HostMessage::Refused { number, text, needs_person })
+                    if self.sent == Some(number) =>
+                {
+                    let text = String::from(text);
+                    return Err(match needs_person {
+                        true => CliError::NeedsPerson(text),
+                        false => CliError::Failed(text),
+                    });
+                }
+                Err(HostMessage::Done { number }) if self.sent == Some(number) => {
+                    self.sent = None;
+                    self.progress.is_taken = true;
+                    self.ask_status();
+                }
+                Err(HostMessage::Status { runs: false, .. }) if self.sent.is_none() => {
+                    let asked = self.progress.asked.take();
+                    return Ok(asked.map_or(StopReason::Rested, StopReason::Asked));
+                }
+                Err(HostMessage::Lines { lines, .. }) => {
+                    self.progress.notes.extend(lines.iter().map(text_of))
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Asks whether a turn is running. If the host has ended, its last messages say so.
+    fn ask_status(&self) {
+        let _ = self.client.sender().request(|number| ClientMessage::Status { number });
+    }
+
+    /// Returns whether a turn may have ended.
+    fn follow_event(&mut self, event: &SessionEvent) -> bool {
+        match event {
+            SessionEvent::Stored(entry) => {
+                let state = entry.turn().map(|turn| turn.state);
+                if state == Some(TurnState::Started) {
+                    (self.progress.asked, self.progress.is_resting) = (None, false);
+                }
+                // A cancelled turn ends later, with its answer or a failure.
+                let is_end = match &entry.kind {
+                    EntryKind::Turn(turn) => {
+                        !matches!(turn.state, TurnState::Queued | TurnState::Started)
+                    }
+                    EntryKind::TurnEvent(event) => {
+                        matches!(event.activity, TurnActivity::Failed { .. })
+                    }
+                    EntryKind::Message(message) => !message.is_from_human(),
+                    _ => false,
+                };
+                is_end && self.sent.is_none()
+            }
+            SessionEvent::Asked(question) => {
+                self.progress.asked = Some(question.clone());
+                self.progress.is_resting = true;
+                self.sent.is_none()
+            }
+            SessionEvent::Rested => {
+                (self.progress.asked, self.progress.is_resting) = (None, true);
+                self.sent.is_none()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Returns the text of a line without its styles.
+fn text_of(line: &StyledLine) -> String {
+    line.iter().map(|(_, text)| &**text).collect()
+}
