@@ -14,7 +14,6 @@ pub(crate) fn read(body: &Value) -> Reading {
     let said_by = |role: &'static str| {
         items(&body["input"]).filter(move |item| item["role"] == role).map(|item| &item["content"])
     };
-    let texts = said_by("user").map(|content| text_of(content, is_ours));
     let mut system = vec![word(&body["instructions"])];
     system.extend(said_by("developer").map(|content| text_of(content, |_| true)));
     // For newer models, some tools are in an item of their own.
@@ -22,11 +21,27 @@ pub(crate) fn read(body: &Value) -> Reading {
     Reading {
         model: word(&body["model"]),
         system: system.join("\n"),
-        user: texts.rev().find(|text| !text.is_empty()).unwrap_or_default(),
+        user: newest_text(body, is_ours),
         tools: lists.flat_map(items).flat_map(names).collect(),
         is_main: true,
         is_streamed: body["stream"] == true,
     }
+}
+
+/// Returns the newest text of the user. It may be in several messages that follow each other.
+fn newest_text(body: &Value, is_ours: impl Fn(&str) -> bool + Copy) -> String {
+    let mut texts = Vec::new();
+    for item in items(&body["input"]).rev() {
+        match item["role"].as_str() {
+            Some("user") => texts.push(text_of(&item["content"], is_ours)),
+            Some("developer") => {}
+            // Before the text, there are the answer and the calls of an earlier turn.
+            _ if texts.iter().any(|text| !text.is_empty()) => break,
+            _ => {}
+        }
+    }
+    texts.reverse();
+    texts.concat()
 }
 
 /// Returns the name of a tool, and those of the tools inside it.

@@ -83,11 +83,12 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-fn team() -> Result<Team, Box<dyn Error>> {
-    let spec = AgentSpec {
+/// Returns an agent that is a shell script.
+pub(super) fn command(script: &str) -> AgentSpec {
+    AgentSpec {
         kind: AgentKind::Command(CommandOutput::Text),
         program: Some("/bin/sh".into()),
-        args: vec!["-c".into(), "cat >/dev/null; exec date +%s%N".into()],
+        args: vec!["-c".into(), script.into()],
         env: BTreeMap::new(),
         model: None,
         cwd: std::env::temp_dir(),
@@ -95,7 +96,11 @@ fn team() -> Result<Team, Box<dyn Error>> {
         timeouts: Timeouts::default(),
         limits: StreamLimits::default(),
         resources: tertulia_agent::ResourceLimits::default(),
-    };
+    }
+}
+
+fn team() -> Result<Team, Box<dyn Error>> {
+    let spec = command("cat >/dev/null; exec date +%s%N");
     let members = vec![TeamMember::person("ann"), TeamMember::agent("max", spec)];
     Ok(Team::new(members, Limits::default(), None)?)
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use tertulia_agent::{
-    AgentKind, AgentSpec, CancelToken, CommandOutput, Containment, Listener, Mentions,
+    AgentKind, AgentSpec, CancelToken, CommandOutput, Containment, Listener, Memory, Mentions,
     PermissionAnswer, PermissionRequest, Permissions, ResourceLimits, Timeouts, TurnRequest,
 };
 use tertulia_dialect::stream::{Limits, StreamEvent};
@@ -63,7 +63,16 @@ fn say(line: &str) {
 
 fn request(tree: &Tree) -> TurnRequest<'_> {
     let mentions = Mentions::none();
-    TurnRequest { turn: &tree.mark, number: 0, prompt: "", mentions, system: None, body: None }
+    TurnRequest {
+        turn: &tree.mark,
+        number: 0,
+        prompt: "",
+        message_start: 0,
+        mentions,
+        system: None,
+        body: None,
+        memory: Memory::Fresh,
+    }
 }
 
 fn spec(tree: &Tree, script: &str) -> AgentSpec {
