@@ -34,11 +34,11 @@ fn paste_all(workspace: &Workspace, text: &str, at_least: usize) {
     }
 }
 
-/// Returns Claude Code and Codex as scripts that answer with one word.
+/// Returns Claude Code and Codex as scripts. Claude Code answers every message with one word.
 fn with_agents() -> Workspace {
     let workspace = Workspace::empty();
     let version = |said: &str| format!("case \"$*\" in *--version*) echo '{said}'; exit ;; esac\n");
-    let claude = r#"cat > /dev/null; printf '{"type":"system","subtype":"init","session_id":"s-1"}\n{"type":"result","subtype":"success","is_error":false,"session_id":"s-1","result":"Fine."}\n'"#;
+    let claude = r#"while IFS= read -r line; do printf '{"type":"system","subtype":"init","session_id":"s-1"}\n{"type":"result","subtype":"success","is_error":false,"session_id":"s-1","result":"Fine."}\n'; done"#;
     workspace.program("claude", &(version("9.8.7 (Claude Code)") + claude));
     workspace.program("codex", &version("codex-cli 0.1.2"));
     workspace

@@ -3,10 +3,10 @@
 
 use crate::workspace::Workspace;
 
-/// An agent that prints its working folder in the format of Claude Code.
+/// An agent that answers its first message with its working folder, in the format of Claude Code.
 const CLAUDE: &str = r#"
 case "$*" in *--version*) echo '9.8.7 (Claude Code)'; exit ;; esac
-cat > /dev/null
+IFS= read -r line
 printf '{"type":"result","subtype":"success","is_error":false,"result":"in %s"}\\n' "$(pwd -P)"
 "#;
 
