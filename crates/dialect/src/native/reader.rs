@@ -23,7 +23,7 @@ use super::{
 const ID_BYTES_MAX: usize = 256;
 
 /// Reads the records of one native session, one at a time, in the order of the files. Its memory grows by about 32
-/// bytes for every record.
+/// bytes for every record that another one may name.
 ///
 /// ```
 /// use tertulia_dialect::native::{NativeFormat, NativeReader, Record};
@@ -131,6 +131,11 @@ impl FormatReader {
             // aider's format is not JSON; `read_text` reads it.
             Self::Aider(_) => Item::non_message(NativeFormat::Aider, None),
         }
+    }
+
+    /// Returns whether a record may name another one. If not, the ids of the records need not be remembered.
+    fn has_references(&self) -> bool {
+        !matches!(self, Self::Aider(_))
     }
 
     /// Reads a record of a format that is not JSON.
@@ -342,7 +347,9 @@ impl NativeReader {
         let parent = self.parent(record, &item.parent);
         let id = self.id(record, place, own.as_deref());
         let more = u32::try_from(item.more.len()).unwrap_or(u32::MAX);
-        self.used.insert(hash(id.as_str()), more);
+        if self.format.has_references() {
+            self.used.insert(hash(id.as_str()), more);
+        }
         let mut last = id.clone();
         let mut first = NewEntry::new(item.kind);
         (first.parent_id, first.timestamp) = (parent, item.timestamp.clone());
