@@ -213,12 +213,17 @@ fn the_receipt_of_an_import_keeps_every_byte() {
 }
 
 #[test]
-fn a_session_that_was_never_handed_over_has_no_receipt() {
+fn what_does_not_exist_cannot_be_handed_over_and_the_message_says_what_to_do() {
     let machine = Machine::new();
     let none = machine.workspace.exits(1, &["receipt"]);
     assert!(none.stderr.contains("there are no sessions yet"), "{}", none.stderr);
     let unknown = machine.workspace.exits(1, &["handover", "--from", "codex", "--to", "claude"]);
-    assert!(unknown.stderr.contains("Codex has no session in "), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("and none elsewhere on this machine"), "{}", unknown.stderr);
     let goose = machine.workspace.exits(1, &["handover", "--from", "claude", "--to", "goose"]);
     assert!(goose.stderr.contains("can be read but not written"), "{}", goose.stderr);
+    let elsewhere = machine.claude("u1", "", "user", r#""Elsewhere?""#);
+    fs::write(machine.session(), elsewhere.replace(&machine.here, "/elsewhere")).unwrap();
+    let other = machine.workspace.exits(1, &["handover", "--from", "claude", "--to", "codex"]);
+    let advice = "`tertulia sessions import --agent claude` lists those of other folders";
+    assert!(other.stderr.contains(advice), "{}", other.stderr);
 }

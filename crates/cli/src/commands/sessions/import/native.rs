@@ -155,14 +155,25 @@ pub(in crate::commands) fn import_newest(
         session.folder.as_deref().is_some_and(|folder| is_within(folder, project))
     };
     let Some(session) = sessions.iter().find(is_here) else {
-        let agent = agent.agent_name();
-        return Err(CliError::Failed(format!("{agent} has no session in {project}")));
+        return Err(CliError::Failed(no_session_in(project, agent, !sessions.is_empty())));
     };
     let args = ImportArgs::of_handover();
     let mut importer = Importer::new(&args, location, environment.clone())?;
     let imported = importer.import(session, false, streams)?;
     importer.finish(streams);
     Ok(imported.session)
+}
+
+/// Returns the error if an agent has no session in a project, and what to do if it has some elsewhere.
+fn no_session_in(project: &str, agent: NativeFormat, has_others: bool) -> String {
+    let (name, word) = (agent.agent_name(), agent.as_str());
+    match has_others {
+        true => format!(
+            "{name} has no session in {project}; `tertulia sessions import --agent {word}` lists those of other \
+             folders: import one, then hand it over by its ID"
+        ),
+        false => format!("{name} has no session in {project}, and none elsewhere on this machine"),
+    }
 }
 
 /// Imports new entries from the sessions of agents that a session is linked to, before a handover. A session that its
