@@ -14,7 +14,8 @@ const NAMES: [&str; 6] = ["CLAUDE", "CODEX", "GEMINI", "OPENCODE", "COPILOT", "P
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in folder.read_dir().unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
+        // A folder of this name has the tests of a module.
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "tests") {
             sources(&path, found);
         } else if path.extension().is_some_and(|end| end == "rs") {
             found.push(path);
