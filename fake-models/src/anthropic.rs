@@ -29,6 +29,7 @@ pub(crate) fn read(body: &Value) -> Reading {
         system: system.join("\n"),
         user: texts.rev().find(|text| !text.is_empty()).unwrap_or_default(),
         is_main: !tools.is_empty() || (is_streamed && !has_schema),
+        last_message: None,
         tools,
         is_streamed,
     }

@@ -21,6 +21,7 @@ pub(crate) fn read(body: &Value) -> Reading {
             &said_by(&["user"]).rev().find(|text| !text.is_empty()).unwrap_or_default(),
         )
         .to_owned(),
+        last_message: None,
         tools: items(&body["tools"]).map(|tool| word(&tool["function"]["name"])).collect(),
         is_main: true,
         is_streamed: body["stream"] == true,

@@ -24,6 +24,7 @@ pub(crate) fn read(path: &str, body: &Value) -> Reading {
         system: text_of(&body["systemInstruction"]["parts"], |_| true),
         user: texts.rev().find(|text| !text.is_empty()).unwrap_or_default(),
         is_main: !tools.is_empty() && !has_schema,
+        last_message: None,
         tools,
         is_streamed: path.contains(":streamGenerateContent"),
     }

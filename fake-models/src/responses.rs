@@ -14,6 +14,7 @@ pub(crate) fn read(body: &Value) -> Reading {
     let said_by = |role: &'static str| {
         items(&body["input"]).filter(move |item| item["role"] == role).map(|item| &item["content"])
     };
+    let mut texts = newest_texts(body, is_ours);
     let mut system = vec![word(&body["instructions"])];
     system.extend(said_by("developer").map(|content| text_of(content, |_| true)));
     // For newer models, some tools are in an item of their own.
@@ -21,15 +22,16 @@ pub(crate) fn read(body: &Value) -> Reading {
     Reading {
         model: word(&body["model"]),
         system: system.join("\n"),
-        user: newest_text(body, is_ours),
+        user: texts.concat(),
+        last_message: texts.pop(),
         tools: lists.flat_map(items).flat_map(names).collect(),
         is_main: true,
         is_streamed: body["stream"] == true,
     }
 }
 
-/// Returns the newest text of the user. It may be in several messages that follow each other.
-fn newest_text(body: &Value, is_ours: impl Fn(&str) -> bool + Copy) -> String {
+/// Returns the texts of the user since the last answer.
+fn newest_texts(body: &Value, is_ours: impl Fn(&str) -> bool + Copy) -> Vec<String> {
     let mut texts = Vec::new();
     for item in items(&body["input"]).rev() {
         match item["role"].as_str() {
@@ -41,7 +43,8 @@ fn newest_text(body: &Value, is_ours: impl Fn(&str) -> bool + Copy) -> String {
         }
     }
     texts.reverse();
-    texts.concat()
+    texts.retain(|text| !text.is_empty());
+    texts
 }
 
 /// Returns the name of a tool, and those of the tools inside it.
@@ -222,6 +225,14 @@ mod tests {
         });
         let reading = read(&body);
         assert_eq!((reading.system.as_str(), reading.user.as_str()), ("base\nextra", "hello"));
+    }
+
+    #[test]
+    fn messages_that_follow_each_other_are_one_text_with_a_last_message() {
+        let said = |text: &str| json!({ "type": "message", "role": "user", "content": text });
+        let answer = json!({ "type": "message", "role": "assistant", "content": "yes" });
+        let reading = read(&json!({ "input": [said("first"), answer, said("a, "), said("b")] }));
+        assert_eq!((reading.user.as_str(), reading.last_message()), ("a, b", "b"));
     }
 
     #[test]

@@ -207,6 +207,7 @@ fn take_step(request: &HttpRequest, vendor: Vendor, reading: &Reading, shared: &
         model: reading.model.clone(),
         system: reading.system.clone(),
         user: reading.user.clone(),
+        last_message: reading.last_message().to_owned(),
         tools: reading.tools.clone(),
         key: Vendor::key(request),
         bytes: request.body.len(),
@@ -215,7 +216,7 @@ fn take_step(request: &HttpRequest, vendor: Vendor, reading: &Reading, shared: &
     let mut state = shared.state();
     state.asked.push(asked);
     let State { script, of_models, .. } = &mut *state;
-    of_models.get_mut(&reading.model).unwrap_or(script).take(&reading.user)
+    of_models.get_mut(&reading.model).unwrap_or(script).take(reading.last_message())
 }
 
 /// Returns a rough estimate of the tokens.

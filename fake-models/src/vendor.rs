@@ -30,8 +30,10 @@ pub struct Asked {
     pub model: String,
     /// All of the system text.
     pub system: String,
-    /// The newest text of the user, without additions of the agent program.
+    /// The text of the user since the last answer, without additions of the agent program.
     pub user: String,
+    /// Its last message. It is all of `user`, unless several messages of the user follow each other.
+    pub last_message: String,
     /// The names of the tools that were offered.
     pub tools: Vec<String>,
     /// The key that was sent.
@@ -48,10 +50,19 @@ pub(crate) struct Reading {
     pub(crate) model: String,
     pub(crate) system: String,
     pub(crate) user: String,
+    /// The last of several messages of the user that follow each other.
+    pub(crate) last_message: Option<String>,
     pub(crate) tools: Vec<String>,
     /// Whether it is the agent's own question, and not a request for a title, a classification or a check.
     pub(crate) is_main: bool,
     pub(crate) is_streamed: bool,
+}
+
+impl Reading {
+    /// Returns the last message of the user.
+    pub(crate) fn last_message(&self) -> &str {
+        self.last_message.as_deref().unwrap_or(&self.user)
+    }
 }
 
 /// The target of a request.

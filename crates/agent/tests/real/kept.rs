@@ -257,7 +257,7 @@ fn what_others_said_precedes_the_message(program: Program) {
     let asked = outcome.asked.last().expect("a request");
     assert_eq!(asked.body.matches("Eva said: the roof is red.").count(), 1);
     if program == Program::Codex {
-        assert_eq!(asked.user, "What is red? say: two", "the message is an item of its own");
+        assert_eq!(asked.last_message, "What is red? say: two", "it is an item of its own");
     }
     check_extends(&outcome.asked);
 }
