@@ -66,6 +66,8 @@ pub struct Driver {
     inbox: Inbox,
     asked: Option<Question>,
     is_closed: bool,
+    /// Whether an append was refused, because another process runs the session now.
+    is_taken_over: bool,
     /// Keeps other processes from opening the session. Dropped last, when no agent of this process is running any more.
     hold: SessionLock,
 }
@@ -106,6 +108,7 @@ impl Driver {
             inbox,
             asked: None,
             is_closed: false,
+            is_taken_over: false,
             hold,
         }
     }

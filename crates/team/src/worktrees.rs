@@ -15,6 +15,15 @@ use git::Git;
 
 /// Maximum number of names that are tried for a branch.
 const BRANCHES_MAX: usize = 9;
+/// The settings of the user must not hide a file or a change in a submodule.
+const STATUS: [&str; 6] = [
+    "status",
+    "--porcelain",
+    "-z",
+    "--no-renames",
+    "--untracked-files=normal",
+    "--ignore-submodules=none",
+];
 /// Git does not add two worktrees of one repository at once reliably.
 static ADDING: Mutex<()> = Mutex::new(());
 
@@ -211,7 +220,7 @@ impl Worktree {
     /// text for people.
     fn restore(&self, base: &str) -> Result<Option<String>> {
         let git = Git::at(&self.repository);
-        git.bytes(["worktree", "prune"])?;
+        self.unregister(&git);
         let path = self.path.as_os_str();
         let (add, quiet): (&[&str], _) = (&["worktree", "add"], "--quiet");
         let args = add.iter().chain([&quiet]).map(AsRef::<std::ffi::OsStr>::as_ref);
@@ -227,6 +236,29 @@ impl Worktree {
             args.chain(["-b", &self.branch].map(AsRef::as_ref)).chain([path, base.as_ref()]),
         )?;
         Self { base: base.into(), ..self.clone() }.write()?;
+        Ok(None)
+    }
+
+    /// Makes git forget the worktree after its folder was deleted. Other worktrees of the repository stay, also those on
+    /// a disk that is not mounted now, which `git worktree prune` would remove.
+    fn unregister(&self, git: &Git<'_>) {
+        // It fails if git has forgotten the worktree already. If it fails for another reason, the next command says so.
+        let args = ["worktree", "remove", "--force"].map(AsRef::<std::ffi::OsStr>::as_ref);
+        let _ = git.bytes(args.into_iter().chain([self.path.as_os_str()]));
+    }
+
+    /// Returns the repository of a submodule with commits that are in no remote branch. Git keeps the repositories of
+    /// submodules with the worktree, and removes them with it.
+    fn module_with_own_commits(&self) -> Result<Option<PathBuf>> {
+        let git = Git::at(&self.path);
+        let modules = self.path.join(git.text(["rev-parse", "--git-path", "modules"])?);
+        for module in git::repositories(&modules) {
+            let own = ["rev-list", "--max-count=1", "HEAD", "--all", "--not", "--remotes"];
+            // Without a commit, there is no `HEAD`.
+            if Git::at(&module).text(own).is_ok_and(|own| !own.is_empty()) {
+                return Ok(Some(module));
+            }
+        }
         Ok(None)
     }
 
@@ -252,7 +284,7 @@ impl Worktree {
         let others = ["--not", &*self.base, &*exclude, "--branches", "--remotes", "--tags"];
         state.own_commits = count(&[&[tip, branch], &others[..]].concat())?;
         if !is_missing {
-            let status = git.bytes(["status", "--porcelain", "-z", "--no-renames"])?;
+            let status = git.bytes(STATUS)?;
             for line in status.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
                 state.changed += 1;
                 let is_conflict = matches!(
@@ -307,8 +339,14 @@ impl Worktree {
         }
         let git = Git::at(&self.repository);
         if is_missing {
-            git.bytes(["worktree", "prune"])?;
+            self.unregister(&git);
         } else {
+            if let Some(module) = self.module_with_own_commits()? {
+                let module = module.display();
+                return kept(format!(
+                    "the submodule in {module} has commits that are nowhere else"
+                ));
+            }
             // Git refuses to remove submodules otherwise, even if nothing in them has changed.
             let force: &[&str] =
                 if self.path.join(".gitmodules").exists() { &["--force"] } else { &[] };

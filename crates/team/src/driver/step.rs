@@ -158,7 +158,9 @@ impl Driver {
     }
 
     pub(super) fn try_store(&mut self, sink: &mut dyn EventSink) -> Done {
-        for entry in self.log.commit().map_err(DriveError::from_store)? {
+        let stored = self.log.commit().map_err(DriveError::from_store);
+        self.is_taken_over |= matches!(stored, Err(DriveError::LeaseLost));
+        for entry in stored? {
             sink.on_event(SessionEvent::Stored(Arc::new(entry.clone())));
         }
         Ok(())

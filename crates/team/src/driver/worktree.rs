@@ -101,8 +101,11 @@ impl Driver {
     }
 
     /// Removes the worktrees of this session that contain nothing. The others are kept; after each turn a note has
-    /// named them.
+    /// named them. Another process that took the session over works in them.
     pub(super) fn remove_worktrees(&self) {
+        if self.is_taken_over || self.hold.is_lost() {
+            return;
+        }
         let is_used = self.team.members.iter().any(|member| member.worktree);
         let Some(worktrees) = self.team.worktrees.as_ref().filter(|_| is_used) else { return };
         for worktree in worktrees.of_session(self.log.session.as_str()) {

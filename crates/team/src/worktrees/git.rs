@@ -80,3 +80,19 @@ impl<'a> Git<'a> {
         self.bytes(args).is_ok()
     }
 }
+
+/// Returns the repositories of submodules below a folder, also those inside of others.
+pub(super) fn repositories(folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        if folder.join("HEAD").is_file() && folder.join("objects").is_dir() {
+            folders.push(folder.join("modules"));
+            found.push(folder);
+            continue;
+        }
+        let entries = folder.read_dir().into_iter().flatten().flatten();
+        let is_folder = |path: &PathBuf| path.symlink_metadata().is_ok_and(|about| about.is_dir());
+        folders.extend(entries.map(|entry| entry.path()).filter(is_folder));
+    }
+    found
+}

@@ -303,6 +303,71 @@ fn a_project_with_submodules_says_that_they_are_empty_there() {
 }
 
 #[test]
+fn settings_of_git_do_not_hide_what_keeps_a_worktree() {
+    let project = Project::new();
+    project.git(&["config", "status.showUntrackedFiles", "no"]);
+    project.turn("echo one > note");
+    assert_eq!(project.only().state().unwrap().changed, 1);
+}
+
+/// Returns a project with a submodule in `lib`.
+fn with_submodule(ignored: &str) -> Project {
+    let (project, other) = (Project::new(), Project::new());
+    let other = other.path().display().to_string();
+    project.git(&["submodule", "--quiet", "add", &other, "lib"]);
+    project.git(&["config", "-f", ".gitmodules", "submodule.lib.ignore", ignored]);
+    project.git(&["add", "."]);
+    project.git(&["commit", "--quiet", "-m", "lib"]);
+    // The worktree gets the submodule from the one of the project.
+    let lib = project.path().join("lib").display().to_string();
+    project.git(&["config", "submodule.lib.url", &lib]);
+    project.git(&["config", "protocol.file.allow", "always"]);
+    project
+}
+
+const FILL: &str = "git -c protocol.file.allow=always submodule --quiet update --init && cd lib";
+
+#[test]
+fn changes_in_a_submodule_keep_a_worktree_even_if_git_ignores_them() {
+    for ignored in ["none", "all"] {
+        let project = with_submodule(ignored);
+        project.turn(&format!("{FILL} && echo one > note"));
+        assert_eq!(project.only().state().unwrap().changed, 1, "{ignored}");
+    }
+}
+
+#[test]
+fn commits_that_only_a_submodule_of_the_worktree_has_keep_it() {
+    let project = with_submodule("none");
+    let back = "git checkout --quiet - && git status --porcelain";
+    project
+        .turn(&format!("{FILL} && git checkout --quiet -b mine && echo > new && {COMMIT}; {back}"));
+    let worktree = project.only();
+    assert!(worktree.state().unwrap().is_unchanged());
+    let why = worktree.remove().unwrap_err().to_string();
+    assert!(why.ends_with("has commits that are nowhere else"), "{why}");
+    // Without commits of its own, the submodule is removed with the worktree.
+    let modules = "git -C lib branch --quiet -D mine; git -C lib status --porcelain";
+    project.again(modules);
+    assert_eq!(project.worktrees().list(), []);
+}
+
+#[test]
+fn a_worktree_of_the_user_that_is_not_mounted_now_stays() {
+    let project = Project::new();
+    let (disk, away) = (project.folder.path().join("disk"), project.folder.path().join("away"));
+    project.git(&["worktree", "add", "--quiet", "--detach", disk.to_str().unwrap()]);
+    std::fs::rename(&disk, &away).unwrap();
+    project.turn("echo one > note");
+    std::fs::remove_dir_all(project.only().path).unwrap();
+    project.again("echo two > note");
+    std::fs::remove_dir_all(project.only().path).unwrap();
+    project.only().remove().unwrap();
+    std::fs::rename(&away, &disk).unwrap();
+    assert_eq!(git(&disk, &["rev-parse", "--is-inside-work-tree"]), "true");
+}
+
+#[test]
 fn two_members_that_write_work_at_the_same_time_in_worktrees_of_their_own() {
     let project = Project::new();
     let marks = project.folder.path().join("marks");

@@ -28,7 +28,18 @@ script_file = "script.jsonl"
 name = "slow"
 agent = "command"
 command = ["sh", "slow.sh"]
+
+[[member]]
+name = "writer"
+agent = "command"
+command = ["sh", "writer.sh"]
+worktree = true
 "#;
+
+/// Notes its start in the project, waits for a file there, and writes to its own worktree.
+const WRITER: &str = "cat >/dev/null\ntop=$(dirname \"$(git rev-parse --git-common-dir)\")\n\
+                      number=$(ls \"$top/turns\" | wc -l)\ntouch \"$top/turns/$number\"\n\
+                      until [ -e \"$top/go\" ]; do sleep 0.05; done\necho mine >note && cat note\n";
 
 /// Counts for five minutes.
 const SLOW: &str = "cat >/dev/null\necho $$ >agent\ni=0\nwhile [ $i -lt 3000 ]; do\n  i=$((i+1))\n  \
@@ -56,7 +67,8 @@ impl Machines {
             }
         };
         let script = "\"An answer.\"\n\"Another answer.\"";
-        let workspace = ChatWorkspace::with(TEAM, &[("script.jsonl", script), ("slow.sh", SLOW)]);
+        let files = [("script.jsonl", script), ("slow.sh", SLOW), ("writer.sh", WRITER)];
+        let workspace = ChatWorkspace::with(TEAM, &files);
         let store = format!("postgres://tertulia@{}/postgres", folder.replace('/', "%2F"));
         Some(Self { workspace, store, _server: server })
     }
@@ -193,4 +205,44 @@ fn a_paused_machine_is_replaced_after_its_lease_and_cannot_write_when_it_goes_on
     bob.types("@max hello\r");
     bob.has_answered("An answer.");
     machines.assert_one_turn(&name);
+}
+
+#[test]
+fn a_paused_machine_that_goes_on_leaves_the_worktree_in_which_another_works() {
+    let Some(machines) = Machines::new() else { return };
+    let (name, project) = (name("worktree"), machines.workspace.path());
+    for arguments in [
+        &["init", "--quiet"][..],
+        &["add", "writer.sh"],
+        &["-c", "user.name=Ann", "-c", "user.email=a@b.c", "commit", "--quiet", "-m", "one"],
+    ] {
+        assert!(
+            Command::new("git").current_dir(project).args(arguments).status().unwrap().success()
+        );
+    }
+    std::fs::create_dir(project.join("turns")).unwrap();
+    let mut ann = machines.chat(&["--new", &name], "here", "ann", &[]);
+    ann.shows("> ");
+    ann.types("@writer one\r");
+    wait_until("the first turn", || project.join("turns/0").exists());
+    signal("-STOP", ann.process());
+    let mut bob = Command::new(env!("CARGO_BIN_EXE_tertulia"));
+    bob.args(["run", "--trust", "--session", &name, "--as", "bob", "--store", &machines.store]);
+    bob.arg("@writer two").current_dir(project).env_remove("XDG_RUNTIME_DIR");
+    bob.env("TERTULIA_HOME", project.join("here")).stdout(std::process::Stdio::piped());
+    let mut running = bob.spawn().unwrap();
+    wait_until("the second turn", || {
+        // The lease of the paused machine lasts for a while.
+        if running.try_wait().unwrap().is_some() {
+            running = bob.spawn().unwrap();
+        }
+        project.join("turns/1").exists()
+    });
+    signal("-CONT", ann.process());
+    let (code, screen, _) = ann.ends();
+    assert_ne!(code, 0, "{screen}");
+    std::fs::write(project.join("go"), "").unwrap();
+    let output = running.wait_with_output().unwrap();
+    let answer = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && answer.contains("mine"), "{output:?}");
 }
