@@ -143,6 +143,7 @@ pub(crate) fn nothing_to_resume(driver: &Driver) -> Option<String> {
     let machine = driver.machine();
     match machine.status() {
         Status::Waiting { .. } | Status::Paused(_) => None,
+        Status::Resting if machine.is_stopped_at_limit() => None,
         Status::Stopping { .. } if machine.waiting().next().is_some() => None,
         Status::Running { .. } if machine.waiting().any(|waiting| waiting.is_paused) => None,
         Status::Running { turn } => {

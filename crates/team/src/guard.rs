@@ -65,11 +65,12 @@ impl Guard {
         self.pairs.clear();
     }
 
-    /// Resets the turn counts, and doubles the budget of every member that has used it up.
+    /// Resets the turn counts, and adds the same amount to every budget that is used up.
     pub(crate) fn continue_turns(&mut self) {
         self.person_said();
         for purse in self.members.iter_mut().chain([&mut self.session, &mut self.day]) {
-            if purse.is_empty() {
+            // A limit of nothing stays: only a change of the team file lets an agent start.
+            if purse.is_empty() && purse.limit != Some(Dollars::default()) {
                 purse.granted = purse.spent;
             }
         }

@@ -19,7 +19,7 @@ use crate::guard::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
 use crate::roster::{MemberIndex, Roster, SpeakerError, speaker};
-use crate::state::{State, TurnChange};
+use crate::state::{Hold, State, TurnChange};
 
 /// The router, the queue and the turns of one session.
 #[derive(Clone, Debug)]
@@ -203,6 +203,11 @@ impl Machine {
             |at: &Option<Timestamp>| at.as_ref().is_some_and(|at| at.millis() <= now.millis());
         let ended = self.state.limits.iter().filter(|(_, limit)| has_ended(&limit.resets_at));
         ended.map(|(index, _)| self.roster.name(*index).into()).collect()
+    }
+
+    /// Returns whether a turn was stopped at a spending limit, and no person has answered since.
+    pub fn is_stopped_at_limit(&self) -> bool {
+        matches!(self.state.hold, Some(Hold::Overspent(..)))
     }
 
     /// Returns whether the team limits costs.

@@ -313,10 +313,13 @@ fn ask(
             }
         }
         (None, None) => {
+            let is_stopped = driver.machine().is_stopped_at_limit();
             driver.execute(Command::Continue, &mut SharedSink { broadcast, sink: &mut *output })?;
             // No turn has started: only the command itself was stored.
             let is_idle = driver.machine().waiting().next().is_none();
-            if is_idle && driver.entries().len() <= before + 1 {
+            if is_idle && is_stopped {
+                output.remark("continued without the stopped turn; no turns are queued");
+            } else if is_idle && driver.entries().len() <= before + 1 {
                 output.remark("nothing to do: no turns are queued");
             }
         }

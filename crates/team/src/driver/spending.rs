@@ -70,8 +70,10 @@ impl Driver {
         if self.team.roster.limits().budget_usd_day.is_none() {
             return Ok(());
         }
-        let (day, midnight) = day_of(&now(), &TimeZone::system());
-        let stored = self.log.store.usage(Some(&midnight))?.entries;
+        let (day, midnight, end) = day_of(&now(), &TimeZone::system());
+        let mut stored = self.log.store.usage(Some(&midnight))?.entries;
+        // After the clock went back, there are answers of a later day.
+        stored.retain(|stored| stored.time.millis() < end.millis());
         let own = self.log.staged().iter().filter_map(|entry| match &entry.kind {
             EntryKind::Usage(usage) => Some(usage),
             _ => None,
@@ -88,14 +90,17 @@ impl Driver {
     }
 }
 
-/// Returns the day of a moment in a time zone, and its beginning. A day of a time change has 23 or 25 hours, and begins
-/// later if midnight does not exist.
-fn day_of(moment: &Timestamp, zone: &TimeZone) -> (Box<str>, Timestamp) {
+/// Returns the day of a moment in a time zone, its beginning, and that of the next day. A day of a time change has 23 or 25
+/// hours, and begins later if midnight does not exist.
+fn day_of(moment: &Timestamp, zone: &TimeZone) -> (Box<str>, Timestamp, Timestamp) {
     let instant = jiff::Timestamp::from_millisecond(moment.millis()).unwrap_or_default();
     let date = zone.to_datetime(instant).date();
-    let midnight = zone.to_zoned(date.at(0, 0, 0, 0));
-    let midnight = midnight.map_or(instant, |midnight| midnight.timestamp());
-    (date.to_string().into(), Timestamp::from_millis(midnight.as_millisecond()))
+    let midnight = |date: jiff::civil::Date| zone.to_zoned(date.at(0, 0, 0, 0)).ok();
+    let begin = midnight(date).map_or(instant, |begin| begin.timestamp());
+    let end =
+        date.tomorrow().ok().and_then(midnight).map_or(jiff::Timestamp::MAX, |end| end.timestamp());
+    let [begin, end] = [begin, end].map(|time| Timestamp::from_millis(time.as_millisecond()));
+    (date.to_string().into(), begin, end)
 }
 
 #[cfg(test)]
@@ -103,8 +108,8 @@ mod tests {
     use super::*;
 
     fn day(iso: &str, zone: &str) -> (String, String) {
-        let (day, midnight) = day_of(&iso.parse().unwrap(), &TimeZone::posix(zone).unwrap());
-        (day.into(), midnight.to_iso())
+        let (day, begin, _) = day_of(&iso.parse().unwrap(), &TimeZone::posix(zone).unwrap());
+        (day.into(), begin.to_iso())
     }
 
     #[test]
@@ -115,6 +120,15 @@ mod tests {
             ("2026-01-31T01:30:00Z", "<-05>5", "2026-01-30", "2026-01-30T05:00:00.000Z"),
         ] {
             assert_eq!(day(moment, zone), (name.to_owned(), midnight.to_owned()), "{zone}");
+        }
+    }
+
+    #[test]
+    fn a_day_ends_where_the_next_one_begins() {
+        let zone = TimeZone::posix("<-03>3<-02>,M3.1.0/0,M11.1.0/0").unwrap();
+        for moment in ["2026-02-28T12:00:00Z", "2026-10-31T12:00:00Z", "2026-12-31T12:00:00Z"] {
+            let (_, _, end) = day_of(&moment.parse().unwrap(), &zone);
+            assert_eq!(day_of(&end, &zone).1, end, "{moment}");
         }
     }
 
@@ -134,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_moment_beyond_the_calendar_has_a_day_too() {
-        let (day, _) = day_of(&Timestamp::from_millis(i64::MAX), &TimeZone::UTC);
+        let (day, ..) = day_of(&Timestamp::from_millis(i64::MAX), &TimeZone::UTC);
         assert_eq!(&*day, "1970-01-01");
     }
 }

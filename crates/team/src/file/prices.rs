@@ -87,11 +87,7 @@ fn date(reader: &mut FieldReader<'_, '_>) -> Option<Box<str>> {
             return Some("".into());
         }
     };
-    let is_date = text.len() == 10
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
+    let is_date = text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok();
     if !is_date {
         let got = quoted(&text);
         reader.problems.error(&spot, format!("must be a date such as \"2026-10-31\"; got {got}"));

@@ -77,6 +77,7 @@ impl Step<'_> {
             return Some(YesOrNo::Continue);
         }
         match &self.state.hold {
+            Some(Hold::Overspent(..)) if self.state.active.is_empty() => Some(YesOrNo::Continue),
             Some(Hold::Resumed(turns)) if self.state.active.is_empty() && !turns.is_empty() => {
                 Some(YesOrNo::Repeat(turns.clone()))
             }

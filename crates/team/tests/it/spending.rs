@@ -101,6 +101,28 @@ fn a_limit_of_nothing_lets_no_turn_start() {
 }
 
 #[test]
+fn to_continue_does_not_raise_a_limit_of_nothing() {
+    let mut driver = limited(None, None, Some(0.0));
+    let first = driver.person("@max");
+    let again = driver.step(Event::Continue);
+    assert_eq!(again.last(), first.last(), "{again:?}");
+    driver.replays();
+}
+
+#[test]
+fn a_no_after_a_stopped_turn_starts_nothing_and_a_yes_raises_the_limit() {
+    for (answer, expected) in [("no", "note: Stopped"), ("yes", "go on")] {
+        let mut driver = limited(None, Some(0.5), None);
+        driver.person("@max");
+        driver.overspend(0.6);
+        let effects = driver.person(answer);
+        assert!(effects[0].starts_with(expected), "{answer}: {effects:?}");
+        assert!(!effects.iter().any(|effect| effect.contains("queued")), "{answer}: {effects:?}");
+        driver.replays();
+    }
+}
+
+#[test]
 fn all_running_turns_count_for_the_session() {
     let mut all = members();
     all.iter_mut().for_each(|member| member.may_run_beside = true);

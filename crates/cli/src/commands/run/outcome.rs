@@ -6,7 +6,7 @@ use std::fmt::Display;
 use tertulia_chat::DisplayNames;
 use tertulia_operations::decisions::unfinished_turn;
 use tertulia_operations::names::short;
-use tertulia_session::{Entry, EntryId};
+use tertulia_session::{Entry, EntryId, SpendingLimit};
 use tertulia_store::SessionId;
 use tertulia_team::{Dollars, PauseReason, Question, StopReason, Team, TeamMember};
 
@@ -150,8 +150,12 @@ fn question_result(why: &PauseReason, end: &End<'_>) -> Result {
         }
         // A message would not help.
         PauseReason::Spending { allowed, .. } if *allowed == Dollars::default() => None,
-        PauseReason::Spending { stopped: Some(turn), .. } => {
-            let hints: Vec<String> = end.repeat(turn).into_iter().chain(end.others()).collect();
+        PauseReason::Spending { stopped: Some(turn), limit, .. } => {
+            // The limit of a turn is only in the team file.
+            let more = (*limit != SpendingLimit::Turn)
+                .then(|| resume_with("allows the same amount again"));
+            let hints = more.flatten().into_iter().chain(end.repeat(turn)).chain(end.others());
+            let hints: Vec<String> = hints.collect();
             Some(hints.join(", ")).filter(|hints| !hints.is_empty())
         }
         PauseReason::Limited { .. } => resume_with("tries again"),
