@@ -5,11 +5,13 @@
 use libfuzzer_sys::fuzz_target;
 use tertulia_dialect::native::{NativeFormat, read_tail};
 use tertulia_dialect::stream::{
-    AcpSession, AgentClient, AgentPrompt, CodexSession, Exit, Limits, SessionTotals,
+    AcpSession, AgentClient, AgentPrompt, CodexSession, Exit, Limits, LoadedSession, SessionTotals,
 };
 
 /// Small limits, so that short inputs exceed them.
 const LIMITS: Limits = Limits { line_bytes_max: 1024, text_bytes_max: 512 };
+const LOADED: LoadedSession<'_> =
+    LoadedSession { session: "s-1", history: "", cost_usd: Some(0.5) };
 const PROMPT: AgentPrompt<'_> = AgentPrompt { id: "u-1", context: "Eva: no.\n", message: "Why?" };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -24,7 +26,8 @@ fuzz_target!(|bytes: &[u8]| {
     for mut client in [
         AgentClient::codex(&session, totals, LIMITS),
         AgentClient::claude(None, totals, LIMITS),
-        AgentClient::acp(&AcpSession { cwd: "/p", model: None }, LIMITS),
+        AgentClient::acp(&AcpSession { cwd: "/p", model: None, loaded: None }, LIMITS),
+        AgentClient::acp(&AcpSession { cwd: "/p", model: None, loaded: Some(LOADED) }, LIMITS),
     ] {
         for chunk in [bytes.len().max(1), 1 + bytes.len() % 13] {
             client.begin(&PROMPT, &mut Vec::new());

@@ -108,7 +108,8 @@ fn compare(method: &Method, now: &Now<'_>, head: &NativeHead, seen: &Seen) -> Re
     if let Some(changed) = head.settings.changed(&Settings::new(now.spec, now.system)) {
         return Err(Drift::Settings { changed });
     }
-    if head.process.is_some() && head.process != now.process {
+    let is_elsewhere = head.process.is_some() && head.process != now.process;
+    if is_elsewhere && !head.can_load() {
         return Err(Drift::ProcessEnded);
     }
     let command = method.command(now.spec)?;
@@ -122,7 +123,8 @@ fn compare(method: &Method, now: &Now<'_>, head: &NativeHead, seen: &Seen) -> Re
 /// Returns whether an agent can continue its own session in a later turn.
 pub fn memory_support(spec: &AgentSpec) -> MemorySupport {
     match Method::of(spec) {
-        Ok(Method::Acp | Method::Live { .. }) => MemorySupport::Kept,
+        Ok(Method::Live { .. }) => MemorySupport::Kept,
+        Ok(Method::Acp) => MemorySupport::Loaded,
         Ok(Method::Resumed { .. }) => MemorySupport::Resumed,
         Err(reason) => MemorySupport::Unsupported { reason },
     }

@@ -21,6 +21,9 @@ pub use tertulia_dialect::stream::SessionTotals as Totals;
 pub enum MemorySupport {
     /// Its process stays alive between turns. If the process has ended, a new one continues the session.
     Kept,
+    /// Its process stays alive between turns. If the process has ended, a new one continues the session only if it can
+    /// load the session and replays what was said in it.
+    Loaded,
     /// Each turn starts a new process, which continues the session.
     Resumed,
     /// It starts every turn with the whole prompt.

@@ -39,11 +39,12 @@ mod plain_text;
 mod turn;
 mod usage_limit;
 
+pub use acp::NotLoaded;
 pub use app_server::CodexSession;
 pub use chat::{BodyError, chat_request};
 pub use client::{
-    AcpSession, AgentAsk, AgentClient, AgentPermission, AgentPrompt, PermissionChoice,
-    PermissionRequest, SessionTotals,
+    AcpSession, AgentAsk, AgentClient, AgentPermission, AgentPrompt, LoadedSession,
+    PermissionChoice, PermissionRequest, SessionTotals,
 };
 pub use error_class::{ErrorClass, TurnError};
 pub use event::{Cost, DeniedTool, Scope, StreamEvent, TextOrigin, Unparsed, Usage, ViolationKind};

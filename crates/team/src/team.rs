@@ -178,7 +178,7 @@ impl Team {
 /// Returns the memory of a member whose team file does not name it.
 pub(crate) fn usual_memory(support: &MemorySupport) -> MemoryMode {
     match support {
-        MemorySupport::Kept | MemorySupport::Resumed => MemoryMode::Native,
+        MemorySupport::Kept | MemorySupport::Loaded | MemorySupport::Resumed => MemoryMode::Native,
         MemorySupport::Unsupported { .. } => MemoryMode::Fresh,
     }
 }

@@ -2,13 +2,15 @@
 //! protocol has no field for a system text, so the system text precedes the prompt. The turn ends with the response
 //! to the prompt. The agent has to exit when its stdin closes; otherwise it is killed.
 
-use tertulia_dialect::stream::{AcpSession, AgentClient, AgentPrompt, ErrorClass, TurnError};
+use tertulia_dialect::stream::{
+    AcpSession, AgentClient, AgentPrompt, ErrorClass, LoadedSession, TurnError,
+};
 
 use super::{AgentDefinition, GENERIC, PROGRAM_FIELDS, PROMPT_FIELDS, ProjectSettings, SystemText};
 use crate::process::environment::Environment;
 use crate::process::escape::PromptSyntax;
 use crate::process::{CommandLine, LiveAgent, StartError, program};
-use crate::{AgentSpec, Ended, Job, Listener, TurnReport, clock};
+use crate::{AgentSpec, Ended, Job, Listener, NativeHead, TurnReport, clock};
 
 /// Any agent that supports the Agent Client Protocol.
 pub const ACP: &AgentDefinition = &AgentDefinition {
@@ -31,7 +33,7 @@ pub const ACP: &AgentDefinition = &AgentDefinition {
 };
 
 pub(crate) fn run(job: Job<'_>, listener: &mut dyn Listener) -> TurnReport {
-    match start(job) {
+    match start(job, None) {
         Ok(mut agent) => {
             let message = crate::sent_prompt(job.spec, job.request);
             let prompt = AgentPrompt { message: &message, ..AgentPrompt::default() };
@@ -42,8 +44,8 @@ pub(crate) fn run(job: Job<'_>, listener: &mut dyn Listener) -> TurnReport {
     }
 }
 
-/// Starts an agent that opens a new session.
-pub(crate) fn start(job: Job<'_>) -> Result<LiveAgent, TurnError> {
+/// Starts an agent that opens a new session, or loads the one of a head.
+pub(crate) fn start(job: Job<'_>, head: Option<&NativeHead>) -> Result<LiveAgent, TurnError> {
     let spec = job.spec;
     let Some(name) = spec.program.as_deref() else {
         let message = "no program is named; set `command` to a program that supports ACP";
@@ -51,7 +53,12 @@ pub(crate) fn start(job: Job<'_>) -> Result<LiveAgent, TurnError> {
     };
     let command = command(name, spec)?;
     let cwd = command.cwd.to_string_lossy().into_owned();
-    let session = AcpSession { cwd: &cwd, model: spec.model.as_deref() };
+    let loaded = head.map(|head| LoadedSession {
+        session: &head.session,
+        history: &head.hash,
+        cost_usd: head.totals.cost_usd,
+    });
+    let session = AcpSession { cwd: &cwd, model: spec.model.as_deref(), loaded };
     let client = AgentClient::acp(&session, spec.limits);
     Ok(LiveAgent::start(command, client, job)?)
 }

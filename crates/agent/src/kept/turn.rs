@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tertulia_dialect::stream::{AgentPrompt, ErrorClass, StreamEvent};
+use tertulia_dialect::stream::{AgentPrompt, ErrorClass, NotLoaded, StreamEvent};
 
 use super::method::{Method, Seen, StartLive, Store};
 use super::pool::{Claim, KeptProcess, Pool};
@@ -37,10 +37,14 @@ pub(super) fn run(
     let mut idle = claim.take();
     if let Some(head) = job.request.memory.head() {
         let process = idle.as_mut().and_then(KeptProcess::living_id);
+        let is_elsewhere = head.process.is_some() && head.process != process;
         let now = Now { spec: job.spec, system: job.request.system, process };
         if let Err(drift) = compare(&method, &now, head, pool.seen()) {
             close(idle);
             return Err(drift);
+        }
+        if is_elsewhere {
+            close(idle.take());
         }
     } else {
         close(idle.take());
@@ -104,7 +108,11 @@ impl KeptTurn<'_> {
             if is_sent {
                 return Ok(self.finish(process, stop, store, listener));
             }
+            let not_loaded = process.agent.client().not_loaded().map(drift_of);
             let report = process.agent.end(stop, job, listener);
+            if let Some(drift) = not_loaded {
+                return Err(drift);
+            }
             if !is_reused {
                 return not_opened(report);
             }
@@ -112,14 +120,14 @@ impl KeptTurn<'_> {
         }
     }
 
-    /// Starts a process. A session that only a process has cannot be continued by another one.
+    /// Starts a process, which continues the session of the head.
     fn start(&self, start: Option<StartLive>) -> Result<Result<KeptProcess, TurnReport>, Drift> {
         let job = self.job;
         let head = job.request.memory.head();
         let started = match start {
             Some(start) => start(job, head).map_err(Into::into),
-            None if head.is_some() => return Err(Drift::ProcessEnded),
-            None => acp::start(job),
+            None if head.is_some_and(|head| !head.can_load()) => return Err(Drift::ProcessEnded),
+            None => acp::start(job, head),
         };
         Ok(match started {
             Ok(agent) => {
@@ -176,6 +184,7 @@ impl KeptTurn<'_> {
             trace: client.trace().map(Into::into),
             is_compacted: client.is_compacted(),
             totals: client.totals(),
+            history: client.history().map(Into::into),
             process: store.is_none().then(|| process.id.clone()),
         };
         let is_good = is_answered && report.output.error.is_none();
@@ -246,7 +255,10 @@ impl KeptTurn<'_> {
         match store {
             // Without a transcript, only an answered turn is known to be in the session.
             None if !is_answered => return None,
-            None => head.messages += 2,
+            None => {
+                head.messages += 2;
+                head.hash = ended.history.unwrap_or_default();
+            }
             Some(Store::File(file)) => {
                 let path =
                     ended.path.or_else(|| (file.find)(&command.environment, &head.session))?;
@@ -299,7 +311,19 @@ struct SessionState {
     trace: Option<Box<str>>,
     is_compacted: bool,
     totals: Totals,
+    history: Option<Box<str>>,
     process: Option<Box<str>>,
+}
+
+fn drift_of(reason: &NotLoaded) -> Drift {
+    match reason {
+        NotLoaded::NotOffered => Drift::ProcessEnded,
+        NotLoaded::Continued { messages } => Drift::Continued { messages: *messages },
+        NotLoaded::Differs => {
+            let reason = "what the agent replays is not what was said in it".into();
+            Drift::Unreadable { path: None, reason }
+        }
+    }
 }
 
 /// Returns a report of a turn whose agent failed before anything was sent. The turn can start fresh; without a

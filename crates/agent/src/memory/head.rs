@@ -20,7 +20,8 @@ pub struct NativeHead {
     pub path: Option<PathBuf>,
     /// Size of the file, or of the session as the agent exports it.
     pub bytes: u64,
-    /// BLAKE3 hash of these bytes in hex.
+    /// BLAKE3 hash of these bytes in hex. For a session of a process: the hash of what was said in it, or nothing if no
+    /// other process can load it.
     pub hash: Box<str>,
     /// Number of records with messages.
     pub messages: u64,
@@ -31,7 +32,7 @@ pub struct NativeHead {
     /// Identifies the file of the program.
     pub program: Box<str>,
     pub(crate) settings: Settings,
-    /// Identifies the process, for a session that only the process has.
+    /// Identifies the process, for a session without a known file.
     pub process: Option<Box<str>>,
     /// The totals that the agent has reported for the session.
     pub totals: Totals,
@@ -47,6 +48,11 @@ pub struct HeadError(&'static str);
 const COUNTS: [&str; 5] = ["input", "cacheRead", "cacheWrite", "output", "thinking"];
 
 impl NativeHead {
+    /// Returns whether another process may load the session of a process.
+    pub(crate) fn can_load(&self) -> bool {
+        self.process.is_some() && !self.hash.is_empty()
+    }
+
     /// Returns its JSON, without fields that have no value.
     pub fn to_json(&self) -> Json {
         let mut object = Map::new();

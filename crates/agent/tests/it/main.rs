@@ -20,6 +20,7 @@ mod fake_endpoint;
 mod fake_kept;
 mod gemini_texts;
 mod kept;
+mod kept_acp;
 mod kept_codex;
 mod limit_reset;
 mod openai;

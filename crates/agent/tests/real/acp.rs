@@ -96,7 +96,7 @@ fn a_turn_that_is_cancelled_while_it_speaks_leaves_nothing() {
 fn a_session_goes_on_in_the_process_that_is_kept() {
     let trial = trial([]);
     let kept = KeptAgents::new();
-    assert_eq!(memory_support(&trial.spec), MemorySupport::Kept);
+    assert_eq!(memory_support(&trial.spec), MemorySupport::Loaded);
     let begin = Memory::Begin { kept: &kept, member: "max" };
     let outcome = trial.run_with(("First. say: one", 0), begin, || false);
     assert_eq!(outcome.text(), "one");

@@ -271,6 +271,7 @@ fn the_memory_of_each_agent_is_listed_with_its_reason() {
          [[member]]\nname = \"eva\"\nagent = \"codex\"\n\
          [[member]]\nname = \"leo\"\nagent = \"pi\"\n\
          [[member]]\nname = \"kim\"\nagent = \"pi\"\nmemory = \"fresh\"\n\
+         [[member]]\nname = \"bob\"\nagent = \"acp\"\ncommand = [\"bot\", \"--acp\"]\n\
          [[member]]\nname = \"ada\"\nagent = \"script\"\nanswers = [\"Yes.\"]\n",
     );
     let output = workspace.exits(1, &["doctor", "--json"]);
@@ -286,6 +287,8 @@ fn the_memory_of_each_agent_is_listed_with_its_reason() {
         memory,
         [
             "memory of max, eva: its own session, in a process that waits for the next turn",
+            "memory of bob: its own session, in a process that waits for the next turn; after the process has ended, a new one \
+             continues it only if the agent can load it and replays exactly what was said, else the turn starts fresh",
             "memory of leo: its own session, which a new process continues in each turn",
             "memory of kim: none, each turn gets the whole prompt: the team file says memory = \"fresh\"",
             "memory of ada: none, each turn gets the whole prompt: written answers need no memory",

@@ -2,18 +2,23 @@
 //! calls it line by line. It reads the agent's messages and collects in `asks` what has to be sent back.
 //! [`super::AgentClient`] passes that to the `agent` crate, which owns the pipes.
 //!
-//! Each of our requests is sent after the previous one was answered: `initialize`, `session/new`, the model if one is
-//! requested, `session/prompt`. Output before `session/prompt` is not part of the answer. Later turns of the same
-//! process need only another `session/prompt`.
+//! Each of our requests is sent after the previous one was answered: `initialize`, `session/new` or `session/load`, the
+//! model if one is requested, `session/prompt`. Output before `session/prompt` is not part of the answer. Later turns of
+//! the same process need only another `session/prompt`.
+//!
+//! `session/load` continues the session of a process that has ended. The agent replays the session before it responds,
+//! and the prompt is sent only if the replay is what was said in the session. `session/resume` is not used, because it
+//! replays nothing that could be compared.
 
+mod chunk;
+mod figures;
+mod history;
 mod permission;
 mod tool;
 
 use std::cmp::Ordering;
-use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
-
+pub use history::NotLoaded;
 pub(super) use permission::chosen;
 
 use super::client::{
@@ -21,11 +26,15 @@ use super::client::{
     refused, request, text,
 };
 use super::error_class::{ErrorClass, TurnError};
-use super::event::{Cost, Scope, Unparsed, Usage, ViolationKind, fresh_input};
-use super::fields::{Field, Refusal, Value, read_fields, read_shape};
+use super::event::{Cost, Unparsed, ViolationKind};
+use super::fields::{Refusal, Value, read_fields};
 use super::turn::Turn;
 use super::{LineKind, Reading};
-use tool::Tools;
+use chunk::Chunk;
+pub(super) use figures::turn_cost;
+use figures::{cost_of, error_of, model_option, usage_of, usage_of_meta};
+use history::{History, Replay};
+use tool::{Call, Tools};
 
 #[derive(Debug, Default)]
 pub(super) struct Acp {
@@ -52,6 +61,11 @@ pub(super) struct Acp {
     tools: Tools,
     /// The last reported cost of the session.
     cost: Option<Cost>,
+    /// What was said, if another process can load the session and replays it before it responds.
+    history: History,
+    /// The session to load, until the prompt is sent.
+    replay: Option<Replay>,
+    pub(super) not_loaded: Option<NotLoaded>,
 }
 
 /// Our request that is waiting for a response. The number is its id.
@@ -59,7 +73,7 @@ pub(super) struct Acp {
 enum Phase {
     #[default]
     Initialize = 1,
-    NewSession = 2,
+    OpenSession = 2,
     SetModel = 3,
     Prompt = 4,
 }
@@ -70,7 +84,10 @@ impl Acp {
     /// Creates a reader whose agent gets our replies.
     pub(super) fn live(session: &AcpSession<'_>) -> Self {
         let (cwd, model) = (session.cwd.to_owned(), session.model.map(str::to_owned));
-        Self { is_live: true, cwd, model, ..Self::default() }
+        let loaded = session.loaded;
+        let cost_before = loaded.and_then(|loaded| loaded.cost_usd).unwrap_or(0.0);
+        let replay = loaded.map(|loaded| Replay::new(loaded.session, loaded.history));
+        Self { is_live: true, cwd, model, cost_before, replay, ..Self::default() }
     }
 
     /// Begins a turn. The first one begins with the first line of the protocol; we offer no capabilities, such as
@@ -100,7 +117,7 @@ impl Acp {
     }
 
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
-        if let Some(chunk) = Chunk::parse(line) {
+        if let Some(chunk) = Chunk::parse(line).filter(|_| self.replay.is_none()) {
             return self.read_chunk(&chunk, turn);
         }
         const NAMES: [&str; 5] = ["id", "method", "params", "result", "error"];
@@ -164,7 +181,7 @@ impl Acp {
         match self.phase {
             _ if error.is_some() => self.end_badly(error, turn),
             Phase::Initialize => self.read_hello(result, turn)?,
-            Phase::NewSession => self.read_session(result, turn)?,
+            Phase::OpenSession => self.read_session(result, turn)?,
             Phase::SetModel => self.send_prompt(turn),
             Phase::Prompt => self.end(result, turn)?,
         }
@@ -172,7 +189,8 @@ impl Acp {
     }
 
     fn read_hello(&mut self, result: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
-        let [version, info] = result.fields(&["protocolVersion", "agentInfo"])?;
+        let [version, info, abilities] =
+            result.fields(&["protocolVersion", "agentInfo", "agentCapabilities"])?;
         if version.count() != Some(1) {
             let version = version.source().unwrap_or("none");
             let message = format!("the agent speaks version {version} of the protocol, not 1");
@@ -181,15 +199,44 @@ impl Acp {
         }
         let name = info.at(&["name"]).text_or_empty();
         self.may_repeat = name.contains("gemini");
-        let params = format!(r#"{{"cwd":{},"mcpServers":[]}}"#, text(&self.cwd));
-        self.request(Phase::NewSession, "session/new", &params);
+        // Gemini replays a session only after its response, when the prompt may already be running.
+        self.history.is_on = abilities.at(&["loadSession"]).is_true() && !self.may_repeat;
+        let place = format!(r#""cwd":{},"mcpServers":[]"#, text(&self.cwd));
+        match &self.replay {
+            None => self.request(Phase::OpenSession, "session/new", &format!("{{{place}}}")),
+            Some(_) if !self.history.is_on => self.refuse_session(NotLoaded::NotOffered, turn),
+            Some(replay) => {
+                let params = format!(r#"{{"sessionId":{},{place}}}"#, text(&replay.session));
+                self.request(Phase::OpenSession, "session/load", &params);
+            }
+        }
         Ok(())
     }
 
+    /// Ends the turn before anything was sent, because the session is not the one that was left.
+    fn refuse_session(&mut self, reason: NotLoaded, turn: &mut Turn) {
+        turn.fail(TurnError::new(ErrorClass::Setup, "the session was not loaded as it was left"));
+        self.not_loaded = Some(reason);
+    }
+
+    /// Compares the replay with what was said. Returns whether the session can be continued.
+    fn is_as_left(&mut self, turn: &mut Turn) -> bool {
+        let Some(replay) = &mut self.replay else { return true };
+        if self.has_gap {
+            self.history.skip();
+        }
+        let judged = replay.judge(&mut self.history);
+        judged.map_err(|reason| self.refuse_session(reason, turn)).is_ok()
+    }
+
     fn read_session(&mut self, result: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
+        if !self.is_as_left(turn) {
+            return Ok(());
+        }
         let [session, models, options] =
-            result.fields(&["sessionId", "models", "configOptions"])?;
-        let Some(session) = session.word() else {
+            ["sessionId", "models", "configOptions"].map(|name| result.at(&[name]));
+        let loaded = self.replay.as_ref().map(|replay| replay.session.clone());
+        let Some(session) = loaded.or_else(|| session.word()) else {
             let message = "the agent opened a session without an ID";
             turn.fail(TurnError::new(ErrorClass::Setup, message));
             return Ok(());
@@ -220,9 +267,15 @@ impl Acp {
         Ok(())
     }
 
-    fn send_prompt(&mut self, turn: &Turn) {
+    fn send_prompt(&mut self, turn: &mut Turn) {
+        if !self.is_as_left(turn) {
+            return;
+        }
+        self.replay = None;
         let session = text(turn.output.native_session_id.as_deref().unwrap_or_default());
-        let prompt = text(&std::mem::take(&mut self.prompt));
+        let prompt = std::mem::take(&mut self.prompt);
+        self.history.person(&prompt);
+        let prompt = text(&prompt);
         let parts = format!(r#"[{{"type":"text","text":{prompt}}}]"#);
         let params = format!(r#"{{"sessionId":{session},"prompt":{parts}}}"#);
         self.request(Phase::Prompt, "session/prompt", &params);
@@ -236,6 +289,9 @@ impl Acp {
             kind,
             "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update"
         );
+        if self.replay.is_some() && (is_answer || kind == "user_message_chunk") {
+            return self.read_replay(session, update, kind, turn);
+        }
         if self.is_before_prompt() {
             // The first session id is valid, and the agent may not send an id at this point.
             return if is_answer {
@@ -252,7 +308,11 @@ impl Acp {
             "agent_message_chunk" | "agent_thought_chunk" => {
                 return self.read_chunk(&Chunk::from_update(update, kind, session)?, turn);
             }
-            "tool_call" | "tool_call_update" => self.tools.read(update, turn)?,
+            "tool_call" | "tool_call_update" => {
+                let call = Call::parse(update)?;
+                self.history.call(&call);
+                self.tools.read(call, turn);
+            }
             "user_message_chunk" => return Ok(LineKind::Echo),
             "usage_update" => {
                 let [cost] = update.fields(&["cost"])?;
@@ -275,6 +335,40 @@ impl Acp {
         Ok(LineKind::Known)
     }
 
+    /// Reads an update of a session that is being loaded. It is not output of the turn.
+    fn read_replay(
+        &mut self,
+        session: Value<'_>,
+        update: Value<'_>,
+        kind: &str,
+        turn: &mut Turn,
+    ) -> Reading {
+        turn.admit(session.text().as_deref())?;
+        let Self { replay: Some(replay), history, .. } = self else { return Ok(LineKind::Ignored) };
+        if matches!(kind, "tool_call" | "tool_call_update") {
+            history.call(&Call::parse(update)?);
+            return Ok(LineKind::Known);
+        }
+        let chunk = Chunk::from_update(update, kind, session)?;
+        match chunk.words()? {
+            _ if chunk.is_thought => {}
+            None => history.skip(),
+            Some(words) if kind == "user_message_chunk" => replay.person(&words, history),
+            Some(words) => replay.agent(&words, history),
+        }
+        Ok(LineKind::Echo)
+    }
+
+    /// Returns the hash of what was said in the session, if another process can load it.
+    pub(super) fn history(&self) -> Option<String> {
+        self.history.hash()
+    }
+
+    /// Returns the cost of the session, if the agent has reported it.
+    pub(super) fn cost_total(&self) -> Option<f64> {
+        Some(self.cost_before).filter(|cost| *cost > 0.0)
+    }
+
     /// Reads a chunk of a message or of a thought. The first chunk of a new message begins a new text.
     fn read_chunk(&mut self, chunk: &Chunk<'_>, turn: &mut Turn) -> Reading {
         if self.is_before_prompt() {
@@ -282,15 +376,16 @@ impl Acp {
             return Err(ViolationKind::BeforeStart.into());
         }
         turn.admit(chunk.session.text().as_deref())?;
-        // Chunks of other types, such as pictures, have no text.
-        let piece = match chunk.content_type.is("text") {
-            true => chunk.text.need_text()?,
-            false => String::new(),
-        };
+        let words = chunk.words()?;
         if chunk.is_thought {
-            turn.thinking(piece);
+            turn.thinking(words.unwrap_or_default());
             return Ok(LineKind::Known);
         }
+        let Some(piece) = words else {
+            self.history.skip();
+            return Ok(LineKind::Known);
+        };
+        self.history.agent(&piece);
         if piece.is_empty() {
             return Ok(LineKind::Known);
         }
@@ -310,6 +405,7 @@ impl Acp {
         let [reason, usage, meta] = result.fields(&["stopReason", "usage", "_meta"])?;
         let reason = reason.need_plain()?;
         self.tools.flush(turn);
+        self.history.end_turn();
         let usage = usage_of(usage).or_else(|| usage_of_meta(meta));
         if reason == "end_turn" && self.is_system_error && usage.is_none() {
             // Codex's adapter puts its error text into the answer and reports success.
@@ -366,126 +462,4 @@ impl Acp {
             turn.cost(Cost { usd: turn_cost(total, before), scope });
         }
     }
-}
-
-/// A chunk of a message or of a thought. Most lines contain one.
-struct Chunk<'a> {
-    is_thought: bool,
-    session: Value<'a>,
-    message_id: Value<'a>,
-    content_type: Value<'a>,
-    text: Value<'a>,
-}
-
-/// The end of the names of updates with text chunks.
-static CHUNK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"_chunk\""));
-
-impl<'a> Chunk<'a> {
-    /// Parses a line in one pass if it is a text chunk. Most lines are text chunks, and reading them level by level
-    /// would parse them several times.
-    fn parse(line: &'a str) -> Option<Self> {
-        const CONTENT: [Field<'_>; 2] = [Field::Value("type", 5), Field::Value("text", 6)];
-        const UPDATE: [Field<'_>; 3] = [
-            Field::Value("sessionUpdate", 3),
-            Field::Value("messageId", 4),
-            Field::Object("content", &CONTENT),
-        ];
-        const SHAPE: [Field<'_>; 3] = [
-            Field::Value("id", 0),
-            Field::Value("method", 1),
-            Field::Object(
-                "params",
-                &[Field::Value("sessionId", 2), Field::Object("update", &UPDATE)],
-            ),
-        ];
-        CHUNK.find(line.as_bytes())?;
-        let [id, method, session, kind, message_id, content_type, text] =
-            read_shape::<7>(line, &SHAPE)?;
-        let is_thought = kind.is("agent_thought_chunk");
-        let is_piece = is_thought || kind.is("agent_message_chunk");
-        // A line without content is unusual, so the general parser reads it.
-        let has_content = content_type.is_some() || text.is_some();
-        let fits = has_content && !id.is_some() && method.is("session/update") && is_piece;
-        fits.then_some(Self { is_thought, session, message_id, content_type, text })
-    }
-
-    /// Parses an update whose content may be unusual.
-    fn from_update(update: Value<'a>, kind: &str, session: Value<'a>) -> Result<Self, Refusal> {
-        let [content, message_id] = update.fields(&["content", "messageId"])?;
-        let [content_type, text] = content.fields(&["type", "text"])?;
-        let is_thought = kind == "agent_thought_chunk";
-        Ok(Self { is_thought, session, message_id, content_type, text })
-    }
-}
-
-/// Returns the cost of a turn. An agent that has lost its total begins again.
-pub(super) fn turn_cost(total: f64, before: f64) -> f64 {
-    if total >= before { total - before } else { total }
-}
-
-/// Returns the cost of the session.
-fn cost_of(cost: Value<'_>) -> Option<Cost> {
-    let [sum, currency] = cost.fields(&["amount", "currency"]).ok()?;
-    let usd = sum.amount().filter(|_| currency.is("USD"))?;
-    Some(Cost { usd, scope: Scope::Turn })
-}
-
-fn model_option(options: Value<'_>) -> Option<String> {
-    let mut found = None;
-    let _ = options.each(|option| {
-        let [id, category] = option.fields(&["id", "category"])?;
-        if id.is("model") || category.is("model") {
-            found = found.take().or_else(|| id.text());
-        }
-        Ok(())
-    });
-    found
-}
-
-/// Returns the error. Its class follows from the code, else from the details in `data`, else from the message.
-fn error_of(error: Value<'_>) -> TurnError {
-    let Ok([code, message, data]) = error.fields(&["code", "message", "data"]) else {
-        return TurnError::new(ErrorClass::Crash, "the agent answered with an error");
-    };
-    let mut message = message.text_or_empty();
-    if let Some(details) = data.at(&["details"]).text()
-        && !message.contains(&details)
-    {
-        message = format!("{message}: {details}");
-    }
-    let by_code = code.count().and_then(ErrorClass::from_status);
-    let by_data = || match data.at(&["errorKind"]).text().as_deref() {
-        Some("authentication_failed") => Some(ErrorClass::Auth),
-        Some("rate_limit") => Some(ErrorClass::Quota),
-        Some("server_error" | "overloaded") => Some(ErrorClass::Network),
-        // This code of the protocol means that the agent is not signed in.
-        _ => (code.source() == Some("-32000")).then_some(ErrorClass::Auth),
-    };
-    TurnError::classed(by_code.or_else(by_data), message)
-}
-
-/// Returns the usage. The session is as old as the turn, so its usage is that of the turn. The total shows whether
-/// cached tokens are part of the input.
-fn usage_of(usage: Value<'_>) -> Option<Usage> {
-    #[rustfmt::skip]
-    const NAMES: [&str; 6] = [
-        "inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens", "thoughtTokens",
-        "totalTokens",
-    ];
-    let counts = usage.fields(&NAMES).ok()?.map(Value::count);
-    let [mut input, output, cache_read, cache_write, thinking, total] = counts;
-    if let (Some(read), Some(output), Some(total)) = (input, output, total)
-        && read.saturating_add(output) == total
-    {
-        input = fresh_input(Some(read), [cache_read, cache_write]);
-    }
-    Some(Usage { input, cache_read, cache_write, output, thinking, scope: Scope::Turn })
-}
-
-/// Returns the usage that Gemini reports.
-fn usage_of_meta(meta: Value<'_>) -> Option<Usage> {
-    let tokens = meta.at(&["quota", "token_count"]);
-    let counts = tokens.fields(&["input_tokens", "output_tokens"]).ok()?;
-    let [input @ Some(_), output] = counts.map(Value::count) else { return None };
-    Some(Usage { input, output, ..Usage::default() })
 }

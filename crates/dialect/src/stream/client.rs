@@ -4,6 +4,7 @@
 
 use tertulia_session::json::Json;
 
+use super::acp::NotLoaded;
 use super::app_server::{AppServer, CodexSession};
 use super::claude::Claude;
 use super::error_class::TurnError;
@@ -27,6 +28,17 @@ pub struct AcpSession<'a> {
     /// Absolute path of its working folder.
     pub cwd: &'a str,
     pub model: Option<&'a str>,
+    /// The session of an earlier process to load; `None` for a new one.
+    pub loaded: Option<LoadedSession<'a>>,
+}
+
+/// A session of an earlier process, in the state that its last turn left.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadedSession<'a> {
+    pub session: &'a str,
+    /// What [`AgentClient::history`] returned.
+    pub history: &'a str,
+    pub cost_usd: Option<f64>,
 }
 
 /// Input of an agent for one turn.
@@ -86,7 +98,9 @@ pub struct PermissionChoice {
 impl AgentClient {
     /// Creates a client of an agent of the Agent Client Protocol.
     pub fn acp(session: &AcpSession<'_>, limits: Limits) -> Self {
-        Self::new(Reader::Acp(Box::new(Acp::live(session))), limits)
+        let mut client = Self::new(Reader::Acp(Box::new(Acp::live(session))), limits);
+        client.session = session.loaded.map(|loaded| loaded.session.into());
+        client
     }
 
     /// Creates a client of `codex app-server`. `totals` are those of a session that is continued.
@@ -256,6 +270,23 @@ impl AgentClient {
         }
     }
 
+    /// Returns a hash of what was said in the session, for agents of the Agent Client Protocol whose sessions another
+    /// process can load.
+    pub fn history(&self) -> Option<String> {
+        match &self.parser.reader {
+            Reader::Acp(acp) => acp.history(),
+            _ => None,
+        }
+    }
+
+    /// Returns why the session of an earlier process was not loaded; `None` if it was, or if there is none.
+    pub fn not_loaded(&self) -> Option<&NotLoaded> {
+        match &self.parser.reader {
+            Reader::Acp(acp) => acp.not_loaded.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Returns the totals of the session, as far as the agent reports totals.
     pub fn totals(&self) -> SessionTotals {
         match &self.parser.reader {
@@ -264,6 +295,9 @@ impl AgentClient {
             }
             Reader::Claude(claude) => {
                 SessionTotals { cost_usd: claude.cost_total(), ..SessionTotals::default() }
+            }
+            Reader::Acp(acp) => {
+                SessionTotals { cost_usd: acp.cost_total(), ..SessionTotals::default() }
             }
             _ => SessionTotals::default(),
         }

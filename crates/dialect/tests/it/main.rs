@@ -45,6 +45,7 @@ mod stream_gemini;
 mod stream_hostile;
 mod stream_kept;
 mod stream_limits;
+mod stream_load;
 mod stream_opencode;
 mod stream_pi;
 mod stream_properties;

@@ -119,7 +119,7 @@ failed auth: {"error":{"code":401}}
     );
 }
 
-const SESSION: AcpSession<'_> = AcpSession { cwd: "/project", model: None };
+const SESSION: AcpSession<'_> = AcpSession { cwd: "/project", model: None, loaded: None };
 
 /// Returns a client whose first turn has begun.
 fn client_of(session: &AcpSession<'_>) -> AgentClient {

@@ -406,7 +406,8 @@ fn a_question_of_claude_is_answered() {
 
 #[test]
 fn an_agent_of_acp_gets_its_next_prompt_in_the_same_session() {
-    let mut client = AgentClient::acp(&AcpSession { cwd: "/p", model: None }, Limits::default());
+    let mut client =
+        AgentClient::acp(&AcpSession { cwd: "/p", model: None, loaded: None }, Limits::default());
     client.begin(&PROMPT, &mut Vec::new());
     let chunk = |text: &str| {
         format!(
@@ -484,7 +485,7 @@ proptest! {
         let mut client = match kind {
             0 => codex(&SESSION),
             1 => claude(None),
-            _ => AgentClient::acp(&AcpSession { cwd: "/p", model: None }, Limits::default()),
+            _ => AgentClient::acp(&AcpSession { cwd: "/p", model: None, loaded: None }, Limits::default()),
         };
         for _ in 0..2 {
             client.begin(&PROMPT, &mut Vec::new());

@@ -36,6 +36,11 @@ fn describe(member: &MemberFile) -> Option<String> {
         (MemorySupport::Kept, _) => {
             "its own session, in a process that waits for the next turn".to_owned()
         }
+        (MemorySupport::Loaded, _) => {
+            "its own session, in a process that waits for the next turn; after the process has ended, a new one \
+             continues it only if the agent can load it and replays exactly what was said, else the turn starts fresh"
+                .to_owned()
+        }
         (MemorySupport::Resumed, _) => {
             "its own session, which a new process continues in each turn".to_owned()
         }

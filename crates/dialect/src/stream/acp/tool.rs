@@ -26,9 +26,9 @@ pub(super) struct Call<'a> {
     pub(super) title: Option<Box<str>>,
     /// The input of the call. An empty object counts as missing.
     pub(super) input: Value<'a>,
-    status: Value<'a>,
-    content: Value<'a>,
-    output: Value<'a>,
+    pub(super) status: Value<'a>,
+    pub(super) content: Value<'a>,
+    pub(super) output: Value<'a>,
     meta: Value<'a>,
 }
 
@@ -65,8 +65,7 @@ impl<'a> Call<'a> {
 }
 
 impl Tools {
-    pub(super) fn read(&mut self, update: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
-        let call = Call::parse(update)?;
+    pub(super) fn read(&mut self, call: Call<'_>, turn: &mut Turn) {
         let is_open = turn.is_tool_open(&call.id);
         let is_ready = call.input.is_some() || call.is_over() || call.status.is("in_progress");
         if !is_open && (is_ready || !self.wait(&call, turn)) {
@@ -86,7 +85,6 @@ impl Tools {
                 .or_else(|| call.output.source().map(str::to_owned));
             turn.tool_finished(call.id, output, is_error);
         }
-        Ok(())
     }
 
     /// Reports the start of the call with the fields known so far.
