@@ -4,3 +4,4 @@
 mod delivery;
 mod drift;
 mod play;
+mod seeded;

@@ -102,8 +102,13 @@ fn check(play: &Play, name: &str) {
 
 /// Returns how often a text is in the prompts of a session, apart from repeated and recalled messages and summaries.
 fn times(native: &Native, token: &str) -> usize {
+    times_in(&native.prompts, token)
+}
+
+/// Same as [`times`], for these prompts.
+pub(super) fn times_in(prompts: &[String], token: &str) -> usize {
     let mut count = 0;
-    for prompt in &native.prompts {
+    for prompt in prompts {
         let new = match prompt.split_once(", repeated]\n") {
             Some((context, _)) => context,
             None => prompt,

@@ -51,6 +51,15 @@ pub(super) struct Said {
     pub(super) native: Option<String>,
 }
 
+/// A turn that runs.
+pub(super) struct Begun {
+    pub(super) member: String,
+    turn: EntryId,
+    /// The id of the agent's session.
+    native: String,
+    pub(super) outcome: Outcome,
+}
+
 pub(super) struct Play {
     pub(super) store: SessionStore,
     pub(super) session: SessionId,
@@ -168,8 +177,26 @@ impl Play {
         })
     }
 
+    /// Returns the prompt that a member would get with this plan if it answered a message now.
+    pub(super) fn look(&mut self, name: &str, answers: &EntryId, plan: &MemoryPlan) -> String {
+        let member = self.team.member(name).unwrap();
+        let (team, branch) = (&self.team, self.log.branch());
+        self.prompts.look(team, branch, member, answers, plan).text
+    }
+
     /// Runs a turn of a member that answers this message.
     pub(super) fn turn(&mut self, name: &str, answers: &EntryId, outcome: Outcome) {
+        let begun = self.begin(name, answers, outcome);
+        // Others speak while the agent works.
+        if self.turns.is_multiple_of(3) {
+            self.say("leo", 1);
+            self.commit();
+        }
+        self.end(&begun);
+    }
+
+    /// Begins a turn. Turns of other members may run at the same time.
+    pub(super) fn begin(&mut self, name: &str, answers: &EntryId, outcome: Outcome) -> Begun {
         self.turns += 1;
         let turn = EntryId::from(format!("turn{}", self.turns));
         let chosen = Cause::Chosen { rule: QueueRule::InTurn };
@@ -191,12 +218,7 @@ impl Play {
         }
         self.commit();
         let native = self.send((&turn, name, answers), &start, outcome);
-        // Others speak while the agent works.
-        if self.turns.is_multiple_of(3) {
-            self.say("leo", 1);
-            self.commit();
-        }
-        self.end(name, &turn, &native, outcome);
+        Begun { member: name.to_owned(), turn, native, outcome }
     }
 
     /// Sends the prompt, or the one that follows if the first one is of no use. Returns the id of the agent's session.
@@ -227,11 +249,13 @@ impl Play {
         }
     }
 
-    fn end(&mut self, name: &str, turn: &EntryId, native: &str, outcome: Outcome) {
+    /// Ends a turn.
+    pub(super) fn end(&mut self, begun: &Begun) {
+        let Begun { member: name, turn, native, outcome } = begun;
         let cause = Cause::failed("crash");
-        let (state, cause, has_head) = match outcome {
+        let (state, cause, has_head) = match *outcome {
             Outcome::Answered | Outcome::Drifted | Outcome::Overflown => {
-                let entry = self.say_in(name, 1, Some(native.to_owned()));
+                let entry = self.say_in(name, 1, Some(native.clone()));
                 let token = self.said.last().unwrap().token.clone();
                 self.natives.get_mut(native).unwrap().answers.push(token);
                 (TurnState::Done, Cause::Answered { entry }, true)
@@ -246,7 +270,7 @@ impl Play {
         };
         let mut ended = turn_of(name, turn, state, cause);
         if has_head {
-            ended.native_session_id = Some(native.into());
+            ended.native_session_id = Some((**native).into());
             ended.native_head = Some(head(native).to_json());
         }
         self.put(ended);
