@@ -48,7 +48,8 @@ while hear; do
 done
 "#;
 
-fn codex(script: &str) -> FakeMember {
+/// Returns a member that plays Codex. The script may define other functions.
+pub(crate) fn codex(script: &str) -> FakeMember {
     FakeMember::new(AgentKind::Cli(agents::CODEX), &format!("{SERVER}{script}{LOOP}"))
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use tertulia_agent::{AgentSpec, Drift, KeptAgents};
 
+use crate::injected;
 use crate::kept::{Conversation, for_each_kept_program};
 use crate::program::Program;
 
@@ -82,11 +83,7 @@ fn every_change_of_the_file_is_noticed(program: Program) {
     assert_eq!(drift_after(&talk, &path, Vec::clear), "shortened");
     // The last answer again, as if somebody else had written it.
     let word = drift_after(&talk, &path, |bytes| {
-        let text = String::from_utf8_lossy(bytes).into_owned();
-        let is_screen = |line: &str| line.contains("event_msg");
-        let is_answer =
-            |line: &&str| line.contains("two") && !line.contains("question") && !is_screen(line);
-        let answer = text.lines().rfind(is_answer).expect("an answer");
+        let answer = last_answer(&String::from_utf8_lossy(bytes)).to_owned();
         bytes.extend_from_slice(format!("{answer}\n").as_bytes());
     });
     assert!(["continued", "forked"].contains(&word), "{word}");
@@ -99,6 +96,7 @@ fn every_change_of_the_file_is_noticed(program: Program) {
     fs::remove_dir(&path).expect("no folder");
     fs::rename(&moved, &path).expect("the session");
     assert_eq!(talk.check(), Ok(()));
+    every_injected_change_is_noticed(&talk, &path);
     // The turn checks again.
     let original = fs::read(&path).expect("the session");
     fs::write(&path, &original[..original.len() / 2]).expect("half of it");
@@ -107,6 +105,29 @@ fn every_change_of_the_file_is_noticed(program: Program) {
     assert_eq!(outcome.report.drift, Some(Drift::Shortened { path }));
     assert_eq!(outcome.asked.len(), before, "nothing was sent");
     assert!(outcome.report.native.is_none());
+}
+
+/// Returns the line with the last answer.
+fn last_answer(text: &str) -> &str {
+    let is_screen = |line: &str| line.contains("event_msg");
+    let is_answer =
+        |line: &&str| line.contains("two") && !line.contains("question") && !is_screen(line);
+    text.lines().rfind(is_answer).expect("an answer")
+}
+
+/// Changes the file in many ways from a seed.
+fn every_injected_change_is_noticed(talk: &Conversation, path: &PathBuf) {
+    let known = talk.head.as_ref().expect("a head").bytes;
+    let text = String::from_utf8(fs::read(path).expect("the session")).expect("a text");
+    let answer = last_answer(&text);
+    for number in 0..injected::CHANGES {
+        drift_after(talk, path, |bytes| {
+            let (kind, changed) = injected::Lines::read(bytes, known, &[answer]).changed(number);
+            // Shown if the change is missed.
+            println!("change {number}: {kind}");
+            *bytes = changed;
+        });
+    }
 }
 
 fn what_the_agent_writes_when_it_exits_is_no_change(program: Program) {

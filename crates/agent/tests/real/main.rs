@@ -13,6 +13,8 @@ mod answers;
 mod cancelling;
 mod endpoint;
 mod failures;
+#[path = "../it/injected.rs"]
+mod injected;
 mod kept;
 mod kept_drift;
 mod permissions;

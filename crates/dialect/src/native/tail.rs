@@ -187,6 +187,18 @@ mod tests {
     }
 
     #[test]
+    fn a_record_of_an_unknown_kind_may_be_a_message_in_every_format() {
+        for format in
+            [NativeFormat::Claude, NativeFormat::Codex, NativeFormat::Copilot, NativeFormat::Pi]
+        {
+            for line in [r#"{"type":"kind-7"}"#, "?"] {
+                let tail = read_tail(format, format!("{line}\n").as_bytes(), Some("a-1"));
+                assert_eq!(tail.messages, 1, "{format:?} {line}");
+            }
+        }
+    }
+
+    #[test]
     fn half_a_line_and_an_unknown_record_may_be_messages() {
         let half = read_tail(NativeFormat::Pi, br#"{"type":"mess"#, Some("a"));
         assert_eq!(half.messages, 1);
