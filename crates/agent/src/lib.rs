@@ -68,7 +68,7 @@ pub use memory::{Drift, HeadError, Memory, MemorySupport, NativeHead, Totals};
 pub use probe::{AuthState, Probe, ProgramLocation, Unusable, locate_program, probe};
 pub use process::supervisor::{set_supervisor, supervisor_main};
 pub use process::{
-    Edit, Mentions, PromptText, apply, containment, end_all_now, end_turn, is_turn_alive,
+    Edit, Mentions, PromptText, apply, containment, end_all_now, end_turns, is_turn_alive,
     kill_orphans, limit_enforcer, prompt_edits, sent_prompt,
 };
 pub(crate) use spec::Job;

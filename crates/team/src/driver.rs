@@ -40,6 +40,7 @@ pub use sent::{EarlierTurn, PromptLost, SentPrompt, earlier_turns, sent_prompt};
 
 use crate::effect::{Cancel, Event};
 use crate::guard::Dollars;
+use crate::memory::kept_turns;
 use crate::replay::{Difference, Undecided};
 use crate::team::Team;
 use crate::{Machine, Question, TurnPhase};
@@ -188,20 +189,28 @@ impl Driver {
         }
     }
 
-    /// Ends agents that a killed driver left behind. Fails if their driver is still alive.
-    fn kill_orphans(&self) -> Result<(), DriveError> {
-        let turns: Vec<EntryId> = self.agents_turns().cloned().collect();
-        if turns.is_empty() {
-            return Ok(());
+    /// Ends agents that another driver left behind. Fails if that driver is alive and still has the right to run them.
+    fn kill_orphans(&mut self) -> Result<(), DriveError> {
+        if self.hold.is_taken_over() {
+            self.end_replaced_agents()?;
+        } else if self.agents_turns().any(|turn| tertulia_agent::is_turn_alive(turn.as_str())) {
+            return Err(DriveError::SessionInUse);
         }
-        for turn in turns.iter().filter(|turn| tertulia_agent::is_turn_alive(turn.as_str())) {
-            // Its driver lost the right to run the session, but it may be paused and cannot stop its agent.
-            match self.hold.is_taken_over() {
-                true => tertulia_agent::end_turn(turn.as_str()),
-                false => return Err(DriveError::SessionInUse),
-            }
+        if self.agents_turns().next().is_some() {
+            tertulia_agent::kill_orphans();
         }
-        tertulia_agent::kill_orphans();
+        Ok(())
+    }
+
+    /// Ends the agents of the driver that lost the right to run the session. It may be paused, so that it cannot end
+    /// them itself: neither those that work nor those that wait for their next turn. Two processes of an agent must not
+    /// use the same session of the agent.
+    fn end_replaced_agents(&mut self) -> Result<(), DriveError> {
+        // A process that waits may have been started long ago.
+        self.log.read_all()?;
+        let kept = kept_turns(self.log.entries(), self.log.session.as_str());
+        let turns = self.agents_turns().map(EntryId::as_str).chain(kept).collect();
+        tertulia_agent::end_turns(&turns);
         Ok(())
     }
 

@@ -6,10 +6,13 @@ mod cache_miss;
 mod scan;
 mod settings;
 
+use std::collections::BTreeMap;
+
 use tertulia_context::branch::REQUESTED;
 use tertulia_session::json::Json;
 use tertulia_session::{
-    CompactionSummary, Entry, EntryId, EntryKind, FreshStart, MemoryMode, TurnMemory, TurnState,
+    CompactionSummary, Entry, EntryId, EntryKind, FreshStart, MemoryMode, TurnActivity, TurnMemory,
+    TurnState,
 };
 
 pub(crate) use cache_miss::{Answered, cache_miss};
@@ -82,6 +85,33 @@ pub(crate) fn session_turns<'l>(entries: &'l [Entry], member: &str) -> Vec<&'l E
         if !turn.memory.continues() {
             break;
         }
+    }
+    turns
+}
+
+/// Returns the turns whose agents keep a session of their own for this log. Their processes may still wait for the next
+/// turn. A fork has the turns of its origin, but does not continue their sessions.
+pub(crate) fn kept_turns<'l>(entries: &'l [Entry], session: &str) -> Vec<&'l str> {
+    let mut owners: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut turns = Vec::new();
+    for entry in entries {
+        let (member, memory) = match &entry.kind {
+            EntryKind::Turn(turn) if turn.state == TurnState::Started => {
+                (&turn.member, turn.memory.as_deref())
+            }
+            EntryKind::TurnEvent(event) => match &event.activity {
+                TurnActivity::MemoryReset { memory } => (&event.member, Some(&**memory)),
+                _ => continue,
+            },
+            _ => continue,
+        };
+        let Some(memory) = memory else { continue };
+        let is_own = owners.entry(member).or_default();
+        *is_own = match memory.session.as_deref() {
+            Some(begun) => begun == session,
+            None => *is_own && memory.continues(),
+        };
+        turns.extend(entry.turn_id().filter(|_| *is_own).map(EntryId::as_str));
     }
     turns
 }

@@ -2,7 +2,7 @@
 //! end the turns. Also cleans up after turns whose program was killed. The registry is a static, because the thread
 //! that receives a signal has no access to the turns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
@@ -159,20 +159,24 @@ fn kill_marked(is_match: impl Fn(&str) -> bool) -> usize {
 
 /// Returns whether a living program, this one or another, has processes of this turn.
 pub fn is_turn_alive(turn: &str) -> bool {
-    let end = format!("/{turn}");
-    !marked(|mark| mark.ends_with(&end) && !proc_table::is_orphaned(mark)).is_empty()
+    let is_of = |mark: &str| turn_of(mark) == Some(turn) && !proc_table::is_orphaned(mark);
+    !marked(is_of).is_empty()
 }
 
-/// Kills the processes of a turn whose program is alive but no longer has the right to run it. Waits until they have
-/// exited.
-pub fn end_turn(turn: &str) {
-    let end = format!("/{turn}");
+/// Kills the processes that were started in these turns, if their program is alive but no longer has the right to run
+/// them. Waits until they have exited. Processes that wait for their next turn belong to the turn that started them.
+pub fn end_turns(turns: &BTreeSet<&str>) {
     for _ in 0..ROUNDS {
-        if kill_marked(|mark| mark.ends_with(&end)) == 0 {
+        if kill_marked(|mark| turn_of(mark).is_some_and(|turn| turns.contains(turn))) == 0 {
             return;
         }
         thread::sleep(ORPHANS_PAUSE);
     }
+}
+
+/// Returns the turn of a mark.
+fn turn_of(mark: &str) -> Option<&str> {
+    mark.split_once('/').map(|(_, turn)| turn)
 }
 
 fn marked(is_match: impl Fn(&str) -> bool) -> Vec<Identity> {

@@ -34,12 +34,20 @@ name = "writer"
 agent = "command"
 command = ["sh", "writer.sh"]
 worktree = true
+
+[[member]]
+name = "warm"
+agent = "claude"
+command = ["sh", "warm.sh"]
+env = { CLAUDE_CONFIG_DIR = "FOLDER" }
 "#;
 
 /// Notes its start in the project, waits for a file there, and writes to its own worktree.
 const WRITER: &str = "cat >/dev/null\ntop=$(dirname \"$(git rev-parse --git-common-dir)\")\n\
                       number=$(ls \"$top/turns\" | wc -l)\ntouch \"$top/turns/$number\"\n\
                       until [ -e \"$top/go\" ]; do sleep 0.05; done\necho mine >note && cat note\n";
+
+const WARM: &str = include_str!("warm_claude.sh");
 
 /// Counts for five minutes.
 const SLOW: &str = "cat >/dev/null\necho $$ >agent\ni=0\nwhile [ $i -lt 3000 ]; do\n  i=$((i+1))\n  \
@@ -67,8 +75,13 @@ impl Machines {
             }
         };
         let script = "\"An answer.\"\n\"Another answer.\"";
-        let files = [("script.jsonl", script), ("slow.sh", SLOW), ("writer.sh", WRITER)];
+        let files =
+            [("script.jsonl", script), ("slow.sh", SLOW), ("writer.sh", WRITER), ("warm.sh", WARM)];
         let workspace = ChatWorkspace::with(TEAM, &files);
+        // Both machines see the same sessions of the agent.
+        let native = workspace.path().join("native").display().to_string();
+        let team = TEAM.replace("FOLDER", &native);
+        std::fs::write(workspace.path().join("tertulia.toml"), team).unwrap();
         let store = format!("postgres://tertulia@{}/postgres", folder.replace('/', "%2F"));
         Some(Self { workspace, store, _server: server })
     }
@@ -245,4 +258,38 @@ fn a_paused_machine_that_goes_on_leaves_the_worktree_in_which_another_works() {
     let output = running.wait_with_output().unwrap();
     let answer = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && answer.contains("mine"), "{output:?}");
+}
+
+#[test]
+fn the_agent_that_waits_for_a_paused_machine_ends_before_its_session_is_continued() {
+    let Some(machines) = Machines::new() else { return };
+    let name = name("warm");
+    let mut ann = machines.chat(&["--new", &name], "here", "ann", &[]);
+    ann.shows("> ");
+    // The process starts in the first turn, and waits after the second one.
+    ann.types("@warm one\r");
+    ann.has_answered("warm answer 1.");
+    ann.types("@warm two\r");
+    ann.has_answered("warm answer 2.");
+    let starts = || {
+        let starts = std::fs::read_to_string(machines.workspace.path().join("native/starts"));
+        let starts = starts.unwrap_or_default();
+        starts.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let [start] = &starts()[..] else { panic!("{:?}", starts()) };
+    let agent = start.split(' ').next().unwrap().to_owned();
+    assert!(is_alive(&agent));
+    let mut bob = machines.chat(&["--session", &name], "there", "bob", &["--take-over"]);
+    bob.shows("cannot be reached from here");
+    signal("-STOP", ann.process());
+    bob.shows("This chat now runs session");
+    assert!(!is_alive(&agent), "it would use the session, too");
+    bob.types("@warm three\r");
+    bob.has_answered("warm answer 3.");
+    let starts = starts();
+    assert_eq!(starts.len(), 2, "{starts:?}");
+    assert!(starts[1].contains("--resume 11111111-"), "{starts:?}");
+    signal("-CONT", ann.process());
+    let (code, screen, _) = ann.ends();
+    assert_ne!(code, 0, "{screen}");
 }

@@ -4,7 +4,7 @@
 use tertulia_agent::agents::AgentDefinition;
 use tertulia_agent::{AgentKind, AgentSpec, Drift, Permissions, agents};
 use tertulia_session::{
-    EntryId, EntryKind, Fields, FreshStart, NativeDirection, NativeSession, TurnState,
+    Entry, EntryId, EntryKind, Fields, FreshStart, NativeDirection, NativeSession, TurnState,
 };
 
 use super::super::{MemoryPlan, MemoryStep};
@@ -12,6 +12,7 @@ use super::play::{Outcome, Play, head};
 use crate::driver::log::{Reading, SessionLog};
 use crate::driver::prompt::Prompts;
 use crate::driver::summary;
+use crate::memory::kept_turns;
 use crate::{Responder, TeamMember};
 
 const MEMBER: &str = "max";
@@ -222,6 +223,29 @@ fn no_change_of_a_session_is_missed() {
         turn(&mut play, Outcome::Answered);
         assert_eq!(play.last, Some((None, true)), "after change {number} ({kind})");
     }
+}
+
+#[test]
+fn the_turns_whose_agents_may_wait_are_those_with_a_session_of_this_log() {
+    let mut play = prepared(3);
+    let kept = |play: &Play| {
+        let turns = kept_turns(play.log.entries(), play.session.as_str());
+        turns.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let started = |play: &Play| {
+        let is_start =
+            |entry: &&Entry| entry.turn().is_some_and(|turn| turn.state == TurnState::Started);
+        let starts = play.log.entries().iter().filter(is_start);
+        starts.map(|entry| entry.turn_id().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let before = kept(&play);
+    assert_eq!(before, started(&play));
+    assert!(before.len() > 3);
+    fork(&mut play);
+    assert_eq!(kept(&play), [] as [String; 0], "their processes belong to the other log");
+    turn(&mut play, Outcome::Answered);
+    turn(&mut play, Outcome::Answered);
+    assert_eq!(kept(&play), started(&play)[before.len()..]);
 }
 
 #[test]
