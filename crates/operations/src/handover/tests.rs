@@ -146,6 +146,42 @@ fn a_call_and_its_result_in_one_message_are_both_kept() {
 }
 
 #[test]
+fn a_call_with_a_new_id_and_its_result_are_both_reshaped() {
+    for in_one_message in [false, true] {
+        let mut log = Log::default();
+        log.say(Role::User, vec![Part::text("Look at it.")]);
+        log.tool(1, "fn main() {}");
+        let id: Box<str> = "call/1".into();
+        for entry in &mut log.0 {
+            let EntryKind::Message(message) = &mut entry.kind else { continue };
+            for part in &mut message.parts {
+                match &mut part.kind {
+                    PartKind::ToolCall(call) => call.tool_call_id.clone_from(&id),
+                    PartKind::ToolResult(result) => result.tool_call_id.clone_from(&id),
+                    _ => {}
+                }
+            }
+        }
+        if in_one_message {
+            let answer = log.0.pop().unwrap();
+            let EntryKind::Message(call) = &mut log.0[1].kind else { panic!("{:?}", log.0[1]) };
+            call.parts.extend(answer.message().unwrap().parts.iter().cloned());
+        }
+        log.say(Role::Assistant, vec![Part::text("Done.")]);
+        let handover = hand_over(&log.0, &options()).unwrap();
+        let because = "because the agent does not accept the old one";
+        let result = if in_one_message { 2 } else { 3 };
+        assert_eq!(
+            reasons(&handover.receipt),
+            [
+                format!("2 reshaped: the call has a new ID, {because}"),
+                format!("{result} reshaped: its call has a new ID, {because}"),
+            ]
+        );
+    }
+}
+
+#[test]
 fn a_budget_shortens_and_every_byte_is_accounted_for() {
     let mut log = Log::default();
     for number in 0..40 {

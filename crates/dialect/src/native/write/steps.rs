@@ -372,9 +372,12 @@ impl<'a, 'r> Stage<'a, 'r> {
         };
         let mut content = Content::new(result);
         let mut images = Vec::new();
+        let is_ours = |part: &Part| result_of(part).is_some_and(|one| std::ptr::eq(one, result));
+        if *id != *result.tool_call_id {
+            let reason = "its call has a new ID, because the agent does not accept the old one";
+            self.outcome_where(message, &PartOutcome::Reshaped { reason }, is_ours);
+        }
         if content.images() > 0 {
-            let is_ours =
-                |part: &Part| result_of(part).is_some_and(|one| std::ptr::eq(one, result));
             let mut left_out = 0;
             content.pieces.retain(|piece| match piece {
                 Piece::Text(_) => true,
