@@ -1,6 +1,7 @@
 //! Measures the time that Tertulia adds to a turn, with few and with many stored messages, and the start time of
 //! the program. Run by `cargo xtask bench overhead`.
 
+mod failover;
 mod parallel;
 mod startup;
 mod streams;
@@ -35,11 +36,13 @@ pub(crate) fn run(
     let turns = turns::measure(&ground, scale)?;
     eprintln!("measuring parallel turns …");
     let parallel = parallel::measure()?;
+    eprintln!("measuring failover …");
+    let failover = failover::measure(&ground)?;
     eprintln!("measuring starts …");
     let starts = startup::measure(&ground, programs, scale)?;
     eprintln!("measuring streams …");
     let streams = streams::measure()?;
-    let themes = [turns, parallel, starts, streams];
+    let themes = [turns, parallel, failover, starts, streams];
     writer.write_all(table(&themes).as_bytes())?;
     Ok(if all_hold(&themes) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

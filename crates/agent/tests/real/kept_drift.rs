@@ -118,15 +118,16 @@ fn last_answer(text: &str) -> &str {
 /// Changes the file in many ways from a seed.
 fn every_injected_change_is_noticed(talk: &Conversation, path: &PathBuf) {
     let known = talk.head.as_ref().expect("a head").bytes;
-    let text = String::from_utf8(fs::read(path).expect("the session")).expect("a text");
-    let answer = last_answer(&text);
     for number in 0..injected::CHANGES {
-        drift_after(talk, path, |bytes| {
-            let (kind, changed) = injected::Lines::read(bytes, known, &[answer]).changed(number);
-            // Shown if the change is missed.
-            println!("change {number}: {kind}");
-            *bytes = changed;
-        });
+        let original = fs::read(path).expect("the session");
+        let text = String::from_utf8_lossy(&original).into_owned();
+        let messages = [last_answer(&text)];
+        let (kind, changed) = injected::Lines::read(&original, known, &messages).changed(number);
+        fs::write(path, changed).expect("a changed session");
+        let drift = talk.check();
+        fs::write(path, original).expect("the session");
+        assert!(drift.is_err(), "change {number} ({kind}) was missed");
+        assert_eq!(talk.check(), Ok(()), "after change {number} ({kind})");
     }
 }
 
