@@ -34,6 +34,8 @@ pub(crate) enum ChatEvent {
     Lines(Vec<Line>),
     /// A command was refused, with the reason.
     Refused(String),
+    /// New work was refused, because the process that runs the session is closing it.
+    Closing,
     /// A line was not sent. A chat without a terminal ends with this error.
     NotSaid(ChatError),
     /// Whether a turn is running: the answer to the [`Session::ask_status`] with this number.
@@ -189,6 +191,7 @@ pub(crate) fn refused(error: &DriveError) -> ChatEvent {
         }
         DriveError::Speaker(why) => DriveError::Speaker(why.clone()).into(),
         DriveError::SessionInUse => DriveError::SessionInUse.into(),
+        DriveError::Closing => return ChatEvent::Closing,
         // A turn is being stopped, or the session ends anyway.
         other => return ChatEvent::Refused(other.to_string()),
     })

@@ -6,6 +6,7 @@
 //! - `host` accepts clients and executes their requests.
 //! - `dispatch` decides which lines of a client go to the host.
 //! - `client` is a connection of a client; `joined` keeps one for the chat, and follows the log without a host.
+//! - `unseen` finds what a client has missed in the log, and whether a message of it was stored.
 
 mod broadcast;
 mod client;
@@ -14,6 +15,7 @@ mod host;
 mod joined;
 mod place;
 mod queue;
+mod unseen;
 
 pub use broadcast::{Broadcast, SharedSink};
 pub use client::{Client, ClientSender, JoinError};
@@ -22,6 +24,7 @@ pub use host::Host;
 pub(crate) use joined::{JoinedSession, Link};
 pub use place::SocketPlace;
 pub(crate) use queue::Reply;
+pub use unseen::is_message_stored;
 
 #[cfg(test)]
 mod tests;

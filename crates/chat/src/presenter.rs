@@ -15,7 +15,7 @@ use tertulia_operations::names::short;
 use tertulia_session::{
     Entry, EntryId, EntryKind, Message, Turn, TurnActivity, TurnEvent, TurnState,
 };
-use tertulia_team::{Note, PauseReason, Question, SessionEvent, is_partial};
+use tertulia_team::{DriveError, Note, PauseReason, Question, SessionEvent, is_partial};
 
 use super::engine::ChatEvent;
 use super::markdown::Markdown;
@@ -175,6 +175,7 @@ impl Presenter {
             ChatEvent::Lines(lines) => self.aside(&lines),
             ChatEvent::Refused(text) | ChatEvent::NotForked(text) => self.error_lines(&text),
             ChatEvent::NotSaid(error) => self.error_lines(&error.to_string()),
+            ChatEvent::Closing => self.error_lines(&DriveError::Closing.to_string()),
             ChatEvent::HostLost => self.host_lost(),
             ChatEvent::Status { .. }
             | ChatEvent::Forked(_)

@@ -314,7 +314,7 @@ impl Driver {
             Command::Say { .. } | Command::Continue | Command::Repeat(_) | Command::Compact
         );
         if self.is_closed && is_new_work {
-            return Ok(());
+            return Err(DriveError::Closing);
         }
         match command {
             Command::Say { member, message } => {

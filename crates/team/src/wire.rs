@@ -107,11 +107,13 @@ pub enum HostMessage {
         number: u64,
         lines: Vec<StyledLine>,
     },
-    /// A request had no effect. `needs_person`: a person must decide something first.
+    /// A request had no effect. `needs_person`: a person must decide something first. `is_closing`: the host is closing
+    /// the session, so another process can execute the request afterwards.
     Refused {
         number: u64,
         text: Box<str>,
         needs_person: bool,
+        is_closing: Option<bool>,
     },
     Status {
         number: u64,
@@ -192,7 +194,7 @@ variants! { HostMessage:
     Permission = "permission" { request = "request", member = "member", asks = "asks" }
     Rested = "rested" {}
     Lines = "lines" { number = "number", lines = "lines" }
-    Refused = "refused" { number = "number", text = "text", needs_person = "needsPerson" }
+    Refused = "refused" { number = "number", text = "text", needs_person = "needsPerson", is_closing = "isClosing" }
     Status = "status" { number = "number", runs = "runs" }
     Forked = "forked" { number = "number", session = "session" }
     Done = "done" { number = "number" }
@@ -222,7 +224,7 @@ impl HostMessage {
         let text = "the answer is too long to be sent to another process".into();
         line_of(&match self {
             Self::Stored { entry } => Self::StoredLong { entry: entry.0.id.clone() },
-            _ => Self::Refused { number: 0, text, needs_person: false },
+            _ => Self::Refused { number: 0, text, needs_person: false, is_closing: None },
         })
     }
 

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tertulia_session::{Entry, EntryId, EntryKind, TurnActivity, TurnState};
-use tertulia_team::wire::{ByeReason, HostMessage, VERSION};
+use tertulia_team::wire::{HostMessage, VERSION};
 use tertulia_team::{Driver, EventSink, SessionEvent};
 
 use super::queue::Queue;
@@ -60,7 +60,7 @@ impl Broadcast {
     pub(super) fn add(&self, client: Arc<Queue>, driver: &Driver) {
         let mut state = self.state();
         if state.is_closed {
-            return client.close(ByeReason::Ended, "the process that ran the session has ended");
+            return client.host_ended();
         }
         client.send(&HostMessage::Welcome {
             version: VERSION,
@@ -84,7 +84,7 @@ impl Broadcast {
             std::mem::take(&mut state.clients)
         };
         for client in &clients {
-            client.close(ByeReason::Ended, "the process that ran the session has ended");
+            client.host_ended();
         }
         clients.iter().for_each(|client| client.wait_for_end());
     }

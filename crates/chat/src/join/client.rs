@@ -9,13 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tertulia_session::EntryId;
+use tertulia_session::{EntryId, Message};
 use tertulia_store::SessionId;
 use tertulia_team::wire::{
     ByeReason, ClientMessage, HostMessage, LINE_BYTES_MAX, LineBuffer, VERSION, WireError,
 };
 
 use super::place::SocketPlace;
+use super::unseen::OwnSpeaker;
 
 /// How long a host may take to answer a new client. It answers between two events of the session.
 const WELCOME_MAX: Duration = Duration::from_secs(10);
@@ -45,6 +46,7 @@ pub struct Client {
     stream: UnixStream,
     buffer: LineBuffer,
     sender: ClientSender,
+    has_ended_properly: bool,
     /// The process id of the host.
     pub process: u32,
     /// The newest entry that the client reads from the store. Later ones come from the host.
@@ -91,7 +93,9 @@ impl Client {
         };
         sender.write(&hello)?;
         let (buffer, running) = (LineBuffer::default(), Vec::new());
-        let mut client = Self { stream, buffer, sender, process: 0, tail: None, running };
+        let has_ended_properly = false;
+        let mut client =
+            Self { stream, buffer, sender, has_ended_properly, process: 0, tail: None, running };
         match client.receive()? {
             HostMessage::Welcome { process, tail, running, .. } => {
                 (client.process, client.tail, client.running) = (process, tail, running);
@@ -107,12 +111,19 @@ impl Client {
         &self.sender
     }
 
+    /// Returns whether the host has said that it ends. Then it has executed the requests that it confirmed, and no
+    /// others.
+    pub fn has_ended_properly(&self) -> bool {
+        self.has_ended_properly
+    }
+
     /// Waits for the next message. Messages of a later version that this one does not know are skipped.
     pub fn receive(&mut self) -> Result<HostMessage, JoinError> {
         loop {
             while let Some(line) = self.buffer.next_line() {
                 match HostMessage::read(line?) {
                     Ok(HostMessage::Bye { reason, text }) => {
+                        self.has_ended_properly = reason == ByeReason::Ended;
                         return Err(match reason {
                             ByeReason::Ended => JoinError::HostEnded,
                             ByeReason::Behind => JoinError::Behind,
@@ -176,13 +187,19 @@ impl ClientSender {
         self.unconfirmed_by_number().remove(&number);
     }
 
-    /// Records that a message with this text is in the log, so that it need not be sent again.
-    pub fn was_stored(&self, text: &str) {
+    /// Records that this message is in the log. If this client has sent it, it need not be sent again.
+    pub(super) fn was_stored(&self, message: &Message, speaker: &OwnSpeaker<'_>) {
         let mut unconfirmed = self.unconfirmed_by_number();
-        let found = unconfirmed.iter().find(|(_, said)| ***said == *text).map(|(at, _)| *at);
+        let mut said = unconfirmed.iter();
+        let found = said.find(|(_, said)| speaker.has_said(said, message)).map(|(at, _)| *at);
         if let Some(number) = found {
             unconfirmed.remove(&number);
         }
+    }
+
+    /// Returns the text of a message that the host has not confirmed.
+    pub(super) fn unconfirmed_text(&self, number: u64) -> Option<Box<str>> {
+        self.unconfirmed_by_number().get(&number).cloned()
     }
 
     /// Returns the messages that the host has not confirmed, oldest first. If the connection has ended, only the log

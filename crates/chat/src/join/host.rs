@@ -47,6 +47,20 @@ struct Served {
     clients: AtomicUsize,
 }
 
+/// A client that waits for its welcome. If the driver ends first, the client learns it at once, and can try again.
+struct Joining {
+    queue: Arc<Queue>,
+    is_added: bool,
+}
+
+impl Drop for Joining {
+    fn drop(&mut self) {
+        if !self.is_added {
+            self.queue.host_ended();
+        }
+    }
+}
+
 impl Host {
     /// Starts to accept clients. Without a usable folder for the socket, nobody can join.
     pub fn start(
@@ -190,15 +204,14 @@ impl Served {
             speaker: speaker.clone(),
             ..self.chat.clone()
         };
-        let (broadcast, client) = (Arc::clone(&self.broadcast), Arc::clone(queue));
+        let broadcast = Arc::clone(&self.broadcast);
+        let mut joining = Joining { queue: Arc::clone(queue), is_added: false };
         let add = move |driver: &mut Driver, _: &mut dyn EventSink| {
-            broadcast.add(client, driver);
+            broadcast.add(Arc::clone(&joining.queue), driver);
+            joining.is_added = true;
             Ok(())
         };
-        match self.handle.send(Command::Call(Call::new(add))) {
-            true => Some(chat),
-            false => refuse("the process that ran the session has ended"),
-        }
+        self.handle.send(Command::Call(Call::new(add))).then_some(chat)
     }
 
     fn execute(&self, message: ClientMessage, chat: &ChatSession, queue: &Arc<Queue>) {
@@ -219,15 +232,15 @@ impl Served {
         match action_of(message, &CommandContext { chat, sender: &sender }) {
             Action::Send(command) => {
                 let call = Call::new(move |driver, sink| {
-                    let done = match driver.execute(command, sink) {
-                        Err(error) if !error.is_fatal() => {
-                            sender.send(refused(&error));
-                            Ok(())
+                    if let Err(error) = driver.execute(command, sink) {
+                        sender.send(refused(&error));
+                        if error.is_fatal() {
+                            // Not confirmed: only the log shows whether something was stored.
+                            return Err(error);
                         }
-                        done => done,
-                    };
+                    }
                     reply.done();
-                    done
+                    Ok(())
                 });
                 self.handle.send(Command::Call(call));
             }

@@ -11,10 +11,11 @@ use tertulia_operations::names::short;
 use tertulia_session::{Entry, EntryId, TurnState};
 use tertulia_store::{Range, SessionId, SessionStore, StoreError};
 use tertulia_team::wire::{ClientMessage, HostMessage};
-use tertulia_team::{Command, SessionEvent};
+use tertulia_team::{Command, SessionEvent, Team};
 
 use super::client::{Client, ClientSender, JoinError};
 use super::place::SocketPlace;
+use super::unseen::{OwnSpeaker, PAGES, Unseen, unseen};
 use crate::ChatSession;
 use crate::engine::{ChatEvent, EventSender};
 use crate::error::ChatError;
@@ -27,8 +28,6 @@ const LOOK_PAUSE: Duration = Duration::from_millis(500);
 const FREE_LOOKS: u32 = 2;
 /// The pause after an attempt to take over, in case another process is faster.
 const TAKE_OVER_PAUSE: Duration = Duration::from_secs(2);
-/// How many of the newest entries are read first to find those that the client has not seen.
-const PAGES: [Option<usize>; 3] = [Some(64), Some(2_048), None];
 /// Maximum width of a message that was not sent.
 const UNSENT_COLUMNS: usize = 300;
 
@@ -165,6 +164,7 @@ impl JoinedSession {
             place: chat.place(id),
             folder: chat.folder.clone(),
             speaker: chat.speaker.clone(),
+            team: chat.team.clone(),
             takes_over: chat.takes_over,
             sender: sender.clone(),
             link: link.clone(),
@@ -190,6 +190,7 @@ struct Keeper {
     place: Option<SocketPlace>,
     folder: PathBuf,
     speaker: Option<Box<str>>,
+    team: Team,
     /// Whether the person wants to take the session over without being asked.
     takes_over: bool,
     sender: EventSender,
@@ -227,7 +228,7 @@ impl Keeper {
                     if let HostMessage::Stored { entry } = &message
                         && let Some(said) = entry.0.message()
                     {
-                        requests.was_stored(&said.text());
+                        requests.was_stored(said, &self.own_speaker());
                     }
                     self.pass(message);
                 }
@@ -260,10 +261,14 @@ impl Keeper {
         }
     }
 
+    fn own_speaker(&self) -> OwnSpeaker<'_> {
+        OwnSpeaker { team: &self.team, named: self.speaker.as_deref() }
+    }
+
     /// Reports messages that the host neither confirmed nor stored.
     fn tell_unsent(&self, requests: &ClientSender, new: &[Entry]) {
         for message in new.iter().filter_map(Entry::message) {
-            requests.was_stored(&message.text());
+            requests.was_stored(message, &self.own_speaker());
         }
         for unsent in requests.unconfirmed() {
             let text = excerpt(&unsent, UNSENT_COLUMNS);
@@ -290,7 +295,10 @@ impl Keeper {
                 let lines = lines.iter().map(Line::from_wire).collect();
                 self.sender.send(ChatEvent::Lines(lines));
             }
-            HostMessage::Refused { number, text, needs_person } => {
+            HostMessage::Refused { number, text, is_closing: Some(true), .. } => {
+                self.host_closes(number, &text);
+            }
+            HostMessage::Refused { number, text, needs_person, .. } => {
                 let text = String::from(text);
                 let is_fork = self.link.state().fork == Some(number);
                 self.sender.send(match (is_fork, needs_person) {
@@ -311,6 +319,19 @@ impl Keeper {
             },
             _ => {}
         }
+    }
+
+    /// Reports a request that the host refused because it is closing the session.
+    fn host_closes(&self, request: u64, why: &str) {
+        let unsent = self.link.host().ok().and_then(|host| host.unconfirmed_text(request));
+        self.sender.send(match unsent {
+            // The input line is already empty, so the text is shown.
+            Some(unsent) => {
+                let text = excerpt(unsent.trim(), UNSENT_COLUMNS);
+                ChatEvent::NotSaid(ChatError::NeedsPerson(format!("{why}\n  {text}")))
+            }
+            None => ChatEvent::Closing,
+        });
     }
 
     /// Follows the log until a host is found; `None` if the session was left.
@@ -439,37 +460,4 @@ impl Keeper {
     fn note(&self, text: &str) {
         self.sender.send(ChatEvent::Lines(vec![Line::new(short(text), Look::Dim)]));
     }
-}
-
-/// Entries that were not shown yet.
-enum Unseen {
-    After(Vec<Entry>),
-    /// The last entry that was shown is on another branch than this newest one.
-    OtherBranch(EntryId),
-}
-
-/// Returns the entries of a branch after `last`, up to `tail` or the newest one.
-fn unseen(
-    store: &SessionStore,
-    session: &SessionId,
-    last: Option<&EntryId>,
-    tail: Option<EntryId>,
-) -> Result<Unseen, StoreError> {
-    let tail = match tail {
-        Some(tail) => Some(tail),
-        None => store.info(session)?.tail,
-    };
-    if tail.as_ref() == last {
-        return Ok(Unseen::After(Vec::new()));
-    }
-    for limit in PAGES {
-        let range = Range::Branch { tail: tail.clone(), limit };
-        let read = store.load(session, &range)?;
-        let seen = last.and_then(|last| read.iter().rposition(|one| one.entry.id == *last));
-        if seen.is_some() || last.is_none() {
-            let first = seen.map_or(0, |seen| seen + 1);
-            return Ok(Unseen::After(read.into_iter().skip(first).map(|one| one.entry).collect()));
-        }
-    }
-    Ok(tail.map_or_else(|| Unseen::After(Vec::new()), Unseen::OtherBranch))
 }

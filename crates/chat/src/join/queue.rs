@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tertulia_team::DriveError;
 use tertulia_team::wire::{ByeReason, HostMessage};
 
 use crate::engine::ChatEvent;
@@ -77,6 +78,11 @@ impl Queue {
             state.closing = Some(Instant::now() + FAREWELL);
             self.changed.notify_all();
         }
+    }
+
+    /// Ends the connection because this process no longer runs the session.
+    pub(super) fn host_ended(&self) {
+        self.close(ByeReason::Ended, "the process that ran the session has ended");
     }
 
     pub(super) fn is_closing(&self) -> bool {
@@ -190,9 +196,9 @@ impl Reply {
         self.0.queue.send(&HostMessage::Lines { number, lines });
     }
 
-    fn refused(&self, text: String, needs_person: bool) {
-        let (number, text) = (self.0.number, text.into());
-        self.0.queue.send(&HostMessage::Refused { number, text, needs_person });
+    fn refused(&self, text: String, needs_person: bool, is_closing: bool) {
+        let (number, text, is_closing) = (self.0.number, text.into(), Some(is_closing));
+        self.0.queue.send(&HostMessage::Refused { number, text, needs_person, is_closing });
     }
 
     /// Sends the answer to a command.
@@ -200,8 +206,11 @@ impl Reply {
         let number = self.0.number;
         match event {
             ChatEvent::Lines(lines) => self.lines(&lines),
-            ChatEvent::Refused(text) | ChatEvent::NotForked(text) => self.refused(text, false),
-            ChatEvent::NotSaid(error) => self.refused(error.to_string(), true),
+            ChatEvent::Refused(text) | ChatEvent::NotForked(text) => {
+                self.refused(text, false, false);
+            }
+            ChatEvent::NotSaid(error) => self.refused(error.to_string(), true, false),
+            ChatEvent::Closing => self.refused(DriveError::Closing.to_string(), false, true),
             ChatEvent::Status { runs, .. } => {
                 self.0.queue.send(&HostMessage::Status { number, runs });
             }

@@ -8,6 +8,8 @@ mod plain;
 
 use std::io;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tertulia_chat::join::{Broadcast, Host, SharedSink};
 use tertulia_chat::terminal::{is_dumb, visible};
@@ -35,6 +37,12 @@ pub(crate) use events::write_wrong_usage;
 use live::LiveOutput;
 use outcome::End;
 use plain::PlainOutput;
+
+/// How long a run tries to open a session that another process uses, or to join that process. A process that starts
+/// has the session before it listens on its socket, and one that ends has it a little longer.
+const ENTER_MAX: Duration = Duration::from_secs(10);
+/// The pause between two attempts.
+const ENTER_PAUSE: Duration = Duration::from_millis(50);
 
 trait RunOutput: EventSink {
     /// Prints a note for people. Programs get the same information as an event.
@@ -148,16 +156,34 @@ impl Conversation<'_> {
         message: Option<&PersonMessage>,
         mut output: Box<dyn RunOutput + '_>,
     ) -> Result<Ended> {
-        let args = self.args;
-        let mut opening = Opening(&mut *output);
-        let (team, store) = (self.chat.team.clone(), &self.chat.store);
-        let opened = open_session::open(&self.session, id, store, team, false, &mut opening);
-        let OpenSession { opened: Opened { mut driver, differences, .. }, is_new } = match opened {
-            Err(CliError::Drive(DriveError::SessionInUse)) if let Some(id) = id => {
-                return self.join(id, message, output);
+        let until = Instant::now() + ENTER_MAX;
+        loop {
+            let mut opening = Opening(&mut *output);
+            let (team, store) = (self.chat.team.clone(), &self.chat.store);
+            let opened = open_session::open(&self.session, id, store, team, false, &mut opening);
+            let id = match (opened, id) {
+                (Err(CliError::Drive(DriveError::SessionInUse)), Some(id)) => id,
+                (opened, _) => return self.run_here(opened?, message, output),
+            };
+            if let Some(client) = self.reach_host(id)? {
+                return self.join(id, client, message, output);
             }
-            opened => opened?,
-        };
+            if Instant::now() > until {
+                return Err(DriveError::SessionInUse.into());
+            }
+            thread::sleep(ENTER_PAUSE);
+        }
+    }
+
+    /// Runs the session in this process.
+    fn run_here(
+        &self,
+        session: OpenSession,
+        message: Option<&PersonMessage>,
+        mut output: Box<dyn RunOutput + '_>,
+    ) -> Result<Ended> {
+        let args = self.args;
+        let OpenSession { opened: Opened { mut driver, differences, .. }, is_new } = session;
         driver.update_settings(Some(&self.folder), args.max_turns);
         if is_new {
             output.opened(driver.session(), true);

@@ -155,6 +155,9 @@ pub enum DriveError {
     LeaseLost,
     #[error("This turn runs in another process; stop it there.")]
     Elsewhere,
+    /// New work for a session that is being closed. Nothing was stored.
+    #[error("not sent, because the process that runs this session is closing it")]
+    Closing,
     #[error(
         "internal error, please report it; all stored entries are kept. Open the session again."
     )]

@@ -2,7 +2,7 @@
 //! have to wait. Commands of people bypass the channel, so that stopping an agent does not wait for its output.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,8 @@ use crate::Note;
 
 const LENGTH: usize = 256;
 
-type Commands = Arc<Mutex<VecDeque<Command>>>;
+/// The commands of people; `None` after the driver was dropped.
+type Commands = Arc<Mutex<Option<VecDeque<Command>>>>;
 
 pub(super) enum Input {
     /// Wakes the driver, because a command is in the queue of commands. It never leaves the inbox.
@@ -68,18 +69,22 @@ pub struct DriverHandle {
 }
 
 impl DriverHandle {
-    /// Sends a command; returns `false` if the driver was dropped.
+    /// Sends a command; returns `false` if the driver was dropped. A command is dropped if it is not executed.
     pub fn send(&self, command: Command) -> bool {
-        self.people.lock().unwrap_or_else(PoisonError::into_inner).push_back(command);
+        match &mut *self.people.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(people) => people.push_back(command),
+            None => return false,
+        }
         // If the channel is full, the driver is awake and checks for commands before it takes the next input.
-        !matches!(self.waker.try_send(Input::Wake), Err(TrySendError::Disconnected(_)))
+        let _ = self.waker.try_send(Input::Wake);
+        true
     }
 }
 
 impl Inbox {
     pub(super) fn new() -> Self {
         let (sender, receiver) = mpsc::sync_channel(LENGTH);
-        let (due, people) = (VecDeque::new(), Commands::default());
+        let (due, people) = (VecDeque::new(), Arc::new(Mutex::new(Some(VecDeque::new()))));
         Self { due, people, ahead: None, receiver, sender }
     }
 
@@ -101,7 +106,7 @@ impl Inbox {
             if let Some(input) = self.due.pop_front() {
                 return Some(input);
             }
-            if let Some(command) = self.people().pop_front() {
+            if let Some(command) = self.people().as_mut().and_then(VecDeque::pop_front) {
                 return Some(Input::Command(command));
             }
             let next = match (self.ahead.take(), wait_max) {
@@ -119,7 +124,7 @@ impl Inbox {
 
     /// Returns the next input without waiting, if it is not a command.
     pub(super) fn peek(&mut self) -> Option<&Input> {
-        if !self.due.is_empty() || !self.people().is_empty() {
+        if !self.due.is_empty() || self.people().as_ref().is_some_and(|people| !people.is_empty()) {
             return self.due.front();
         }
         if self.ahead.is_none() {
@@ -153,14 +158,15 @@ impl Inbox {
         self.due.extend(waiting);
     }
 
-    fn people(&self) -> MutexGuard<'_, VecDeque<Command>> {
+    fn people(&self) -> MutexGuard<'_, Option<VecDeque<Command>>> {
         self.people.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Inbox {
-    /// Drops pending commands at once, with everything that they hold.
+    /// Drops pending commands at once, with everything that they hold. Later ones are not accepted.
     fn drop(&mut self) {
-        self.people().clear();
+        let pending = self.people().take();
+        drop(pending);
     }
 }

@@ -233,9 +233,14 @@ fn host_message() -> impl Strategy<Value = HostMessage> {
         }),
         Just(HostMessage::Rested),
         (any::<u64>(), lines).prop_map(|(number, lines)| HostMessage::Lines { number, lines }),
-        (any::<u64>(), words(), any::<bool>()).prop_map(|(number, text, needs_person)| {
-            HostMessage::Refused { number, text, needs_person }
-        }),
+        (any::<u64>(), words(), any::<bool>(), any::<Option<bool>>()).prop_map(
+            |(number, text, needs_person, is_closing)| HostMessage::Refused {
+                number,
+                text,
+                needs_person,
+                is_closing
+            }
+        ),
         (any::<u64>(), any::<bool>())
             .prop_map(|(number, runs)| HostMessage::Status { number, runs }),
         (any::<u64>(), words())

@@ -131,6 +131,41 @@ fn a_refused_command_does_not_end_the_session() {
 }
 
 #[test]
+fn new_work_for_a_session_that_is_being_closed_is_refused_and_stores_nothing() {
+    let (store, mut driver) = begin(team(vec![scripted("max", &["Yes."])]));
+    let mut heard = Heard::default();
+    driver.execute(Command::Close, &mut heard).unwrap();
+    let before = driver.entries().len();
+    let message = tertulia_team::PersonMessage::new("@max hello", driver.team().roster());
+    let say = Command::Say { member: None, message: Box::new(message) };
+    for command in [say, Command::Continue, Command::Repeat("e-1".into()), Command::Compact] {
+        let error = driver.execute(command, &mut heard).unwrap_err();
+        assert!(matches!(error, DriveError::Closing) && !error.is_fatal(), "{error}");
+    }
+    assert_eq!(driver.entries().len(), before);
+    assert_stored(&store, &driver);
+}
+
+#[test]
+fn a_command_that_is_not_executed_is_dropped_with_the_driver() {
+    let (_, driver) = begin(team(vec![scripted("max", &["Yes."])]));
+    let handle = driver.handle();
+    let held = std::sync::Arc::new(());
+    let hold = |held: std::sync::Arc<()>| {
+        Command::Call(tertulia_team::Call::new(move |_, _| {
+            drop(held);
+            Ok(())
+        }))
+    };
+    assert!(handle.send(hold(held.clone())));
+    assert_eq!(std::sync::Arc::strong_count(&held), 2);
+    drop(driver);
+    assert_eq!(std::sync::Arc::strong_count(&held), 1);
+    assert!(!handle.send(hold(held.clone())));
+    assert_eq!(std::sync::Arc::strong_count(&held), 1, "although the handle still exists");
+}
+
+#[test]
 fn the_same_decision_on_another_branch_is_another_entry() {
     let failing = || team(vec![shell("max", CommandOutput::Text, "cat >/dev/null; exit 1")]);
     let (store, mut driver) = begin(failing());

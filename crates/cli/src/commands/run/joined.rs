@@ -1,13 +1,11 @@
 //! `run` in a session that another process runs: sends the message to it, and shows what happens until no turn is running.
 
-use tertulia_chat::join::{Client, JoinError};
+use tertulia_chat::join::{Client, JoinError, is_message_stored};
 use tertulia_chat::{Interrupt, stop_turn};
 use tertulia_session::{Entry, EntryId, EntryKind, TurnActivity, TurnState};
 use tertulia_store::{Range, SessionId};
 use tertulia_team::wire::{ClientMessage, HostMessage, StyledLine};
-use tertulia_team::{
-    DriveError, EventSink, Machine, PersonMessage, Question, SessionEvent, StopReason,
-};
+use tertulia_team::{EventSink, Machine, PersonMessage, Question, SessionEvent, StopReason};
 
 use super::outcome::{self, End};
 use super::{Conversation, Ended, RunOutput, turn_to_repeat};
@@ -21,20 +19,25 @@ enum Request<'r> {
 }
 
 impl Conversation<'_> {
-    /// Joins the process that runs the session.
+    /// Connects to the process that runs the session; `None` if no process answers now.
+    pub(super) fn reach_host(&self, id: &SessionId) -> Result<Option<Client>> {
+        let chat = &self.chat;
+        let Some(place) = chat.place(id) else { return Ok(None) };
+        match Client::join(&place, id, &chat.folder, chat.speaker.as_deref()) {
+            Err(JoinError::Refused(text)) => Err(JoinError::Refused(text).into()),
+            joined => Ok(joined.ok()),
+        }
+    }
+
+    /// Sends the request to the process that runs the session, and shows what happens.
     pub(super) fn join(
         &self,
         id: &SessionId,
+        client: Client,
         message: Option<&PersonMessage>,
         mut output: Box<dyn RunOutput + '_>,
     ) -> Result<Ended> {
         let (args, chat) = (self.args, &self.chat);
-        let place = chat.place(id).ok_or(DriveError::SessionInUse)?;
-        let client = match Client::join(&place, id, &chat.folder, chat.speaker.as_deref()) {
-            Err(JoinError::Refused(text)) => return Err(JoinError::Refused(text).into()),
-            // Without a process that listens there, nothing can be sent.
-            joined => joined.map_err(|_| DriveError::SessionInUse)?,
-        };
         let request = match (message, &args.repeat) {
             (Some(message), _) => Request::Say(message.text()),
             (None, Some(given)) => {
@@ -44,8 +47,10 @@ impl Conversation<'_> {
         };
         output.remark(&format!("joined process {}, which runs this session", client.process));
         let interrupt = Interrupt::watch(client.sender().clone(), stop_turn);
+        let tail = client.tail.clone();
         let mut progress = Progress::default();
-        let following = Following { client, sent: None, progress: &mut progress };
+        let following =
+            Following { client, sent: None, is_closing: false, progress: &mut progress };
         let driven = output.drive(Box::new(|sink| following.follow(&request, sink)));
         progress.notes.iter().for_each(|note| output.remark(note));
         let is_interrupted = interrupt.happened();
@@ -54,12 +59,17 @@ impl Conversation<'_> {
             // The person left; the host continues.
             Err(CliError::Join(JoinError::HostEnded)) if is_interrupted => StopReason::Elsewhere,
             // Nothing of the request was stored, so this process runs the session itself.
-            Err(CliError::Join(JoinError::HostEnded)) if !progress.is_taken => {
+            Err(CliError::Join(JoinError::HostEnded))
+                if !progress.is_taken
+                    && !self.is_stored(id, &request, &progress, tail.as_ref())? =>
+            {
                 output.remark("that process has ended");
                 return self.hold(Some(id), message, output);
             }
             // Its last events came before its end.
-            Err(CliError::Join(JoinError::HostEnded)) if progress.is_resting => {
+            Err(CliError::Join(JoinError::HostEnded))
+                if progress.is_taken && progress.is_resting =>
+            {
                 progress.asked.map_or(StopReason::Rested, StopReason::Asked)
             }
             Err(CliError::Join(error @ JoinError::HostEnded)) => {
@@ -93,6 +103,23 @@ impl Conversation<'_> {
         Ok(Ended { pause, is_interrupted, outcome })
     }
 
+    /// Returns whether a request that was not confirmed is in the log nevertheless. A process that was killed may have
+    /// stored it.
+    fn is_stored(
+        &self,
+        id: &SessionId,
+        request: &Request<'_>,
+        progress: &Progress,
+        tail: Option<&EntryId>,
+    ) -> Result<bool> {
+        match request {
+            Request::Say(text) if !progress.has_ended_properly => {
+                Ok(is_message_stored(&self.chat, id, text, tail)?)
+            }
+            Request::Say(_) | Request::Repeat(_) | Request::Continue => Ok(false),
+        }
+    }
+
     /// Returns the current branch.
     fn entries(&self, id: &SessionId) -> Result<Vec<Entry>> {
         let range = Range::Branch { tail: None, limit: None };
@@ -104,8 +131,10 @@ impl Conversation<'_> {
 /// What is known when the connection ends.
 #[derive(Default)]
 struct Progress {
-    /// Whether the request was executed, or its message is stored.
+    /// Whether the host has confirmed the request.
     is_taken: bool,
+    /// Whether the host has said that it ends. Otherwise it was killed.
+    has_ended_properly: bool,
     /// Whether no turn was running after the last event.
     is_resting: bool,
     asked: Option<Question>,
@@ -118,6 +147,8 @@ struct Following<'p> {
     client: Client,
     /// The request, until it was executed.
     sent: Option<u64>,
+    /// Whether the host has refused the request because it is closing the session. Its end follows.
+    is_closing: bool,
     progress: &'p mut Progress,
 }
 
@@ -132,12 +163,10 @@ impl Following<'_> {
             Request::Continue => sender.request(|number| ClientMessage::Continue { number })?,
         });
         loop {
-            match self.client.receive()?.into_event() {
+            let received = self.client.receive();
+            self.progress.has_ended_properly = self.client.has_ended_properly();
+            match received?.into_event() {
                 Ok(event) => {
-                    if let (Request::Say(text), SessionEvent::Stored(entry)) = (request, &event) {
-                        self.progress.is_taken |=
-                            entry.message().is_some_and(|message| message.text() == *text);
-                    }
                     if self.follow_event(&event) {
                         self.ask_status();
                     }
@@ -146,7 +175,12 @@ impl Following<'_> {
                         sink.on_event(event);
                     }
                 }
-                Err(HostMessage::Refused { number, text, needs_person })
+                Err(HostMessage::Refused { number, is_closing: Some(true), .. })
+                    if self.sent == Some(number) =>
+                {
+                    self.is_closing = true;
+                }
+                Err(HostMessage::Refused { number, text, needs_person, .. })
                     if self.sent == Some(number) =>
                 {
                     let text = String::from(text);
@@ -155,7 +189,9 @@ impl Following<'_> {
                         false => CliError::Failed(text),
                     });
                 }
-                Err(HostMessage::Done { number }) if self.sent == Some(number) => {
+                Err(HostMessage::Done { number })
+                    if self.sent == Some(number) && !self.is_closing =>
+                {
                     self.sent = None;
                     self.progress.is_taken = true;
                     self.ask_status();

@@ -214,6 +214,31 @@ fn when_the_host_leaves_the_others_can_take_over() {
 }
 
 #[test]
+fn what_is_said_while_the_host_leaves_is_reported_as_not_sent_and_a_run_sends_it_itself() {
+    let workspace = workspace(&["An answer."]);
+    // The agent ignores the request to end, so that it takes the host some time to leave.
+    std::fs::write(workspace.path().join("slow.sh"), format!("trap '' TERM\n{SLOW}")).unwrap();
+    let mut ann = host(&workspace);
+    let mut bob = client(&workspace, &[]);
+    ann.types("@slow count\r");
+    bob.shows("count 3 of many");
+    ann.types(CTRL_D);
+    ann.shows("leaving…");
+    bob.types("@max nobody hears this\r");
+    let output = run(&workspace, &["--session", "talk", "--as", "ann", "@max hello"]);
+    let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{reported}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.ends_with("max:\nAn answer.\n"), "{printed} {reported}");
+    assert_eq!(ann.ends().0, 0);
+    bob.shows("not sent");
+    bob.shows("@max nobody hears this");
+    let log = shown(&workspace);
+    assert!(!log.contains("nobody hears this"), "{log}");
+    assert_eq!(log.matches("@max hello").count(), 1, "{log}");
+}
+
+#[test]
 fn a_killed_host_is_noticed_and_its_turn_is_not_repeated_by_itself() {
     let workspace = workspace(&["An answer."]);
     let mut ann = host(&workspace);
@@ -260,6 +285,9 @@ fn of_several_who_take_over_one_runs_the_session_and_the_others_join_it() {
     for other in &others {
         other.shows("An answer.");
     }
+    // It is shown before it is stored.
+    let is_stored = || shown(&workspace).contains("An answer.");
+    crate::workspace::wait_until("the answer in the log", is_stored);
     let log = shown(&workspace);
     assert_eq!(log.matches("An answer.").count(), 1, "{log}");
 }
