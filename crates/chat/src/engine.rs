@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use tertulia_operations::names::short;
-use tertulia_session::EntryId;
+use tertulia_session::{Entry, EntryId};
 use tertulia_store::SessionId;
 use tertulia_team::{
     Call, Command, DriveError, Driver, DriverHandle, EventSink, PauseReason, Question,
@@ -27,6 +28,11 @@ use crate::signals::{Handled, SessionHandle};
 /// An event of the chat: something that happened in the session, or the answer to a command.
 pub(crate) enum ChatEvent {
     Session(SessionEvent),
+    /// An entry that was stored this long ago.
+    Past {
+        entry: Arc<Entry>,
+        ago: Duration,
+    },
     Text {
         turn: EntryId,
         text: String,

@@ -171,6 +171,9 @@ impl Presenter {
     pub(crate) fn on_chat_event(&mut self, event: ChatEvent, now: Instant) -> Vec<Line> {
         match event {
             ChatEvent::Session(event) => self.on_event(event, now),
+            ChatEvent::Past { entry, ago } => {
+                self.on_event(SessionEvent::Stored(entry), now.checked_sub(ago).unwrap_or(now))
+            }
             ChatEvent::Text { turn, text } => self.in_turn(Some(turn), |this| this.text(&text)),
             ChatEvent::Lines(lines) => self.aside(&lines),
             ChatEvent::Refused(text) | ChatEvent::NotForked(text) => self.error_lines(&text),

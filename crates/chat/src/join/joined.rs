@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tertulia_operations::names::short;
-use tertulia_session::{Entry, EntryId, TurnState};
-use tertulia_store::{Range, SessionId, SessionStore, StoreError};
+use tertulia_session::{Entry, EntryId, Timestamp, TurnState};
+use tertulia_store::{Range, SessionId, SessionStore, StoreError, now_millis};
 use tertulia_team::wire::{ClientMessage, HostMessage};
 use tertulia_team::{Command, SessionEvent, Team};
 
@@ -430,9 +430,16 @@ impl Keeper {
     fn show(&mut self, new: &[Entry]) {
         for entry in new {
             self.last = Some(entry.id.clone());
-            let event = SessionEvent::Stored(Arc::new(entry.clone()));
-            self.sender.send(ChatEvent::Session(event));
+            self.show_past(entry.clone());
         }
+    }
+
+    /// Shows an entry that was stored some time ago, so that the time of a turn is right.
+    fn show_past(&self, entry: Entry) {
+        let stored = entry.timestamp.as_ref().map(Timestamp::millis);
+        let ago = stored.map_or(0, |stored| now_millis().saturating_sub(stored));
+        let ago = Duration::from_millis(u64::try_from(ago).unwrap_or(0));
+        self.sender.send(ChatEvent::Past { entry: Arc::new(entry), ago });
     }
 
     /// Shows that these turns are running, unless the new entries have shown it.
@@ -451,8 +458,7 @@ impl Keeper {
                 read.into_iter().rev().map(|one| one.entry).find(|entry| is_start(&entry, turn))
             });
             if let Some(entry) = found {
-                let event = SessionEvent::Stored(Arc::new(entry));
-                self.sender.send(ChatEvent::Session(event));
+                self.show_past(entry);
             }
         }
     }

@@ -220,6 +220,7 @@ impl Reply {
             }
             // Events of the session go to all clients.
             ChatEvent::Session(_)
+            | ChatEvent::Past { .. }
             | ChatEvent::Text { .. }
             | ChatEvent::Ended(_)
             | ChatEvent::HostLost

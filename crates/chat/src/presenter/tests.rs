@@ -104,6 +104,33 @@ impl Harness {
 }
 
 #[test]
+fn the_time_of_a_turn_that_began_before_counts_from_its_start() {
+    let mut harness = Harness::new();
+    let started = Turn {
+        member: "max".into(),
+        state: TurnState::Started,
+        turn_id: Some("e-1".into()),
+        cause: Cause::Chosen { rule: QueueRule::InTurn },
+        cause_source: None,
+        error_class: None,
+        prompt_hash: None,
+        prompt_recipe: None,
+        native_session_id: None,
+        memory: None,
+        native_head: None,
+        unknown: Fields::NONE,
+    };
+    let entry = NewEntry::new(EntryKind::Turn(Box::new(started))).with_content_id();
+    let ago = Duration::from_secs(65);
+    // Later than the start of the machine, so that the start of the turn can be represented.
+    harness.start = Instant::now() + ago;
+    harness.on_chat_event(ChatEvent::Past { entry: Arc::new(entry), ago });
+    let running = harness.presenter.running_turn.as_ref().unwrap();
+    let now = harness.start + Duration::from_millis(1_500);
+    assert_eq!(running.time(now), ago);
+}
+
+#[test]
 fn an_answer_that_streamed_in_is_not_reported_again() {
     let mut harness = Harness::new();
     harness.turn("e-1", TurnState::Started, Cause::Chosen { rule: QueueRule::InTurn });

@@ -2,6 +2,9 @@
 
 use std::sync::mpsc::Receiver;
 
+use tertulia_session::TurnState;
+use tertulia_store::now_millis;
+
 use super::*;
 use crate::engine::{ChatEvent, without_waker};
 use crate::join::{JoinedSession, is_message_stored};
@@ -136,4 +139,35 @@ fn only_the_same_text_of_the_same_person_after_the_entry_counts_as_stored() {
     // A marker names the person, too.
     say(&mut ann, "[FROM: ann] @bob no");
     assert!(is_stored(&running.chat, "[FROM: ann] @bob no", &said));
+}
+
+#[test]
+fn who_joins_during_an_answer_learns_when_it_has_begun() {
+    let running = Running::start();
+    let mut ann = running.join("ann");
+    ann.sender().say("@eva go on").unwrap();
+    while !matches!(ann.receive().unwrap().into_event(), Ok(SessionEvent::Text { .. })) {}
+    let log = running.log();
+    let started =
+        log.iter().find(|entry| entry.turn().is_some_and(|turn| turn.state == TurnState::Started));
+    let started = started.unwrap().timestamp.as_ref().unwrap().millis();
+    while now_millis() < started + 20 {
+        thread::yield_now();
+    }
+    let least = Duration::from_millis(u64::try_from(now_millis() - started).unwrap());
+    let client = running.join("bob");
+    let (sender, events) = without_waker();
+    let tail = client.tail.clone();
+    let bob =
+        JoinedSession::start(&running.chat, &running.session, Some(client), tail, &sender).unwrap();
+    let ago = next(&events, |event| match event {
+        ChatEvent::Past { entry, ago } => {
+            let is_start = |turn: &tertulia_session::Turn| turn.state == TurnState::Started;
+            entry.turn().is_some_and(is_start).then_some(ago)
+        }
+        _ => None,
+    });
+    assert!(ago >= least, "{ago:?} {least:?}");
+    bob.link.leave();
+    bob.join();
 }
