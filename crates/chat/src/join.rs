@@ -20,7 +20,7 @@ mod unseen;
 pub use broadcast::{Broadcast, SharedSink};
 pub use client::{Client, ClientSender, JoinError};
 pub(crate) use dispatch::dispatch_joined;
-pub use host::Host;
+pub use host::{EMPTY_MESSAGE, Host};
 pub(crate) use joined::{JoinedSession, Link};
 pub use place::SocketPlace;
 pub(crate) use queue::Reply;

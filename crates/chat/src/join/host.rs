@@ -20,7 +20,7 @@ use super::queue::{Queue, Reply, WRITE_CHECK};
 use crate::ChatSession;
 use crate::commands::{self, Slash, Typed};
 use crate::dispatch::{Action, CommandContext, dispatch};
-use crate::engine::{EventSender, refused};
+use crate::engine::{ChatEvent, EventSender, refused};
 use crate::style::{Line, Look};
 
 /// The maximum number of clients at the same time.
@@ -29,6 +29,9 @@ const CLIENTS_MAX: usize = 256;
 const HELLO_MAX: Duration = Duration::from_secs(10);
 /// The pause after an error of the socket, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// The error for a message without text.
+pub const EMPTY_MESSAGE: &str = "nothing to send: the text is empty";
 
 /// Accepts clients until it is dropped. Then it says goodbye to them.
 pub struct Host {
@@ -258,6 +261,10 @@ impl Served {
 fn action_of(message: ClientMessage, context: &CommandContext<'_>) -> Action {
     let tell = |text: &str| Action::Tell(vec![Line::new(text, Look::Error)]);
     match message {
+        ClientMessage::Say { text, .. } if text.trim().is_empty() => {
+            context.sender.send(ChatEvent::Refused(EMPTY_MESSAGE.to_owned()));
+            Action::Tell(Vec::new())
+        }
         ClientMessage::Say { text, .. } => dispatch(&Typed::Words(&text), context),
         ClientMessage::Command { text, .. } => match commands::read(&text) {
             Typed::Command(Slash::Export | Slash::Quit | Slash::TakeOver, _) | Typed::Words(_) => {

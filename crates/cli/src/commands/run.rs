@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tertulia_chat::join::{Broadcast, Host, SharedSink};
+use tertulia_chat::join::{Broadcast, EMPTY_MESSAGE, Host, SharedSink};
 use tertulia_chat::terminal::{is_dumb, visible};
 use tertulia_chat::{
     ChatSession, DisplayNames, Interrupt, OpenSession, narrate, stop_turn, unknown_name_note,
@@ -281,7 +281,7 @@ fn text_to_say(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Option<Strin
         Some(text) => text.to_owned(),
     };
     match text.trim().is_empty() {
-        true => Err(CliError::Usage("nothing to send: the text is empty")),
+        true => Err(CliError::Usage(EMPTY_MESSAGE)),
         false => Ok(Some(text)),
     }
 }

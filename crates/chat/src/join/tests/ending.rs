@@ -7,6 +7,7 @@ use tertulia_store::now_millis;
 
 use super::*;
 use crate::engine::{ChatEvent, without_waker};
+use crate::join::host::EMPTY_MESSAGE;
 use crate::join::{JoinedSession, is_message_stored};
 
 #[test]
@@ -108,6 +109,25 @@ fn a_message_to_a_host_that_is_closing_is_reported_as_not_sent_with_its_text() {
         errors.contains("is closing it")
     });
     assert!(is_refused);
+}
+
+#[test]
+fn a_message_without_text_is_refused_and_not_stored() {
+    let running = Running::start();
+    let mut ann = running.join("ann");
+    let before = running.log().len();
+    for blank in ["", "  \n\t "] {
+        let number = ann.sender().say(blank).unwrap();
+        let refused = loop {
+            match ann.receive().unwrap() {
+                HostMessage::Refused { number: of, text, .. } if of == number => break text,
+                HostMessage::Done { number: of } if of == number => panic!("accepted"),
+                _ => {}
+            }
+        };
+        assert_eq!(&*refused, EMPTY_MESSAGE);
+    }
+    assert_eq!(running.log().len(), before);
 }
 
 #[test]
