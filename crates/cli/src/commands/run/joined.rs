@@ -47,8 +47,7 @@ impl Conversation<'_> {
         };
         output.remark(&format!("joined process {}, which runs this session", client.process));
         let interrupt = Interrupt::watch(client.sender().clone(), stop_turn);
-        let tail = client.tail.clone();
-        let mut progress = Progress::default();
+        let mut progress = Progress { tail: client.tail.clone(), ..Progress::default() };
         let following =
             Following { client, sent: None, is_closing: false, progress: &mut progress };
         let driven = output.drive(Box::new(|sink| following.follow(&request, sink)));
@@ -60,16 +59,13 @@ impl Conversation<'_> {
             Err(CliError::Join(JoinError::HostEnded)) if is_interrupted => StopReason::Elsewhere,
             // Nothing of the request was stored, so this process runs the session itself.
             Err(CliError::Join(JoinError::HostEnded))
-                if !progress.is_taken
-                    && !self.is_stored(id, &request, &progress, tail.as_ref())? =>
+                if !self.is_stored(id, &request, &progress)? =>
             {
                 output.remark("that process has ended");
                 return self.hold(Some(id), message, output);
             }
             // Its last events came before its end.
-            Err(CliError::Join(JoinError::HostEnded))
-                if progress.is_taken && progress.is_resting =>
-            {
+            Err(CliError::Join(JoinError::HostEnded)) if progress.has_answer() => {
                 progress.asked.map_or(StopReason::Rested, StopReason::Asked)
             }
             Err(CliError::Join(error @ JoinError::HostEnded)) => {
@@ -103,18 +99,18 @@ impl Conversation<'_> {
         Ok(Ended { pause, is_interrupted, outcome })
     }
 
-    /// Returns whether a request that was not confirmed is in the log nevertheless. A process that was killed may have
-    /// stored it.
+    /// Returns whether a request had an effect. A process that was killed may have stored a message that it did not
+    /// confirm.
     fn is_stored(
         &self,
         id: &SessionId,
         request: &Request<'_>,
         progress: &Progress,
-        tail: Option<&EntryId>,
     ) -> Result<bool> {
         match request {
+            _ if progress.is_taken => Ok(true),
             Request::Say(text) if !progress.has_ended_properly => {
-                Ok(is_message_stored(&self.chat, id, text, tail)?)
+                Ok(is_message_stored(&self.chat, id, text, progress.tail.as_ref())?)
             }
             Request::Say(_) | Request::Repeat(_) | Request::Continue => Ok(false),
         }
@@ -131,6 +127,8 @@ impl Conversation<'_> {
 /// What is known when the connection ends.
 #[derive(Default)]
 struct Progress {
+    /// The newest entry when this run joined.
+    tail: Option<EntryId>,
     /// Whether the host has confirmed the request.
     is_taken: bool,
     /// Whether the host has said that it ends. Otherwise it was killed.
@@ -140,6 +138,13 @@ struct Progress {
     asked: Option<Question>,
     /// Notes of the host about the message.
     notes: Vec<String>,
+}
+
+impl Progress {
+    /// Returns whether the request was executed and no turn was running afterwards.
+    fn has_answer(&self) -> bool {
+        self.is_taken && self.is_resting
+    }
 }
 
 /// Follows a session until the request was executed and no turn is running.
