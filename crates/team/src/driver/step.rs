@@ -6,7 +6,7 @@ use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use tertulia_agent::{PermissionAnswer, PermissionRequest, TurnReport};
-use tertulia_dialect::stream::StreamEvent;
+use tertulia_dialect::stream::{ErrorClass, StreamEvent};
 use tertulia_session::{
     Entry, EntryId, EntryKind, Message, Routing, Speaker, SpeakerType, TurnActivity, TurnEvent,
     Usage,
@@ -17,12 +17,12 @@ use super::followup::Followup;
 use super::inbox::Input;
 use super::log::{SessionLog, now};
 use super::native::MemoryPlan;
-use super::prompt::Attempt;
+use super::prompt::{Attempt, Start};
 use super::record::usage_of;
 use super::spending::is_figure;
 use super::{Done, Driver, StopReason};
-use crate::PersonMessage;
 use crate::effect::{Effect, Event, PauseReason};
+use crate::{PersonMessage, TurnPhase};
 
 /// Maximum number of retries, in case another process writes all the time.
 const ATTEMPTS: u32 = 40;
@@ -314,14 +314,14 @@ impl Driver {
             Some(Followup::Restart { member, answers, memory, attempt, reason }) => {
                 self.withdraw(turn, &member, usage, sink);
                 let memory = self.restarted(&member, &memory, reason);
-                self.launch_again((turn, &member, &answers), memory, attempt, sink)
+                self.launch_again((turn, &member, &answers), &memory, attempt, sink)
             }
             Some(Followup::Retry { member, answers, memory, budget }) => {
                 self.withdraw(turn, &member, usage, sink);
                 let activity = TurnActivity::Retried { budget };
                 self.runner.stage_activity(turn, activity, &mut self.log);
                 let attempt = Attempt::Smaller(budget);
-                self.launch_again((turn, &member, &answers), memory, attempt, sink)
+                self.launch_again((turn, &member, &answers), &memory, attempt, sink)
             }
             Some(Followup::Answer { message, text }) => {
                 self.stage_usage(usage);
@@ -386,17 +386,50 @@ impl Driver {
         self.stage_usage(usage);
     }
 
-    /// Starts the agent of a turn again, with another prompt.
+    /// Starts the agent of a turn again, with another prompt. Other processes may have written to the session since the
+    /// first attempt began: the prompt contains what they wrote, and a turn that they stopped does not start again.
     fn launch_again(
         &mut self,
         (turn, member, answers): (&EntryId, &str, &EntryId),
-        memory: MemoryPlan,
+        memory: &MemoryPlan,
         attempt: Attempt,
         sink: &mut dyn EventSink,
     ) -> Done {
+        self.catch_up(sink)?;
+        let mut attempts = 1;
+        let start = loop {
+            if !self.is_running_turn(turn) {
+                return self.end_stopped(turn, sink);
+            }
+            let staged_before = self.log.staged_count();
+            let start = self.stage_attempt((turn, member, answers), memory, attempt)?;
+            match self.try_store(sink) {
+                Err(DriveError::SessionInUse) if attempts < ATTEMPTS => {
+                    self.rejoin(staged_before, sink)?;
+                    std::thread::sleep(PAUSE * attempts);
+                    attempts += 1;
+                }
+                stored => break stored.map(|()| start)?,
+            }
+        };
+        self.runner.finish(turn);
+        self.launch(start);
+        self.store_staged(sink)
+    }
+
+    /// Makes the prompt of another attempt, and stages its record.
+    fn stage_attempt(
+        &mut self,
+        (turn, member, answers): (&EntryId, &str, &EntryId),
+        memory: &MemoryPlan,
+        attempt: Attempt,
+    ) -> Result<Start, DriveError> {
+        if !self.log.is_read(answers) {
+            self.log.read_all()?;
+        }
         let asked = (turn, member, answers);
         let (team, log) = (&self.team, &mut self.log);
-        let start = self.prompts.prepare(team, log, asked, memory, attempt);
+        let start = self.prompts.prepare(team, log, asked, memory.clone(), attempt);
         if let Some(memory) = start.memory.record.clone().map(Box::new) {
             let activity = TurnActivity::MemoryReset { memory };
             self.log.stage(EntryKind::TurnEvent(TurnEvent::new(turn.clone(), member, activity)));
@@ -406,9 +439,19 @@ impl Driver {
             let event = TurnEvent::new(turn.clone(), member, activity);
             self.log.stage(EntryKind::TurnEvent(event));
         }
-        self.store_staged(sink)?;
+        Ok(start)
+    }
+
+    /// Returns whether a turn still runs according to the log.
+    fn is_running_turn(&self, turn: &EntryId) -> bool {
+        let mut running = self.machine.active().filter(|one| one.phase == TurnPhase::Running);
+        running.any(|active| active.turn == turn)
+    }
+
+    /// Ends a turn that another process has stopped, or whose branch was left, between two attempts.
+    fn end_stopped(&mut self, turn: &EntryId, sink: &mut dyn EventSink) -> Done {
         self.runner.finish(turn);
-        self.launch(start);
-        self.store_staged(sink)
+        let (turn, class) = (turn.clone(), ErrorClass::Cancelled.as_str().into());
+        self.step(&Event::AgentFailed { turn, class, entry: None, limit: None }, sink)
     }
 }

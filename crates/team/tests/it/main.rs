@@ -28,6 +28,7 @@ mod properties;
 mod provenance;
 mod replay;
 mod routing;
+mod second_attempts;
 mod sent_prompts;
 mod simulation;
 mod spending;

@@ -12,11 +12,11 @@ use tertulia_team::{Driver, Team, TeamMember, earlier_turns, sent_prompt};
 
 use crate::driver::{Heard, scripted, spec, team};
 
-struct Talk {
-    folder: tempfile::TempDir,
-    store: SessionStore,
+pub(crate) struct Talk {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) store: SessionStore,
     driver: Option<Driver>,
-    session: SessionId,
+    pub(crate) session: SessionId,
 }
 
 /// Returns a member that is the script, with its sessions in this folder.
@@ -30,12 +30,12 @@ fn pi(name: &str, folder: &Path) -> TeamMember {
     TeamMember::agent(name, spec)
 }
 
-fn members(folder: &Path) -> Team {
+pub(crate) fn members(folder: &Path) -> Team {
     team(vec![pi("max", folder), scripted("eva", &["Eva says yes. @ann"])])
 }
 
 impl Talk {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = SessionStore::memory();
         let driver = Driver::begin(&store, None, members(folder.path()), false).unwrap();
@@ -43,11 +43,11 @@ impl Talk {
         Self { folder, store, driver: Some(driver), session }
     }
 
-    fn driver(&mut self) -> &mut Driver {
+    pub(crate) fn driver(&mut self) -> &mut Driver {
         self.driver.as_mut().unwrap()
     }
 
-    fn say(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn say(&mut self, text: &str) -> &mut Self {
         let mut heard = Heard::default();
         self.driver().say(None, text, &mut heard).unwrap();
         self.driver().run(&mut heard).unwrap();
@@ -66,7 +66,7 @@ impl Talk {
     }
 
     /// Returns the prompts of each session of the agent, in order.
-    fn prompts(&self) -> Vec<Vec<String>> {
+    pub(crate) fn prompts(&self) -> Vec<Vec<String>> {
         let files = std::fs::read_dir(self.folder.path()).unwrap();
         let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
         paths.retain(|path| path.extension().is_some_and(|end| end == "prompt"));
@@ -83,17 +83,17 @@ impl Talk {
         sessions.into_iter().map(|(_, prompts)| prompts).collect()
     }
 
-    fn turns(&mut self, state: TurnState) -> Vec<Turn> {
+    pub(crate) fn turns(&mut self, state: TurnState) -> Vec<Turn> {
         let turns = self.driver().entries().iter().filter_map(Entry::turn);
         turns.filter(|turn| turn.state == state && *turn.member == *"max").cloned().collect()
     }
 
-    fn memories(&mut self) -> Vec<TurnMemory> {
+    pub(crate) fn memories(&mut self) -> Vec<TurnMemory> {
         let turns = self.turns(TurnState::Started);
         turns.into_iter().map(|turn| *turn.memory.unwrap()).collect()
     }
 
-    fn reasons(&mut self) -> Vec<Option<FreshStart>> {
+    pub(crate) fn reasons(&mut self) -> Vec<Option<FreshStart>> {
         self.memories().into_iter().map(|memory| memory.fresh_start).collect()
     }
 }
