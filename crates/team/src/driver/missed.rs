@@ -2,8 +2,8 @@
 
 use tertulia_context::branch::Branch;
 use tertulia_context::view::Delivered;
-use tertulia_context::{Outcome, Verdict};
-use tertulia_session::{EntryId, EntryKind};
+use tertulia_context::{Outcome, PromptStatus, Verdict};
+use tertulia_session::{EntryId, EntryKind, FreshStart};
 
 use super::log::SessionLog;
 use super::native::{Has, MemoryPlan};
@@ -54,9 +54,41 @@ impl MemoryPlan {
 }
 
 impl Prompts {
-    /// Stages a summary of the new messages that do not fit into the prompt of an agent that continues its session.
-    /// They would be lost otherwise, because later prompts do not contain them.
-    pub(super) fn summarize_missed(
+    /// Makes sure that an agent that continues its session gets all new messages, because later prompts do not contain
+    /// them: stages a summary of those that do not fit. If there is no room for it, the agent begins a new session.
+    pub(super) fn deliver_missed(
+        &mut self,
+        team: &Team,
+        log: &mut SessionLog,
+        member: &TeamMember,
+        (answers, memory): (&EntryId, &mut MemoryPlan),
+        budget: u64,
+    ) {
+        let about = (team, member, answers);
+        if !self.is_cut(about, log, memory, budget) {
+            return;
+        }
+        self.summarize_missed(team, log, member, (answers, memory), budget);
+        if self.is_cut(about, log, memory, budget) {
+            *memory = MemoryPlan::begin(log, team, member, Some(FreshStart::Overflow));
+        }
+    }
+
+    /// Returns whether new messages do not fit into the prompt of an agent that continues its session.
+    fn is_cut(
+        &mut self,
+        (team, member, answers): (&Team, &TeamMember, &EntryId),
+        log: &SessionLog,
+        memory: &MemoryPlan,
+        budget: u64,
+    ) -> bool {
+        memory.has.as_ref().is_some_and(|has| {
+            let about = (answers, Some(has));
+            self.make(team, log.branch(), member, about, (budget, false)).0.is_cut
+        })
+    }
+
+    fn summarize_missed(
         &mut self,
         team: &Team,
         log: &mut SessionLog,
@@ -65,14 +97,12 @@ impl Prompts {
         budget: u64,
     ) {
         let Some(has) = &mut memory.has else { return };
-        let mut make = |has: &Has, budget| {
-            self.make(team, log.branch(), member, (answers, Some(has)), (budget, false)).0
-        };
-        if !make(has, budget).is_cut {
+        let reserve = SUMMARY_BYTES.min(budget / SUMMARY_SHARE);
+        let (about, less) = ((answers, Some(&*has)), (budget - reserve, false));
+        let (prompt, _) = self.make(team, log.branch(), member, about, less);
+        if !matches!(prompt.status, PromptStatus::Fits | PromptStatus::ContextTrimmed) {
             return;
         }
-        let reserve = SUMMARY_BYTES.min(budget / SUMMARY_SHARE);
-        let prompt = make(has, budget - reserve);
         let branch = log.branch();
         let delivered = has.numbers(branch);
         let mut context = prompt.verdicts.iter().filter(|verdict| verdict.entry != *answers);

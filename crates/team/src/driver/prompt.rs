@@ -218,7 +218,7 @@ impl Prompts {
             Attempt::First | Attempt::Again => (member.budget_bytes, false),
             Attempt::Smaller(budget) => (budget, true),
         };
-        self.summarize_missed(team, log, member, (answers, &mut memory), budget);
+        self.deliver_missed(team, log, member, (answers, &mut memory), budget);
         let about = (answers, memory.has.as_ref());
         let (mut prompt, mut body) =
             self.make(team, log.branch(), member, about, (budget, is_smaller));

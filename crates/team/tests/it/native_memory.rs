@@ -222,6 +222,26 @@ fn a_session_that_somebody_changed_begins_anew() {
 }
 
 #[test]
+fn new_messages_that_do_not_fit_beside_a_large_message_are_not_lost() {
+    // The message is cut, or it fits and leaves no room.
+    for (words, others) in [(1_700, 2), (900, 8)] {
+        let mut talk = Talk::new();
+        talk.reopen(|max| max.budget_bytes = 4_096).say("Hello @max");
+        for number in 0..others {
+            talk.say(&format!("We decided: gateway_{number} has port 4{number:03}. @eva"));
+        }
+        talk.say(&format!("{}@max", "why ".repeat(words)));
+        talk.say("Which ports have gateway_0 and gateway_1, @max?");
+        let prompts = talk.prompts();
+        assert_eq!(talk.reasons()[1], Some(FreshStart::Overflow), "{prompts:#?}");
+        let last = prompts.last().unwrap().concat();
+        for name in ["gateway_0 has port 4000", "gateway_1 has port 4001"] {
+            assert!(last.contains(name), "{name} {prompts:#?}");
+        }
+    }
+}
+
+#[test]
 fn without_a_memory_every_prompt_is_whole() {
     let mut talk = Talk::new();
     talk.reopen(|max| max.memory = MemoryMode::Fresh);

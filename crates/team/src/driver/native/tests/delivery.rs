@@ -27,8 +27,9 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Outcome::Drifted),
         1 => Just(Outcome::Overflown),
     ];
+    let words = prop_oneof![9 => 1..12_usize, 1 => 40..400_usize];
     prop_oneof![
-        8 => (0..3_usize, 1..12_usize).prop_map(|(by, words)| Act::Say { by, words }),
+        8 => (0..3_usize, words).prop_map(|(by, words)| Act::Say { by, words }),
         8 => (0..2_usize, 0..6_usize, outcome)
             .prop_map(|(member, back, outcome)| Act::Turn { member, back, outcome }),
         1 => (0..20_usize).prop_map(Act::Redact),
