@@ -22,6 +22,7 @@ pub(crate) struct Scan {
     /// Hash of these bytes in hex.
     pub(crate) hash: Box<str>,
     pub(crate) tail: Tail,
+    format: NativeFormat,
     appended: Vec<u8>,
     is_complete: bool,
 }
@@ -66,7 +67,7 @@ pub(crate) fn scan(
     let last_record = before.and_then(|head| head.last_record.as_deref());
     let tail = read_tail(format, &appended, last_record.or(before.map(|_| "")));
     let (bytes, hash) = (known + whole as u64, hasher.finalize().to_hex().as_str().into());
-    Ok(Scan { bytes, hash, tail, appended, is_complete })
+    Ok(Scan { bytes, hash, tail, format, appended, is_complete })
 }
 
 /// Returns whether the known part was edited or the file is that of another session.
@@ -122,15 +123,25 @@ impl Scan {
     /// Returns whether these bytes contain a turn: its prompt, and its answer if it was answered.
     pub(crate) fn has_turn(&self, trace: Option<&str>, is_answered: bool) -> bool {
         let has_prompt = match trace {
-            Some(trace) => contains(&self.appended, trace.as_bytes()),
+            Some(trace) => self.has_prompt(trace),
             None => self.tail.messages > 0,
         };
         self.is_complete && has_prompt && (self.tail.is_answered || !is_answered)
     }
+
+    /// Returns whether these bytes contain the prompt of the turn with this trace. Codex records the beginning of a turn
+    /// before its prompt, so the trace alone does not prove it.
+    fn has_prompt(&self, trace: &str) -> bool {
+        let Some(turn) = from_line_with(&self.appended, trace.as_bytes()) else { return false };
+        self.format != NativeFormat::Codex || read_tail(self.format, turn, Some("")).prompts > 0
+    }
 }
 
-fn contains(bytes: &[u8], word: &[u8]) -> bool {
-    !word.is_empty() && bytes.windows(word.len()).any(|window| window == word)
+/// Returns the lines from the first one on that contains this word.
+fn from_line_with<'b>(bytes: &'b [u8], word: &[u8]) -> Option<&'b [u8]> {
+    let at = bytes.windows(word.len().max(1)).position(|window| window == word)?;
+    let start = bytes.get(..at)?.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    bytes.get(start..)
 }
 
 #[cfg(test)]

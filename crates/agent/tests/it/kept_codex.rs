@@ -101,6 +101,32 @@ fn a_thread_that_is_not_opened_gets_no_prompt() {
 }
 
 #[test]
+fn a_turn_that_began_without_its_prompt_is_in_no_session() {
+    let dies = |written: &str| {
+        let turn = r#"
+turn() {
+  [ -e "$OUT/go" ] && begin && answer "answer $number" && return
+  record event_msg '{"type":"task_started","turn_id":"n-1"}'
+  record response_item '{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>x</environment_context>"}]}'
+  record turn_context '{"turn_id":"n-1","model":"m"}'
+  WRITTEN
+  say '{"id":'"$id"',"result":{"turn":{"id":"n-1"}}}'
+  exit 3
+}"#;
+        let mut max = codex(&turn.replace("WRITTEN", written));
+        let report = max.say("question");
+        assert!(report.output.error.is_some() && report.drift.is_none(), "{report:#?}");
+        max
+    };
+    assert!(dies("").head.is_none(), "the prompt is missing");
+    let prompt = r#"record response_item '{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}'"#;
+    let mut max = dies(prompt);
+    assert!(max.head.is_some(), "the session has the prompt");
+    std::fs::write(max.agent.out("go"), "").unwrap();
+    assert_eq!(answer_of(&max.say("more")), "answer 2");
+}
+
+#[test]
 fn what_others_said_is_an_item_of_its_own() {
     set_supervisor();
     let max = codex("");

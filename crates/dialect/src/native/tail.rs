@@ -14,6 +14,8 @@ use super::{NativeFormat, NativeReader, ProblemKind, Record};
 pub struct Tail {
     /// Number of records with messages, summaries or unknown content.
     pub messages: u64,
+    /// Number of prompts among them, without what the agent adds to the prompts by itself.
+    pub prompts: u64,
     /// Id of the last record that has one.
     pub last_record: Option<Box<str>>,
     /// Whether a record replaces the history by a summary.
@@ -55,6 +57,7 @@ pub fn read_tail(format: NativeFormat, bytes: &[u8], last_record: Option<&str>) 
         let is_said = role.is_some();
         if let Some(role) = role {
             tail.is_answered = role == Some(Role::Assistant);
+            tail.prompts += u64::from(role == Some(Role::User));
         }
         let links = Links::read(format, line);
         let is_message = is_said || is_summary || is_unknown || links.is_for_model;
@@ -184,6 +187,22 @@ mod tests {
         check(NativeFormat::Codex, &[event, counted], "7", (0, false, false));
         let tail = check(NativeFormat::Codex, &[event, item], "7", (1, false, false));
         assert_eq!(tail.last_record.as_deref(), Some("10"));
+    }
+
+    #[test]
+    fn what_codex_adds_to_a_prompt_is_no_prompt() {
+        let item = |text: &str| {
+            format!(
+                r#"{{"type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{text}"}}]}}}}"#
+            )
+        };
+        let added = item("<environment_context>\\n</environment_context>");
+        let asked = item("Why?");
+        for (lines, expected) in [(&[&added][..], 0), (&[&added, &asked], 1)] {
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let tail = read_tail(NativeFormat::Codex, text.as_bytes(), Some("7"));
+            assert_eq!(tail.prompts, expected, "{text}");
+        }
     }
 
     #[test]

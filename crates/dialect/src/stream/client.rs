@@ -252,7 +252,8 @@ impl AgentClient {
         }
     }
 
-    /// Returns a text that the transcript contains if and only if the agent has accepted the prompt of the last turn.
+    /// Returns a text that the transcript contains if and only if the agent has begun the last turn. Claude Code writes it
+    /// with the prompt, Codex before the prompt.
     pub fn trace(&self) -> Option<&str> {
         match &self.parser.reader {
             Reader::AppServer(server) => server.turn_id.as_deref(),
