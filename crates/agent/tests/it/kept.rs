@@ -76,6 +76,24 @@ fn an_agent_that_opens_no_session_gets_no_prompt() {
 }
 
 #[test]
+fn a_session_of_claude_that_is_not_the_requested_one_fails_at_once() {
+    let script = r#"
+if [ -e "$OUT/other" ]; then
+  SID=22222222-2222-4222-8222-222222222222
+  FILE="$HOME/.claude/projects/p/$SID.jsonl"
+fi"#;
+    let mut max = FakeMember::claude(script);
+    answer_of(&max.say("one"));
+    max.kept.end("max");
+    std::fs::write(max.agent.out("other"), "").unwrap();
+    let report = max.say("two");
+    let error = report.output.error.unwrap();
+    assert_eq!((error.class, report.native), (ErrorClass::Setup, None), "{}", error.message);
+    assert!(error.message.contains("22222222-2222-4222-8222-222222222222"), "{}", error.message);
+    assert!(!max.is_running());
+}
+
+#[test]
 fn output_between_turns_belongs_to_no_turn() {
     let noise = r#"
 turn() {

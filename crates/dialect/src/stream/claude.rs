@@ -40,6 +40,14 @@ impl Claude {
         if let Place::Between = self.place(line, kind.0, kind.1)? {
             return Ok(LineKind::Ignored);
         }
+        if kind.0 != "result"
+            && let Some(other) = self.other_session(session_id, turn)
+        {
+            let message =
+                format!("Claude Code opened the session {other} instead of the requested one");
+            turn.fail(TurnError::new(ErrorClass::Setup, message));
+            return Ok(LineKind::Known);
+        }
         match kind {
             ("system", Some("init")) => {
                 let [model] = read_fields(line, &["model"])?;

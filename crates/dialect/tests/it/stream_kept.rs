@@ -395,6 +395,28 @@ fn a_session_that_claude_does_not_find_got_no_prompt() {
 }
 
 #[test]
+fn claude_must_not_open_another_session_than_the_requested_one() {
+    let other = |line: String| line.replace("s-1", "s-2");
+    // Releases of before 2026 do not say which message a turn belongs to.
+    for range in [0..2, 2..3] {
+        let mut client = claude(Some("s-1"));
+        client.begin(&PROMPT, &mut Vec::new());
+        let lines: Vec<String> = claude_turn("u-1", "Yes.", 0.5).into_iter().map(other).collect();
+        let (_, events) = push(&mut client, &strs(&lines[range]));
+        assert!(client.is_ended(), "{events:?}");
+        let is_violation = |event: &StreamEvent| matches!(event, StreamEvent::Violation { .. });
+        assert!(!events.iter().any(is_violation), "{events:?}");
+        assert_eq!(client.session(), Some("s-1"));
+        let error = end(&mut client).error.unwrap();
+        assert_eq!(error.class, ErrorClass::Setup);
+        assert_eq!(
+            &*error.message,
+            "Claude Code opened the session s-2 instead of the requested one"
+        );
+    }
+}
+
+#[test]
 fn a_question_of_claude_is_answered() {
     let mut client = claude(None);
     client.begin(&PROMPT, &mut Vec::new());

@@ -5,6 +5,7 @@
 use super::Claude;
 use crate::stream::client::{AgentAsk, AgentPrompt, text};
 use crate::stream::fields::{Refusal, read_fields};
+use crate::stream::turn::Turn;
 
 #[derive(Debug, Default)]
 pub(in crate::stream) struct Live {
@@ -70,6 +71,13 @@ impl Claude {
     pub(in crate::stream) fn cost_total(&self) -> Option<f64> {
         let live = self.live.as_ref()?;
         Some(live.cost_total.unwrap_or(live.cost_before))
+    }
+
+    /// Returns the session in which a turn begins, if it is not the one that was requested.
+    pub(super) fn other_session<'l>(&self, named: Option<&'l str>, turn: &Turn) -> Option<&'l str> {
+        let requested = turn.output.native_session_id.as_deref()?;
+        let begins = self.live.is_some() && turn.end.is_none() && turn.need_start().is_err();
+        named.filter(|named| begins && *named != requested)
     }
 
     /// Records the total cost of the session, and returns that of the turn.
