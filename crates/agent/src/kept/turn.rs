@@ -269,7 +269,7 @@ impl KeptTurn<'_> {
                 (head.bytes, head.hash) = (scan.bytes, scan.hash);
                 head.messages += scan.tail.messages;
                 head.last_record = scan.tail.last_record;
-                head.is_compacted |= before.is_some() && scan.tail.is_compacted;
+                head.is_compacted |= scan.tail.is_compacted;
                 head.path = Some(path);
             }
             Some(Store::Export(store)) => {

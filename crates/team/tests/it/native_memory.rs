@@ -222,6 +222,18 @@ fn a_session_that_somebody_changed_begins_anew() {
 }
 
 #[test]
+fn a_session_that_was_compacted_in_its_first_turn_begins_anew() {
+    let mut talk = Talk::new();
+    talk.say("Hello [COMPACT] @max").say("And now, @max?");
+    assert_eq!(talk.prompts().len(), 2);
+    let reason = talk.reasons().remove(1).unwrap();
+    assert!(
+        matches!(&reason, FreshStart::Drifted { class, .. } if **class == *"compacted"),
+        "{reason:?}"
+    );
+}
+
+#[test]
 fn new_messages_that_do_not_fit_beside_a_large_message_are_not_lost() {
     // The message is cut, or it fits and leaves no room.
     for (words, others) in [(1_700, 2), (900, 8)] {
