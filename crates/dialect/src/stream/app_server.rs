@@ -11,7 +11,7 @@ mod request;
 
 use super::client::{AgentAsk, AgentPrompt};
 use super::error_class::{ErrorClass, TurnError};
-use super::event::{Scope, Unparsed, Usage, ViolationKind};
+use super::event::{Scope, Unparsed, Usage, ViolationKind, fresh_input};
 use super::fields::{Field, Refusal, Value, read_fields, read_shape};
 use super::turn::Turn;
 use super::{LineKind, Reading};
@@ -255,13 +255,13 @@ impl AppServer {
         Ok(LineKind::Known)
     }
 
-    /// Reads the usage of the whole thread. A thread that is continued reports that of its earlier turns first.
+    /// Reads the usage of the whole thread, and reports that of the turn so far. A thread that is continued reports that of its earlier turns first.
     fn read_usage(
         &mut self,
         thread: Value<'_>,
         turn_id: Value<'_>,
         params: Value<'_>,
-        turn: &Turn,
+        turn: &mut Turn,
     ) -> Reading {
         #[rustfmt::skip]
         const NAMES: [&str; 5] = [
@@ -277,11 +277,14 @@ impl AppServer {
         let total = params.at(&["tokenUsage", "total"]);
         let [input, cache_read, cache_write, output, thinking] =
             total.fields(&NAMES)?.map(Value::count);
-        let input = input.map(|input| input.saturating_sub(cache_read.unwrap_or(0)));
+        let input = fresh_input(input, [cache_read, cache_write]);
         let scope = Scope::Session;
         let total = Usage { input, cache_read, cache_write, output, thinking, scope };
         if self.turn_id.is_some() && turn_id.plain() == self.turn_id.as_deref() {
             self.total = Some(total);
+            if turn.end.is_none() {
+                turn.usage(since(total, self.before));
+            }
         } else {
             self.before = total;
         }
@@ -291,9 +294,6 @@ impl AppServer {
     fn end(&mut self, params: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
         let [ended] = params.fields(&["turn"])?;
         let [status, error] = ended.fields(&["status", "error"])?;
-        if let Some(total) = self.total {
-            turn.usage(since(total, self.before));
-        }
         match status.need_plain()? {
             "completed" if self.has_gap => {
                 let message = "a line of the agent was too long to be read";
