@@ -13,7 +13,8 @@ use std::time::Duration;
 use crate::agents::Cli;
 use crate::memory::{Settings, program_identity};
 use crate::{
-    AgentSpec, Drift, Job, Listener, Memory, MemorySupport, NativeHead, TurnReport, clock,
+    AgentSpec, CancelToken, Drift, Job, Listener, Memory, MemorySupport, NativeHead, TurnReport,
+    clock,
 };
 pub(crate) use method::{CliMemory, Export, Store, Transcript};
 use method::{Method, Seen};
@@ -75,7 +76,8 @@ impl KeptAgents {
     }
 
     /// Compares the native session of a member with the state in which its last turn left it. `system` is the system
-    /// text of the next turn. Call it before the prompt is made; the turn checks again.
+    /// text of the next turn. Call it before the prompt is made; the turn checks again, and prints sessions that are in a
+    /// database.
     pub fn check(
         &self,
         member: &str,
@@ -85,7 +87,7 @@ impl KeptAgents {
     ) -> Result<(), Drift> {
         let method = Method::of(spec).map_err(|reason| Drift::Unsupported { reason })?;
         let now = Now { spec, system, process: self.0.process_of(member)? };
-        compare(&method, &now, head, self.0.seen())
+        compare(&method, &now, head, (self.0.seen(), None))
     }
 }
 
@@ -97,8 +99,14 @@ struct Now<'a> {
     process: Option<Box<str>>,
 }
 
-/// Compares a head with the settings, the program and the session of now. The cheap comparisons come first.
-fn compare(method: &Method, now: &Now<'_>, head: &NativeHead, seen: &Seen) -> Result<(), Drift> {
+/// Compares a head with the settings, the program and the session of now. The cheap comparisons come first, and the
+/// slow ones only if there is a turn, which can be cancelled.
+fn compare(
+    method: &Method,
+    now: &Now<'_>,
+    head: &NativeHead,
+    (seen, turn): (&Seen, Option<&CancelToken>),
+) -> Result<(), Drift> {
     if *head.agent != *now.spec.kind.definition().word {
         return Err(Drift::Settings { changed: "the agent".into() });
     }
@@ -117,7 +125,7 @@ fn compare(method: &Method, now: &Now<'_>, head: &NativeHead, seen: &Seen) -> Re
         return Err(Drift::OtherVersion);
     }
     let has_process = now.process.is_some();
-    method.store().map_or(Ok(()), |store| store.check(&command, head, has_process, seen))
+    method.store().map_or(Ok(()), |store| store.check(&command, head, has_process, (seen, turn)))
 }
 
 /// Returns whether an agent can continue its own session in a later turn.
@@ -150,7 +158,12 @@ pub(crate) fn run(job: Job<'_>, listener: &mut dyn Listener) -> Option<TurnRepor
     if job.cancel.is_cancelled() {
         return Some(clock::cancelled(&job.spec.timeouts));
     }
-    Some(turn::run(&kept.0, member, job, listener).unwrap_or_else(TurnReport::drifted))
+    Some(turn::run(&kept.0, member, job, listener).unwrap_or_else(|drift| {
+        match job.cancel.is_cancelled() {
+            true => clock::cancelled(&job.spec.timeouts),
+            false => TurnReport::drifted(drift),
+        }
+    }))
 }
 
 /// Returns the absolute form of a path that a variable of the agent names.

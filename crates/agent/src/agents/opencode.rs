@@ -6,7 +6,7 @@ use std::time::Duration;
 use tertulia_dialect::stream::Exit;
 
 use super::*;
-use crate::{Drift, process};
+use crate::{CancelToken, Drift, process};
 
 /// Time that opencode has to print a session. It takes about a second.
 const EXPORT_TIME: Duration = Duration::from_secs(60);
@@ -106,11 +106,11 @@ fn database(environment: &Environment) -> Vec<PathBuf> {
 }
 
 /// Returns a session as opencode prints it. Its database belongs to opencode and may change its form.
-fn export(command: &CommandLine, session: &str) -> Result<Vec<u8>, Drift> {
+fn export(command: &CommandLine, session: &str, cancel: &CancelToken) -> Result<Vec<u8>, Drift> {
     let mut command = command.clone();
     command.environment.set("OPENCODE_DISABLE_AUTOUPDATE", "1");
     command.args.extend(["export", session].map(Into::into));
-    let output = process::output_of(&command, EXPORT_TIME, EXPORT_BYTES_MAX);
+    let output = process::output_of(&command, EXPORT_TIME, EXPORT_BYTES_MAX, cancel);
     let output = output.map_err(|error| {
         let reason = format!("opencode did not print it: {error}").into();
         Drift::Unreadable { path: None, reason }

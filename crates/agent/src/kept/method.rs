@@ -11,7 +11,7 @@ use crate::agents::acp;
 use crate::memory::{export as document, short_hash, transcript};
 use crate::process::environment::Environment;
 use crate::process::{CommandLine, LiveAgent, Prepared, StartError};
-use crate::{AgentKind, AgentSpec, Drift, Job, NativeHead};
+use crate::{AgentKind, AgentSpec, CancelToken, Drift, Job, NativeHead};
 
 /// How a coding agent with its own program keeps a session.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) enum Store {
 /// A session that the agent prints as a JSON document, because it is in a database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Export {
-    pub(crate) print: fn(&CommandLine, session: &str) -> Result<Vec<u8>, Drift>,
+    pub(crate) print: fn(&CommandLine, session: &str, &CancelToken) -> Result<Vec<u8>, Drift>,
     /// Returns the files of the database. While they do not change, the session does not change.
     pub(crate) files: fn(&Environment) -> Vec<PathBuf>,
 }
@@ -121,13 +121,14 @@ impl Method {
 }
 
 impl Store {
-    /// Compares the stored session with the state in which the last turn left it.
+    /// Compares the stored session with the state in which the last turn left it. Printing a session takes long, so
+    /// that is only done for a turn, which can be cancelled.
     pub(super) fn check(
         self,
         command: &CommandLine,
         head: &NativeHead,
         has_process: bool,
-        seen: &Seen,
+        (seen, turn): (&Seen, Option<&CancelToken>),
     ) -> Result<(), Drift> {
         match self {
             Self::File(Transcript { format, find, is_in_use }) => {
@@ -146,8 +147,10 @@ impl Store {
                 if state.is_some() && seen.state_of(head) == state {
                     return Ok(());
                 }
-                document::check(&(export.print)(command, &head.session)?, head)?;
-                seen.note(head, export.state(command));
+                let Some(cancel) = turn else { return Ok(()) };
+                document::check(&(export.print)(command, &head.session, cancel)?, head)?;
+                // The state of before, because somebody may have written while it was printed.
+                seen.note(head, state);
                 Ok(())
             }
         }

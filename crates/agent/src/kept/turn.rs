@@ -39,7 +39,7 @@ pub(super) fn run(
         let process = idle.as_mut().and_then(KeptProcess::living_id);
         let is_elsewhere = head.process.is_some() && head.process != process;
         let now = Now { spec: job.spec, system: job.request.system, process };
-        if let Err(drift) = compare(&method, &now, head, pool.seen()) {
+        if let Err(drift) = compare(&method, &now, head, (pool.seen(), Some(job.cancel))) {
             close(idle);
             return Err(drift);
         }
@@ -273,9 +273,13 @@ impl KeptTurn<'_> {
                 head.path = Some(path);
             }
             Some(Store::Export(store)) => {
-                let document = (store.print)(command, &head.session).ok()?;
+                // The state of before, because somebody may write while the session is printed.
+                let (state, cancel) = (store.state(command), self.job.cancel);
+                let is_cancelled = cancel.is_cancelled();
+                let print = || (store.print)(command, &head.session, cancel).ok();
+                let document = (!is_cancelled).then(print).flatten()?;
                 export::record(&document, before, &mut head)?;
-                self.seen.note(&head, store.state(command));
+                self.seen.note(&head, state);
             }
         }
         Some(head)

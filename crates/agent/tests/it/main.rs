@@ -24,6 +24,7 @@ mod kept;
 mod kept_acp;
 mod kept_codex;
 mod kept_drift;
+mod kept_export;
 mod limit_reset;
 mod openai;
 mod pipes;
