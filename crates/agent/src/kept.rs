@@ -68,11 +68,19 @@ impl KeptAgents {
         }
     }
 
-    /// Ends all idle processes. Their sessions stay.
+    /// Ends all idle processes, all at once. Their sessions stay. A process whose turn runs ends after its turn.
     pub fn end_all(&self) {
-        for process in self.0.take_all() {
-            process.close();
-        }
+        let mut processes = self.0.take_all();
+        processes.iter_mut().for_each(|process| process.agent.hang_up());
+        std::thread::scope(|scope| {
+            for process in processes {
+                let thread = std::thread::Builder::new().name("kept agent".to_owned());
+                // Without a thread the process is dropped, which kills it.
+                if let Err(error) = thread.spawn_scoped(scope, move || process.close()) {
+                    tracing::warn!(%error, "no thread that ends an idle agent");
+                }
+            }
+        });
     }
 
     /// Compares the native session of a member with the state in which its last turn left it. `system` is the system

@@ -29,6 +29,8 @@ pub(super) struct Pool {
 struct State {
     idle: BTreeMap<Box<str>, Idle>,
     busy: BTreeSet<Box<str>>,
+    /// The busy members whose processes are not kept after their turn.
+    ending: BTreeSet<Box<str>>,
     /// Ends the thread that checks the idle processes when the pool is dropped.
     keeper: Option<Sender<()>>,
 }
@@ -81,9 +83,11 @@ impl Pool {
         self.state().idle.remove(member).map(|idle| idle.process)
     }
 
+    /// Takes all idle processes. Those of the turns that run are not kept afterwards.
     pub(super) fn take_all(&self) -> Vec<KeptProcess> {
-        let idle = std::mem::take(&mut self.state().idle);
-        idle.into_values().map(|idle| idle.process).collect()
+        let mut state = self.state();
+        state.ending = state.busy.clone();
+        std::mem::take(&mut state.idle).into_values().map(|idle| idle.process).collect()
     }
 
     /// Returns the id of the idle process of a member, if it has one that runs. Fails if a turn of the member runs.
@@ -138,11 +142,15 @@ impl Claim<'_> {
         self.pool.take(self.member)
     }
 
-    /// Keeps a process until the next turn.
+    /// Keeps a process until the next turn, unless it has to end.
     pub(super) fn keep(&self, process: KeptProcess) {
-        let idle = Idle { process, since: Instant::now() };
         {
             let mut state = self.pool.state();
+            if state.ending.contains(self.member) {
+                drop(state);
+                return process.close();
+            }
+            let idle = Idle { process, since: Instant::now() };
             state.idle.insert(self.member.into(), idle);
             if state.keeper.is_none() {
                 state.keeper = start_keeper(self.pool);
@@ -169,7 +177,9 @@ impl Drop for Pool {
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        self.pool.state().busy.remove(self.member);
+        let mut state = self.pool.state();
+        state.busy.remove(self.member);
+        state.ending.remove(self.member);
     }
 }
 

@@ -94,6 +94,47 @@ fi"#;
 }
 
 #[test]
+fn all_idle_processes_end_at_the_same_time() {
+    // Each process exits only when all of them have noticed that they get no more turns.
+    let mut max = FakeMember::claude("");
+    let program = max.agent.out("program");
+    let script = std::fs::read_to_string(&program).unwrap()
+        + r#"
+: >"$OUT/over.$$"
+set -- "$OUT"/over.*
+while [ $# -lt 3 ]; do sleep 0.05; set -- "$OUT"/over.*; done
+: >"$OUT/exited.$$"
+"#;
+    crate::fake_agent::executable(&program, &script);
+    for member in ["a", "b", "c"] {
+        max.head = None;
+        answer_of(&max.say_as(member, "go"));
+    }
+    max.kept.end_all();
+    let files = std::fs::read_dir(max.agent.out("")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.filter(|name| name.starts_with("exited")).count(), 3);
+}
+
+#[test]
+fn a_process_whose_turn_runs_is_not_kept_after_all_were_ended() {
+    let script = r#"turn() { begin; record; printf 'on\n' >"$OUT/on"; while [ ! -e "$OUT/go" ]; do sleep 0.05; done; answer "there"; }"#;
+    let mut max = FakeMember::claude(script);
+    let (out, kept) = (max.agent.out(""), max.kept.clone());
+    thread::scope(|scope| {
+        let turn = scope.spawn(|| answer_of(&max.say("one")).to_owned());
+        await_that(|| out.join("on").exists());
+        kept.end_all();
+        std::fs::write(out.join("go"), "").unwrap();
+        assert_eq!(turn.join().unwrap(), "there");
+    });
+    assert_eq!(kept.idle_members(), [] as [Box<str>; 0]);
+    assert!(max.head.is_some() && !max.is_running());
+    assert_eq!(answer_of(&max.say("two")), "there");
+    assert_eq!(kept.idle_members(), [Box::from("max")]);
+}
+
+#[test]
 fn output_between_turns_belongs_to_no_turn() {
     let noise = r#"
 turn() {
