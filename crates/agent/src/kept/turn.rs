@@ -114,7 +114,7 @@ impl KeptTurn<'_> {
                 return Err(drift);
             }
             if !is_reused {
-                return not_opened(report);
+                return self.not_opened(report);
             }
             // The idle process had ended, and nothing was sent. A new process continues its session.
         }
@@ -220,9 +220,34 @@ impl KeptTurn<'_> {
             false => self.head(&command, Some(store), ended, is_good),
         };
         if head.is_some() && !is_good && is_silent && report.native.is_none() {
-            return not_opened(report);
+            return self.not_opened(report);
         }
         Ok(report)
+    }
+
+    /// Returns the report of a turn whose agent failed before anything was sent, or the reason to start it another way.
+    /// A problem that another start would have as well, such as a missing sign-in, is the result of the turn.
+    fn not_opened(&self, report: TurnReport) -> Result<TurnReport, Drift> {
+        let Some(error) = &report.output.error else { return Ok(report) };
+        if matches!(
+            error.class,
+            ErrorClass::Cancelled
+                | ErrorClass::Limit
+                | ErrorClass::Auth
+                | ErrorClass::Network
+                | ErrorClass::Quota
+        ) {
+            return Ok(report);
+        }
+        let reason = error.message.clone();
+        // Codex says the first, Claude Code the second.
+        let is_locked =
+            ["active writer", "already in use"].iter().any(|word| reason.contains(word));
+        Err(match self.job.request.memory.head() {
+            Some(_) if is_locked => Drift::Busy,
+            Some(_) => Drift::Refused { reason },
+            None => Drift::NotBegun { reason },
+        })
     }
 
     /// Returns the state of the session after the turn; `None` if it is unknown, or if the session does not contain the
@@ -328,19 +353,6 @@ fn drift_of(reason: &NotLoaded) -> Drift {
             Drift::Unreadable { path: None, reason }
         }
     }
-}
-
-/// Returns a report of a turn whose agent failed before anything was sent. The turn can start fresh; without a
-/// session to continue, that would fail for the same reason.
-fn not_opened(report: TurnReport) -> Result<TurnReport, Drift> {
-    let Some(error) = &report.output.error else { return Ok(report) };
-    if matches!(error.class, ErrorClass::Cancelled | ErrorClass::Limit) {
-        return Ok(report);
-    }
-    let message = &error.message;
-    // Codex says the first, Claude Code the second.
-    let is_locked = ["active writer", "already in use"].iter().any(|word| message.contains(word));
-    Err(if is_locked { Drift::Busy } else { Drift::Refused { reason: message.clone() } })
 }
 
 /// Returns a text in the form of a random UUID. No two calls return the same one, in this process or another.

@@ -49,6 +49,10 @@ pub enum Drift {
     Refused {
         reason: Box<str>,
     },
+    /// The agent did not begin a session that it could keep. Nothing was sent to its model.
+    NotBegun {
+        reason: Box<str>,
+    },
     /// The agent cannot continue sessions.
     Unsupported {
         reason: Box<str>,
@@ -72,6 +76,7 @@ impl Drift {
             Self::ProcessEnded => "process_ended",
             Self::Unreadable { .. } => "unreadable",
             Self::Refused { .. } => "refused",
+            Self::NotBegun { .. } => "not_begun",
             Self::Unsupported { .. } => "unsupported",
         }
     }
@@ -110,6 +115,7 @@ impl fmt::Display for Drift {
             }
             Self::Unreadable { path, reason } => write!(f, "{} cannot be read: {reason}", of(path)),
             Self::Refused { reason } => write!(f, "it did not open its own session: {reason}"),
+            Self::NotBegun { reason } => write!(f, "it could not keep a session: {reason}"),
             Self::Unsupported { reason } => {
                 write!(f, "it cannot continue its own session: {reason}")
             }

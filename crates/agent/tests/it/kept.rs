@@ -69,8 +69,9 @@ fn a_prompt_that_did_not_arrive_is_in_no_session() {
 fn an_agent_that_opens_no_session_gets_no_prompt() {
     let mut max = FakeMember::claude("echo 'no such option' >&2; exit 2");
     let report = max.say("one");
-    let Some(Drift::Refused { reason }) = &report.drift else { panic!("{report:#?}") };
+    let Some(drift @ Drift::NotBegun { reason }) = &report.drift else { panic!("{report:#?}") };
     assert!(reason.contains("no such option"), "{reason}");
+    assert!(drift.to_string().starts_with("it could not keep a session: "), "{drift}");
     assert_eq!(max.listener.fed, 0);
     assert!(report.native.is_none());
 }
@@ -132,6 +133,27 @@ fn a_process_whose_turn_runs_is_not_kept_after_all_were_ended() {
     assert!(max.head.is_some() && !max.is_running());
     assert_eq!(answer_of(&max.say("two")), "there");
     assert_eq!(kept.idle_members(), [Box::from("max")]);
+}
+
+#[test]
+fn a_problem_that_a_new_session_would_have_too_is_the_result_of_the_turn() {
+    let script = r#"[ -e "$OUT/out" ] && { echo "$MESSAGE" >&2; exit 1; }"#;
+    for (message, class) in [
+        ("Not logged in. Please run /login", ErrorClass::Auth),
+        ("network error: connection refused", ErrorClass::Network),
+        ("HTTP 429: quota", ErrorClass::Quota),
+    ] {
+        let mut max = FakeMember::claude(script);
+        max.spec.env.insert("MESSAGE".into(), message.into());
+        answer_of(&max.say("one"));
+        max.kept.end("max");
+        std::fs::write(max.agent.out("out"), "").unwrap();
+        for _ in ["continues", "begins"] {
+            let report = max.say("two");
+            assert_eq!(report.drift, None, "{message}");
+            assert_eq!(report.output.error.unwrap().class, class, "{message}");
+        }
+    }
 }
 
 #[test]

@@ -140,6 +140,7 @@ impl FreshStart {
                 };
                 format!("its last turn {turn} {state}")
             }
+            Self::Drifted { class, message } if **class == *"not_begun" => message.to_string(),
             Self::Drifted { message, .. } => {
                 format!("its own session cannot be continued: {message}")
             }
