@@ -40,7 +40,9 @@ pub(crate) struct Known<'l> {
     pub(crate) delivered: usize,
     /// The index of the entry with which the last turn ended.
     pub(crate) ended: usize,
-    /// The record of the turn that began the session.
+    /// The index of the entry that started the turn that began the session.
+    pub(crate) begun_at: usize,
+    /// The record of that turn.
     pub(crate) begun: &'l TurnMemory,
 }
 
@@ -122,9 +124,9 @@ fn known<'l>(
     scan: &mut Scan<'l>,
     last: &Prompted<'l>,
 ) -> Result<Known<'l>, FreshStart> {
-    let begun = match last.memory.continues() {
+    let (begun_at, begun) = match last.memory.continues() {
         true => scan.begin().ok_or(FreshStart::Unreadable)?,
-        false => last.memory,
+        false => (last.started, last.memory),
     };
     match begun.session.as_deref() {
         Some(session) if session == owner.session => {}
@@ -150,7 +152,7 @@ fn known<'l>(
         return Err(FreshStart::SettingsChanged { what });
     }
     let Prompted { started, delivered, .. } = *last;
-    Ok(Known { head, started, delivered, ended, begun })
+    Ok(Known { head, started, delivered, ended, begun_at, begun })
 }
 
 /// Returns why entries after the start of the last turn forbid to continue the session.

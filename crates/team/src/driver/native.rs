@@ -35,8 +35,8 @@ pub(super) enum MemoryStep {
 /// What the session of an agent contains.
 #[derive(Clone, Debug)]
 pub(super) struct Has {
-    /// The index of the entry that started the last turn.
-    pub(super) started: usize,
+    /// The index of the entry that started the turn that began the session.
+    pub(super) begun_at: usize,
     /// The index of the entry with the last prompt. The messages before it were delivered.
     pub(super) delivered: usize,
     /// The index of the entry with which the last turn ended.
@@ -79,12 +79,12 @@ impl MemoryPlan {
         };
         let delivered = log.entries().get(known.delivered).map(|entry| entry.id.clone());
         let record = TurnMemory { delivered, ..TurnMemory::new(MemoryMode::Native) };
-        let (started, delivered, ended) = (known.started, known.delivered, known.ended);
+        let (begun_at, delivered, ended) = (known.begun_at, known.delivered, known.ended);
         let first = known.begun.first.clone();
         Self {
             step: MemoryStep::Continue(Box::new(head)),
             record: Some(record),
-            has: Some(Has { started, delivered, ended, first, summary: None }),
+            has: Some(Has { begun_at, delivered, ended, first, summary: None }),
         }
     }
 
@@ -131,8 +131,8 @@ impl Driver {
     pub(super) fn plan_memory(&mut self, name: &str) -> Result<MemoryPlan, DriveError> {
         let Some(member) = self.team.member(name) else { return Ok(MemoryPlan::default()) };
         let mut plan = self.checked_plan(member);
-        // Events of an old turn may be unread, and tell how it ended.
-        if plan.has.as_ref().is_some_and(|has| has.started < self.log.first_read) {
+        // Events of the turns of this session may be unread: they tell how a turn ended, and that another one began it.
+        if plan.has.as_ref().is_some_and(|has| has.begun_at < self.log.first_read) {
             self.log.read_all()?;
             plan = self.checked_plan(member);
         }

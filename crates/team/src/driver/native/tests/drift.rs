@@ -92,10 +92,19 @@ fn redact_of(play: &mut Play, by: &str) {
 
 /// Redacts the entry that started the last turn.
 fn redact_start(play: &mut Play) {
-    let has = play.plan(MEMBER).has.unwrap();
-    let id = play.log.entries()[has.started].id.clone();
+    let id = started(play).pop().unwrap().1;
     play.store.redact(&play.session, &id, None).unwrap();
     play.reopen();
+}
+
+/// Returns the starts of the member's turns: their indexes and ids.
+fn started(play: &Play) -> Vec<(usize, EntryId)> {
+    let entries = play.log.entries().iter().enumerate();
+    let starts = entries.filter(|(_, entry)| {
+        let turn = entry.turn();
+        turn.is_some_and(|turn| *turn.member == *MEMBER && turn.state == TurnState::Started)
+    });
+    starts.map(|(index, entry)| (index, entry.id.clone())).collect()
 }
 
 fn branch_back(play: &mut Play, back: usize) {
@@ -200,6 +209,19 @@ fn prepared(number: usize) -> Play {
     }
     turn(&mut play, Outcome::Answered);
     play
+}
+
+#[test]
+fn the_turn_that_began_a_session_is_known() {
+    let mut play = prepared(0);
+    let begun = |play: &Play| play.plan(MEMBER).has.unwrap().begun_at;
+    assert_eq!(begun(&play), started(&play)[0].0);
+    // It began the session with its second prompt.
+    turn(&mut play, Outcome::Drifted);
+    let drifted = started(&play).pop().unwrap().0;
+    assert_eq!(begun(&play), drifted);
+    turn(&mut play, Outcome::Answered);
+    assert_eq!(begun(&play), drifted);
 }
 
 #[test]
