@@ -27,6 +27,7 @@ pub(crate) use limits::default_limits;
 pub(crate) use live::{LiveAgent, Stop};
 pub use mentions::{Mentions, PromptText};
 pub(crate) use output::output_of;
+pub(crate) use proc_table::started_after;
 pub use registry::{end_all_now, end_turns, is_turn_alive, kill_orphans};
 pub use scope::{containment, limit_enforcer};
 pub(crate) use start::{

@@ -5,7 +5,7 @@ use rustix::process::Pid;
 use tertulia_dialect::stream::AgentClient;
 
 use super::*;
-use crate::process::read_prefix;
+use crate::process::{read_prefix, started_after};
 
 /// Claude Code.
 pub const CLAUDE: &AgentDefinition = &AgentDefinition {
@@ -103,7 +103,7 @@ fn find_transcript(environment: &Environment, session: &str) -> Option<PathBuf> 
 }
 
 /// Returns whether a living process has recorded that it uses the session. Claude Code does not prevent that two
-/// processes continue one session.
+/// processes continue one session. A process that is newer than the record has only got the id of the one that wrote it.
 fn is_in_use(environment: &Environment, session: &str) -> bool {
     const BYTES_MAX: u64 = 64 * 1024;
     let Some(folder) = home_folder(environment, CONFIG, ".claude") else { return false };
@@ -118,7 +118,13 @@ fn is_in_use(environment: &Environment, session: &str) -> bool {
             let pid = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
             let is_ours =
                 record.get("sessionId").and_then(serde_json::Value::as_str) == Some(session);
-            is_ours && pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+            let written = || path.metadata().and_then(|record| record.modified());
+            let is_writer = |pid: Pid| {
+                let id = pid.as_raw_pid().unsigned_abs();
+                rustix::process::test_kill_process(pid).is_ok()
+                    && !written().is_ok_and(|written| started_after(id, written))
+            };
+            is_ours && pid.is_some_and(is_writer)
         })
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use rustix::process::{Pid, Signal};
 
@@ -97,6 +98,21 @@ pub(super) fn memory_table(pid: u32) -> Option<String> {
 /// Identifies a living process.
 pub(super) fn identify(pid: u32) -> Option<Identity> {
     row(pid).filter(|row| !row.is_zombie).map(|row| row.identity)
+}
+
+/// Returns whether a process started after this time. `false` if that is not known.
+pub(crate) fn started_after(pid: u32, time: SystemTime) -> bool {
+    /// The times are compared by two clocks.
+    const MARGIN: Duration = Duration::from_secs(2);
+    let age = || {
+        let started = row(pid)?.identity.started as f64;
+        let ticks = rustix::param::clock_ticks_per_second() as f64;
+        let uptime = read_prefix(Path::new("/proc/uptime"), STAT_BYTES_MAX)?;
+        let uptime: f64 = str::from_utf8(&uptime).ok()?.split(' ').next()?.parse().ok()?;
+        Duration::try_from_secs_f64(uptime - started / ticks).ok()
+    };
+    let since = SystemTime::now().duration_since(time).ok();
+    since.zip(age()).is_some_and(|(since, age)| since > age + MARGIN)
 }
 
 /// Returns a name made of the namespace of process ids, the id and the start time. It is unique until this machine

@@ -1,7 +1,7 @@
 //! The life of processes that stay between turns: when they start, what belongs to a turn, and when they end.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tertulia_agent::{
     AgentKind, CancelToken, CommandOutput, Drift, Ended, Endpoint, KeptAgents, KeptLimits, Memory,
@@ -77,6 +77,27 @@ fn an_agent_that_opens_no_session_gets_no_prompt() {
 }
 
 #[test]
+fn a_problem_that_a_new_session_would_have_too_is_the_result_of_the_turn() {
+    let script = r#"[ -e "$OUT/out" ] && { echo "$MESSAGE" >&2; exit 1; }"#;
+    for (message, class) in [
+        ("Not logged in. Please run /login", ErrorClass::Auth),
+        ("network error: connection refused", ErrorClass::Network),
+        ("HTTP 429: quota", ErrorClass::Quota),
+    ] {
+        let mut max = FakeMember::claude(script);
+        max.spec.env.insert("MESSAGE".into(), message.into());
+        answer_of(&max.say("one"));
+        max.kept.end("max");
+        std::fs::write(max.agent.out("out"), "").unwrap();
+        for _ in ["continues", "begins"] {
+            let report = max.say("two");
+            assert_eq!(report.drift, None, "{message}");
+            assert_eq!(report.output.error.unwrap().class, class, "{message}");
+        }
+    }
+}
+
+#[test]
 fn a_session_of_claude_that_is_not_the_requested_one_fails_at_once() {
     let script = r#"
 if [ -e "$OUT/other" ]; then
@@ -133,27 +154,6 @@ fn a_process_whose_turn_runs_is_not_kept_after_all_were_ended() {
     assert!(max.head.is_some() && !max.is_running());
     assert_eq!(answer_of(&max.say("two")), "there");
     assert_eq!(kept.idle_members(), [Box::from("max")]);
-}
-
-#[test]
-fn a_problem_that_a_new_session_would_have_too_is_the_result_of_the_turn() {
-    let script = r#"[ -e "$OUT/out" ] && { echo "$MESSAGE" >&2; exit 1; }"#;
-    for (message, class) in [
-        ("Not logged in. Please run /login", ErrorClass::Auth),
-        ("network error: connection refused", ErrorClass::Network),
-        ("HTTP 429: quota", ErrorClass::Quota),
-    ] {
-        let mut max = FakeMember::claude(script);
-        max.spec.env.insert("MESSAGE".into(), message.into());
-        answer_of(&max.say("one"));
-        max.kept.end("max");
-        std::fs::write(max.agent.out("out"), "").unwrap();
-        for _ in ["continues", "begins"] {
-            let report = max.say("two");
-            assert_eq!(report.drift, None, "{message}");
-            assert_eq!(report.output.error.unwrap().class, class, "{message}");
-        }
-    }
 }
 
 #[test]
@@ -330,6 +330,14 @@ fn a_session_that_another_process_uses_is_busy() {
     assert_eq!(note(std::process::id(), &head.session), Err(Drift::Busy));
     assert_eq!(note(std::process::id(), "another"), Ok(()));
     assert_eq!(note(i32::MAX as u32, &head.session), Ok(()), "that process has ended");
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    assert_eq!(note(std::process::id(), &head.session), Err(Drift::Busy));
+    let file = std::fs::File::options().write(true).open(sessions.join("1.json")).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(86_400)).unwrap();
+    let checked = max.kept.check("max", &max.spec, None, &head);
+    assert_eq!(checked, Ok(()), "another process has got the id of that one");
 }
 
 #[test]
