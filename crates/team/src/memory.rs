@@ -42,6 +42,8 @@ pub(crate) struct Known<'l> {
     pub(crate) ended: usize,
     /// The index of the entry that started the turn that began the session.
     pub(crate) begun_at: usize,
+    /// The index of the entry with the prompt that began it.
+    pub(crate) begun_prompt: usize,
     /// The record of that turn.
     pub(crate) begun: &'l TurnMemory,
 }
@@ -56,6 +58,7 @@ pub(crate) struct Owner<'a> {
 }
 
 /// The prompts of one turn.
+#[derive(Clone, Copy)]
 struct Prompted<'l> {
     /// The index of the entry that started the turn.
     started: usize,
@@ -124,11 +127,11 @@ fn known<'l>(
     scan: &mut Scan<'l>,
     last: &Prompted<'l>,
 ) -> Result<Known<'l>, FreshStart> {
-    let (begun_at, begun) = match last.memory.continues() {
+    let begun = match last.memory.continues() {
         true => scan.begin().ok_or(FreshStart::Unreadable)?,
-        false => (last.started, last.memory),
+        false => *last,
     };
-    match begun.session.as_deref() {
+    match begun.memory.session.as_deref() {
         Some(session) if session == owner.session => {}
         Some(session) => return Err(FreshStart::OtherSession { session: session.into() }),
         None => return Err(FreshStart::Unreadable),
@@ -147,12 +150,13 @@ fn known<'l>(
     if let Some(member) = scan.other_user(native_id) {
         return Err(FreshStart::Shared { member: member.into() });
     }
-    let settings = begun.settings.as_ref().ok_or(FreshStart::Unreadable)?;
+    let settings = begun.memory.settings.as_ref().ok_or(FreshStart::Unreadable)?;
     if let Some(what) = owner.settings.changed_since(settings) {
         return Err(FreshStart::SettingsChanged { what });
     }
     let Prompted { started, delivered, .. } = *last;
-    Ok(Known { head, started, delivered, ended, begun_at, begun })
+    let (begun_at, begun_prompt, begun) = (begun.started, begun.delivered, begun.memory);
+    Ok(Known { head, started, delivered, ended, begun_at, begun_prompt, begun })
 }
 
 /// Returns why entries after the start of the last turn forbid to continue the session.

@@ -21,11 +21,15 @@ const SUMMARY_SHARE: u64 = 4;
 impl Has {
     /// Returns the numbers of the delivered messages.
     pub(super) fn numbers(&self, branch: Branch<'_>) -> Delivered {
-        let until = branch.messages_before(self.delivered + 1);
+        let after =
+            |index: usize| branch.first_text_message_from(branch.messages_before(index + 1));
         Delivered {
-            // If the message is not read, neither are the ones before it.
-            first: self.first.as_ref().and_then(|id| branch.number_of(id)).unwrap_or_default(),
-            until: branch.first_text_message_from(until),
+            first: match &self.first {
+                // If the message is not read, neither are the ones before it.
+                Some(first) => branch.number_of(first).unwrap_or_default(),
+                None => after(self.begun_prompt),
+            },
+            until: after(self.delivered),
             ended: self.ended,
             summary: self.summary,
         }
@@ -44,12 +48,25 @@ impl Has {
 }
 
 impl MemoryPlan {
-    /// Records the oldest message that a new session of the agent contains word for word.
-    pub(super) fn note_first(&mut self, prompt: &TurnPrompt) {
-        if let Some(record) = self.record.as_mut().filter(|record| record.session.is_some()) {
-            let mut kept = prompt.verdicts.iter().filter(|verdict| is_kept(verdict));
-            record.first = kept.next().map(|verdict| verdict.entry.clone());
-        }
+    /// Records the oldest message since which a new session of the agent contains all others word for word. There is none
+    /// if only the message to answer fits, and newer messages do not.
+    pub(super) fn note_first(
+        &mut self,
+        prompt: &TurnPrompt,
+        branch: Branch<'_>,
+        answers: &EntryId,
+    ) {
+        let Some(record) = self.record.as_mut().filter(|record| record.session.is_some()) else {
+            return;
+        };
+        let answered = branch.number_of(answers);
+        let is_newer =
+            |verdict: &&Verdict| !is_kept(verdict) && branch.number_of(&verdict.entry) > answered;
+        let mut said = prompt.verdicts.iter().filter(|verdict| !verdict.recalled);
+        let mut kept = said.clone().filter(|verdict| is_kept(verdict));
+        let first =
+            kept.next().filter(|first| first.entry != *answers || !said.any(|one| is_newer(&one)));
+        record.first = first.map(|verdict| verdict.entry.clone());
     }
 }
 

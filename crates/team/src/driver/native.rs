@@ -41,7 +41,10 @@ pub(super) struct Has {
     pub(super) delivered: usize,
     /// The index of the entry with which the last turn ended.
     pub(super) ended: usize,
-    /// The oldest message that it contains word for word.
+    /// The index of the entry with the prompt that began the session.
+    pub(super) begun_prompt: usize,
+    /// The oldest message since which it contains all others word for word; `None` if there was none in the prompt that
+    /// began it.
     pub(super) first: Option<EntryId>,
     /// The index of a summary of new messages that do not fit, and the number of the first message after them.
     pub(super) summary: Option<(usize, usize)>,
@@ -79,12 +82,13 @@ impl MemoryPlan {
         };
         let delivered = log.entries().get(known.delivered).map(|entry| entry.id.clone());
         let record = TurnMemory { delivered, ..TurnMemory::new(MemoryMode::Native) };
-        let (begun_at, delivered, ended) = (known.begun_at, known.delivered, known.ended);
+        let (begun_at, begun_prompt) = (known.begun_at, known.begun_prompt);
+        let (delivered, ended) = (known.delivered, known.ended);
         let first = known.begun.first.clone();
         Self {
             step: MemoryStep::Continue(Box::new(head)),
             record: Some(record),
-            has: Some(Has { begun_at, delivered, ended, first, summary: None }),
+            has: Some(Has { begun_at, begun_prompt, delivered, ended, first, summary: None }),
         }
     }
 

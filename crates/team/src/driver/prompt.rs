@@ -228,7 +228,7 @@ impl Prompts {
             cuts.into_iter().for_each(|cut| log.stage(cut));
             (prompt, body) = self.make(team, log.branch(), member, about, (budget, false));
         }
-        memory.note_first(&prompt);
+        memory.note_first(&prompt, log.branch(), answers);
         let (turn, answers) = (turn.clone(), answers.clone());
         let hash = match &body {
             Some(body) => hash_of(None, &body.json, &prompt.salts),

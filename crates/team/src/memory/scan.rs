@@ -90,12 +90,12 @@ impl<'l> Scan<'l> {
         end.map(|(_, index, state, head)| (*index, *state, *head))
     }
 
-    /// Reads back to the turn that began the session. Returns the index of its start, and its record.
-    pub(super) fn begin(&mut self) -> Option<(usize, &'l TurnMemory)> {
+    /// Reads back to the turn that began the session.
+    pub(super) fn begin(&mut self) -> Option<Prompted<'l>> {
         loop {
             let turn = self.previous_turn()?;
             if !turn.memory.continues() {
-                return Some((turn.started, turn.memory));
+                return Some(turn);
             }
         }
     }

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::super::MemoryStep;
-use super::play::{Native, Outcome, Play};
+use super::play::{Native, Outcome, Play, Said};
 
 #[derive(Clone, Copy, Debug)]
 enum Act {
@@ -85,9 +85,9 @@ fn check(play: &Play, name: &str) {
     let leaked = play.redacted.iter().find(|token| times(native, token) > 0);
     assert_eq!(leaked, None, "it was redacted\n{native:#?}");
     let visible = play.visible();
-    let first = native.first.as_ref();
-    let first = visible.iter().position(|(_, said)| Some(&said.id) == first).unwrap_or_default();
-    for (index, said) in visible.into_iter().skip(first) {
+    let first = has.numbers(play.log.branch()).first;
+    let is_since = |said: &Said| play.log.branch().number_of(&said.id) >= Some(first);
+    for (index, said) in visible.into_iter().filter(|(_, said)| is_since(said)) {
         let count = times(native, &said.token);
         if said.by == name && said.native.as_deref() == Some(&*head.session) {
             assert_eq!(count, 0, "{} is its own answer\n{native:#?}", said.token);

@@ -23,8 +23,6 @@ pub(super) struct Native {
     pub(super) owner: String,
     pub(super) prompts: Vec<String>,
     pub(super) answers: Vec<String>,
-    /// The oldest message that it contains word for word.
-    pub(super) first: Option<EntryId>,
     pub(super) drift: Option<Drift>,
 }
 
@@ -305,8 +303,7 @@ impl Play {
             MemoryStep::Begin => {
                 self.turns += 1;
                 let id = format!("n{}", self.turns);
-                let first = start.memory.record.as_ref().unwrap().first.clone();
-                let native = Native { owner: name.into(), first, ..Native::default() };
+                let native = Native { owner: name.into(), ..Native::default() };
                 self.natives.insert(id.clone(), native);
                 id
             }
