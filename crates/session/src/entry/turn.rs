@@ -128,6 +128,12 @@ kinds! {
             entry: EntryId = "entryId", by: Option<Box<str>> = "by", turn: EntryId = "turnId",
             intent: Intent = "intent",
         },
+        /// Queued: a person asked several members this question. `turn` is an earlier turn of the ask that the end of the
+        /// program interrupted, if this turn replaces it.
+        Consulted = "consulted" {
+            entry: EntryId = "entryId", by: Option<Box<str>> = "by", round: AskRound = "round",
+            turn: Option<EntryId> = "turnId",
+        },
         /// Started: this turn is next in the queue.
         Chosen = "chosen" { rule: QueueRule = "rule" },
         /// Done: the member wrote this message.
@@ -144,6 +150,8 @@ kinds! {
         },
         /// Cancelled by the person, alone or with all turns.
         Cancelled = "cancelled" { all: bool = "all" },
+        /// Cancelled: enough other members had answered this question, and the grace time was over.
+        GraceEnded = "grace_ended" { entry: EntryId = "entryId" },
         /// Cancelled: a message contains `[DROP: …]`.
         Dropped = "dropped" { entry: EntryId = "entryId", by: Option<Box<str>> = "by" },
         /// Cancelled: the person answered no when asked whether to continue.
@@ -177,6 +185,19 @@ words! {
         FirstAgent = "first_agent",
         /// Nobody was addressed, so the agent answers whose question the message answers.
         Reply = "reply",
+    }
+}
+
+words! {
+    /// The part of an ask that a turn belongs to. In every ask, either reactions or a judgement follow the answers, or
+    /// nothing does.
+    pub enum AskRound: "answer, reaction or judgement" {
+        /// The member answers the question, and sees no other answer.
+        Answer = "answer",
+        /// The member compares the answers.
+        Reaction = "reaction",
+        /// The judge compares the answers, without the names of their authors.
+        Judgement = "judgement",
     }
 }
 
@@ -232,12 +253,15 @@ impl Cause {
     pub fn ids(&self) -> Vec<&EntryId> {
         match self {
             Self::Asked { entry, .. }
+            | Self::GraceEnded { entry }
+            | Self::Consulted { entry, turn: None, .. }
             | Self::Answered { entry }
             | Self::Dropped { entry, .. }
             | Self::Declined { entry, .. }
             | Self::CutOff { entry } => vec![entry],
             Self::Repeated { turn, entry, .. }
             | Self::FellBack { turn, entry, .. }
+            | Self::Consulted { turn: Some(turn), entry, .. }
             | Self::AwaitsReset { turn, entry, .. } => vec![turn, entry],
             Self::Limited { turn } => vec![turn],
             _ => Vec::new(),
@@ -276,6 +300,17 @@ impl Cause {
                 format!(
                     "turn {turn} reached a usage limit, and nobody can take over before it ends"
                 )
+            }
+            Self::Consulted { turn: Some(turn), .. } => {
+                format!("turn {turn} of the ask was interrupted")
+            }
+            Self::Consulted { entry, by, round, turn: None } => match round {
+                AskRound::Answer => format!("{} asked several members in {entry}", who(by)),
+                AskRound::Reaction => format!("{member} compares the answers to {entry}"),
+                AskRound::Judgement => format!("{member} judges the answers to {entry}"),
+            },
+            Self::GraceEnded { entry } => {
+                format!("enough others had answered {entry}, and the grace time was over")
             }
             Self::Chosen { rule } => match rule {
                 QueueRule::Urgent => "P1 goes first".to_owned(),
