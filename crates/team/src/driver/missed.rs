@@ -3,8 +3,9 @@
 use tertulia_context::branch::Branch;
 use tertulia_context::view::Delivered;
 use tertulia_context::{Outcome, Verdict};
-use tertulia_session::{EntryId, EntryKind};
+use tertulia_session::EntryKind;
 
+use super::asked::{About, Asked};
 use super::log::SessionLog;
 use super::native::{Has, MemoryPlan};
 use super::prompt::{Prompts, TurnPrompt};
@@ -27,6 +28,7 @@ impl Has {
             first: self.first.as_ref().and_then(|id| branch.number_of(id)).unwrap_or_default(),
             until: branch.first_text_message_from(until),
             ended: self.ended,
+            apart: self.apart.clone(),
             summary: self.summary,
         }
     }
@@ -61,12 +63,14 @@ impl Prompts {
         team: &Team,
         log: &mut SessionLog,
         member: &TeamMember,
-        (answers, memory): (&EntryId, &mut MemoryPlan),
+        (asked, memory): (&Asked<'_>, &mut MemoryPlan),
         budget: u64,
     ) {
+        let (answers, consult) = (asked.answers, asked.consult);
         let Some(has) = &mut memory.has else { return };
         let mut make = |has: &Has, budget| {
-            self.make(team, log.branch(), member, (answers, Some(has)), (budget, false)).0
+            let about = About { answers, has: Some(has), consult };
+            self.make(team, log.branch(), member, about, (budget, false)).0
         };
         if !make(has, budget).is_cut {
             return;
@@ -74,6 +78,7 @@ impl Prompts {
         let reserve = SUMMARY_BYTES.min(budget / SUMMARY_SHARE);
         let prompt = make(has, budget - reserve);
         let branch = log.branch();
+        let branch = consult.map_or(branch, |consult| consult.branch(branch));
         let delivered = has.numbers(branch);
         let mut context = prompt.verdicts.iter().filter(|verdict| verdict.entry != *answers);
         let kept = context.find(|verdict| is_kept(verdict));
@@ -85,7 +90,7 @@ impl Prompts {
                     .speaker
                     .as_deref()
                     .is_some_and(|speaker| *speaker.role_id == *member.member.name);
-                entry.id != *answers && !(is_own && index < delivered.ended)
+                entry.id != *answers && !(is_own && delivered.has_own(index))
             })
         };
         let missed: Vec<usize> = (delivered.until..until).filter(is_missed).collect();
