@@ -108,7 +108,7 @@ fn an_answer_shows_no_other_answer_and_a_judge_sees_labels() {
     let members = vec![
         beside(scripted("max", &["The sea is blue."])),
         beside(scripted("eva", &["The wood is green."])),
-        beside(scripted("kim", &["CONTRADICTED A / B: the colour"])),
+        beside(scripted("kim", &["CONTRADICTED A / B: one / two"])),
     ];
     let (_, mut driver) = begin(team(members));
     driver.say(None, "Hello @kim", &mut Heard::default()).unwrap();
@@ -136,8 +136,11 @@ fn an_answer_shows_no_other_answer_and_a_judge_sees_labels() {
         entry.message().unwrap().text().into_owned()
     };
     assert!(first.contains(&text(&of("A").entry)) && second.contains(&text(&of("B").entry)));
-    let sides: Vec<&str> = result.findings[0].sides.iter().map(|side| &*side.member).collect();
-    assert_eq!(sides, [&*of("A").member, &*of("B").member]);
+    for (label, says) in [("A", "one"), ("B", "two")] {
+        let mut sides = result.findings[0].sides.iter();
+        let side = sides.find(|side| side.member == of(label).member).unwrap();
+        assert_eq!(side.text.as_deref(), Some(says));
+    }
 }
 
 #[test]
