@@ -279,19 +279,7 @@ impl Cause {
     pub fn sentence(&self, member: &str) -> String {
         let who = |by: &Option<Box<str>>| by.as_deref().unwrap_or("the person").to_owned();
         match self {
-            Self::Asked { entry, by, route, .. } => match route {
-                RouteSource::Next => format!("{} asked for {member} in {entry}", who(by)),
-                RouteSource::Mention => format!("{} wrote @{member} in {entry}", who(by)),
-                RouteSource::Default => {
-                    format!("{entry} addresses nobody, and {member} is the default")
-                }
-                RouteSource::FirstAgent => {
-                    format!("{entry} addresses nobody, and {member} is the first agent")
-                }
-                RouteSource::Reply => {
-                    format!("{entry} addresses nobody, and {member} had asked {}", who(by))
-                }
-            },
+            Self::Asked { entry, by, route, .. } => route.sentence(member, entry, &who(by)),
             Self::Repeated { turn, .. } => format!("the person retried turn {turn}"),
             Self::FellBack { turn, .. } => {
                 format!("{member} takes over, because turn {turn} reached a usage limit")
@@ -304,11 +292,9 @@ impl Cause {
             Self::Consulted { turn: Some(turn), .. } => {
                 format!("turn {turn} of the ask was interrupted")
             }
-            Self::Consulted { entry, by, round, turn: None } => match round {
-                AskRound::Answer => format!("{} asked several members in {entry}", who(by)),
-                AskRound::Reaction => format!("{member} compares the answers to {entry}"),
-                AskRound::Judgement => format!("{member} judges the answers to {entry}"),
-            },
+            Self::Consulted { entry, by, round, turn: None } => {
+                round.sentence(member, entry, &who(by))
+            }
             Self::GraceEnded { entry } => {
                 format!("enough others had answered {entry}, and the grace time was over")
             }
@@ -353,6 +339,32 @@ impl Cause {
             Self::Other(source) => {
                 text(source.raw()).unwrap_or_else(|_| source.as_str().to_owned())
             }
+        }
+    }
+}
+
+impl RouteSource {
+    /// Returns why a message that `who` wrote was sent to this member.
+    fn sentence(self, member: &str, entry: &EntryId, who: &str) -> String {
+        match self {
+            Self::Next => format!("{who} asked for {member} in {entry}"),
+            Self::Mention => format!("{who} wrote @{member} in {entry}"),
+            Self::Default => format!("{entry} addresses nobody, and {member} is the default"),
+            Self::FirstAgent => {
+                format!("{entry} addresses nobody, and {member} is the first agent")
+            }
+            Self::Reply => format!("{entry} addresses nobody, and {member} had asked {who}"),
+        }
+    }
+}
+
+impl AskRound {
+    /// Returns why a member has a turn in this round of an ask by `who`.
+    fn sentence(self, member: &str, entry: &EntryId, who: &str) -> String {
+        match self {
+            Self::Answer => format!("{who} asked several members in {entry}"),
+            Self::Reaction => format!("{member} compares the answers to {entry}"),
+            Self::Judgement => format!("{member} judges the answers to {entry}"),
         }
     }
 }

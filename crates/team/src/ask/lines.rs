@@ -12,10 +12,14 @@ pub struct ComparedLine {
     pub sides: Vec<LineSide>,
 }
 
+/// What a line says about its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LineKind {
+    /// They agree on the point.
     Agreed,
+    /// Only one answer makes the point.
     Only,
+    /// They contradict each other.
     Contradicted,
 }
 

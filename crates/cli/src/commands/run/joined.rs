@@ -83,8 +83,21 @@ impl Conversation<'_> {
             }
             driven => driven?,
         };
+        self.leave((id, tail.as_ref()), pause, is_interrupted, message, output)
+    }
+
+    /// Ends a run in the session of another process. `tail` is the newest entry from before the run.
+    fn leave(
+        &self,
+        (id, tail): (&SessionId, Option<&EntryId>),
+        pause: StopReason,
+        is_interrupted: bool,
+        message: Option<&PersonMessage>,
+        mut output: Box<dyn RunOutput + '_>,
+    ) -> Result<Ended> {
+        let (args, chat) = (self.args, &self.chat);
         let entries = self.entries(id)?;
-        let before = entries.iter().position(|entry| Some(&entry.id) == tail.as_ref());
+        let before = entries.iter().position(|entry| Some(&entry.id) == tail);
         let first = before.map_or(0, |at| at + 1);
         let results = self.show_results(&entries, first, &mut *output);
         output.close().map_err(CliError::output)?;

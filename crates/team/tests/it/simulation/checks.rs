@@ -236,9 +236,9 @@ impl Checks {
                 | Cause::Repeated { by, intent, .. }
                 | Cause::FellBack { by, intent, .. }
                 | Cause::AwaitsReset { by, intent, .. },
-            ) => self.queued(entry, turn, by.as_ref(), *intent),
+            ) => self.queued(entry, turn, by.as_deref(), *intent),
             (TurnState::Queued, Cause::Consulted { by, .. }) => {
-                self.queued(entry, turn, by.as_ref(), Intent::default());
+                self.queued(entry, turn, by.as_deref(), Intent::default());
             }
             (TurnState::Started, Cause::Chosen { .. }) => {
                 self.started(turn.turn_id.as_ref().expect("a turn that was queued"), turn);
@@ -247,7 +247,7 @@ impl Checks {
         }
     }
 
-    fn queued(&mut self, entry: &EntryId, turn: &Turn, by: Option<&Box<str>>, intent: Intent) {
+    fn queued(&mut self, entry: &EntryId, turn: &Turn, by: Option<&str>, intent: Intent) {
         self.asks.queued(entry, &turn.cause);
         let urgent = intent.as_str() == "P1";
         if urgent {
@@ -259,7 +259,7 @@ impl Checks {
         let local = self.limits.local as usize;
         let bound = (!urgent).then_some(self.starts + (before + 1) * (local + 1));
         self.waiting.insert(entry.clone(), bound);
-        self.turns.insert(entry.clone(), (turn.member.clone(), by.cloned()));
+        self.turns.insert(entry.clone(), (turn.member.clone(), by.map(Box::from)));
         match &turn.cause {
             Cause::Consulted { turn: Some(before), .. } => {
                 assert!(self.ended.remove(before), "{before} was repeated before");
