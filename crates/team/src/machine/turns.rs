@@ -77,6 +77,7 @@ impl Step<'_> {
             self.note(Note::Partial { turn: turn.clone(), entry });
         }
         // If turns wait, the question follows when the step advances.
+        self.queue_rounds();
         if self.state.queue.items.is_empty() && self.state.active.is_none_but_stopping() {
             self.ask(None, self.state.stopped_at_limit(self.roster, &turn, reached));
         }

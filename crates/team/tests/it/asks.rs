@@ -2,7 +2,8 @@
 
 use tertulia_session::{Ask, Cause, EntryId, Fields, Turn};
 use tertulia_team::{
-    AskComparison, AskFollower, AskResult, Cancel, Event, Limits, Machine, Member, Roster, Status,
+    AskComparison, AskFinding, AskFollower, AskResult, Cancel, Event, Limits, Machine, Member,
+    Roster, Status,
 };
 
 use crate::test_driver::TestDriver;
@@ -89,6 +90,34 @@ fn members_that_answered_react_once() {
     assert_eq!(result.unread[0].member, "leo".into());
     assert_eq!(missing(&driver), ["eva: eva could not answer (network)"]);
     driver.replays();
+}
+
+#[test]
+fn members_who_say_the_same_are_named_together_and_disagreement_stays_visible() {
+    let mut driver = team();
+    driver.ask("Which?", &Ask { reactions: true, ..ask(&["max", "eva"]) });
+    driver.of("max").answer("Tea.");
+    driver.of("eva").answer("Tea!");
+    driver
+        .of("max")
+        .answer("AGREED max, eva: A hot drink.\nAGREED: tea is enough\nONLY eva: a mark");
+    driver
+        .of("eva")
+        .answer("- agreed (eva, max): a hot drink\n- CONTRADICTED max / eva: Tea is enough!");
+    let found = result(&driver).findings;
+    let show = |one: &AskFinding| {
+        let sides: Vec<&str> = one.sides.iter().map(|side| &*side.member).collect();
+        format!("{:?} {} [{}] by {}", one.kind, one.text, sides.join(", "), one.by.join(", "))
+    };
+    assert_eq!(
+        found.iter().map(show).collect::<Vec<_>>(),
+        [
+            "Agreed A hot drink. [max, eva] by max, eva",
+            "Only a mark [eva] by max",
+            "Contradicted tea is enough [max, eva] by max",
+            "Contradicted Tea is enough! [max, eva] by eva",
+        ]
+    );
 }
 
 #[test]
@@ -343,6 +372,22 @@ fn a_spending_limit_stops_an_ask_until_a_person_continues() {
     let result = result(&driver);
     assert_eq!(result.total().cost.to_string(), "1.00");
     assert_eq!(result.costs.len(), 1);
+    driver.replays();
+}
+
+#[test]
+fn a_turn_that_is_stopped_for_its_cost_has_no_answer_and_a_person_is_asked_once() {
+    let limits = Limits { budget_usd_turn: Some(0.5), ..Limits::default() };
+    let mut driver = with_limits(limits);
+    driver.ask("Which?", &judged(&["max", "eva", "leo"], "kim"));
+    driver.of("max").answer("Tea.");
+    driver.of("eva").answer("Tea.");
+    let effects = driver.of("leo").overspend(0.6);
+    assert_eq!(effects[..2], ["leo failed", "kim queued"]);
+    assert!(effects.len() == 3 && effects[2].contains("was stopped"), "{effects:?}");
+    driver.step(Event::Continue);
+    driver.answer("AGREED: tea");
+    assert_eq!(result(&driver).missing[0].class.as_deref(), Some("spending"));
     driver.replays();
 }
 
