@@ -205,11 +205,43 @@ fn row(word: &str, text: &str, look: Look) -> Line {
 
 #[cfg(test)]
 mod tests {
+    use tertulia_session::{Usage, Usd};
+
     use super::*;
 
     fn request(members: &[&str]) -> AskRequest {
         let members = members.iter().map(|name| (*name).to_owned()).collect();
         AskRequest { members, ..AskRequest::default() }
+    }
+
+    #[test]
+    fn a_result_shows_the_cost_of_each_member_and_of_all() {
+        let usage = |member: &str, output_tokens, cost| Usage {
+            member: member.into(),
+            input_tokens: 1_000,
+            output_tokens,
+            cost_usd: Usd::new(cost),
+            ..Usage::default()
+        };
+        let result = AskResult {
+            question: "e-12345678".into(),
+            answers: Vec::new(),
+            missing: Vec::new(),
+            comparison: AskComparison::TooFew,
+            findings: Vec::new(),
+            unread: Vec::new(),
+            quorum: Some(2),
+            costs: Vec::new(),
+            usages: vec![usage("max", 20, 0.5), usage("eva", 5, 0.25), usage("max", 1, 0.125)],
+        };
+        let lines = result_lines(&result, &DisplayNames::default());
+        let texts: Vec<String> = lines.iter().map(Line::text).collect();
+        let headline =
+            "Result of e-12345678: 0 of 0 members answered (the quorum is 2); too few to compare";
+        assert_eq!(texts[0], headline);
+        let costs = "  cost          max 2,000 tokens in, 21 out · $0.625; eva 1,000 tokens in, 5 out · \
+                     $0.25; in total 3,000 tokens in, 26 out · $0.875";
+        assert_eq!(texts[1..], [costs]);
     }
 
     #[test]

@@ -108,17 +108,19 @@ impl AskRequest {
     }
 }
 
-/// Returns the ask of a message with `@all`: all agents answer, and nobody compares the answers.
-pub(crate) fn ask_everybody(team: &Team) -> Ask {
-    Ask {
-        members: everybody(team),
+/// Returns the ask of a message with `@all`: all agents answer, and nobody compares the answers. `None` if the team has
+/// only one agent, which answers as usual.
+pub(crate) fn ask_everybody(team: &Team) -> Option<Ask> {
+    let members = everybody(team);
+    (members.len() >= COMPARED_MIN).then_some(Ask {
+        members,
         judge: None,
         reactions: false,
         quorum: None,
         grace_seconds: None,
         seed: 0,
         unknown: Fields::NONE,
-    }
+    })
 }
 
 /// Returns whether a name means all agents, and no member has it.

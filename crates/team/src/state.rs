@@ -168,7 +168,7 @@ impl State {
     /// Applies a message of a person. Paused turns stay paused until a person resumes them.
     pub(crate) fn person_said(&mut self, roster: &Roster, entry: &EntryId, ask: Option<&Ask>) {
         if let Some(ask) = ask {
-            self.asks.insert(entry.clone(), AskState::new(ask));
+            self.asks.entry(entry.clone()).or_insert_with(|| AskState::new(ask));
         }
         // Turns that wait for the end of a usage limit start by themselves then.
         if !self.waits_for_limit(roster) {

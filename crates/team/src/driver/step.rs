@@ -65,7 +65,7 @@ impl Driver {
         let mut message = Message::said(speaker, said.text());
         let mut said = said.clone();
         if said.directives.everybody && said.ask.is_none() {
-            said.ask = Some(ask_everybody(&self.team));
+            said.ask = ask_everybody(&self.team);
         }
         if let Some(ask) = &mut said.ask {
             ask.seed =

@@ -293,6 +293,12 @@ fn a_message_to_all_asks_all_agents_without_comparing() {
     assert_eq!(answered(&result), ["max", "eva"]);
     assert!(result.is_complete(), "an agent that writes @all asks nobody");
     assert_eq!(starts(driver.entries()).len(), 2);
+    // The only agent answers as usual.
+    let (_, mut driver) = begin(team(vec![scripted("max", &["Only me."])]));
+    driver.say(None, "Ready, @all?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    assert_eq!(starts(driver.entries()).len(), 0);
+    assert!(heard.lines.iter().any(|line| line.contains("Only me.")));
     // A member with this name is meant.
     let mut eva = beside(scripted("eva", &["I am here."]));
     eva.member.display_name = Some("All".into());

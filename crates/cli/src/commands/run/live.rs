@@ -147,7 +147,9 @@ impl RunOutput for LiveOutput<'_> {
     }
 
     fn result(&mut self, result: &AskResult, names: &DisplayNames) {
-        self.lines.push(Line::default());
+        if self.lines.last().is_none_or(|last| last.width() > 0) {
+            self.lines.push(Line::default());
+        }
         let lines = result_lines(result, names);
         self.lines.extend(self.presenter.aside(&lines));
     }
