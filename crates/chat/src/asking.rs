@@ -98,7 +98,9 @@ pub fn result_lines(result: &AskResult, names: &DisplayNames) -> Vec<Line> {
     }
     if !result.answers.is_empty() {
         let answer = |one: &tertulia_team::AskAnswer| {
-            format!("{} ({}) {}", names.name(&one.member), one.label, short(one.entry.as_str()))
+            let label =
+                if one.label.is_empty() { String::new() } else { format!(" ({})", one.label) };
+            format!("{}{label} {}", names.name(&one.member), short(one.entry.as_str()))
         };
         let answers: Vec<String> = result.answers.iter().map(answer).collect();
         lines.push(row("answers", &answers.join(" · "), Look::Dim));

@@ -1,5 +1,5 @@
 //! The labels of answers: `A`, `B` and so on, in an order that depends only on the seed of the ask. A judge sees them in
-//! place of names. Every member has a label from the beginning, so the label does not depend on who has answered.
+//! place of names. Only members that have answered get a label.
 
 /// Returns the position of each member in the order of the labels.
 pub(super) fn positions(members: usize, seed: u32) -> Vec<usize> {

@@ -34,7 +34,7 @@ pub struct AskResult {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AskAnswer {
     pub member: Box<str>,
-    /// The label under which a judge saw it.
+    /// The label under which the comparison saw it; empty if it came later.
     pub label: Box<str>,
     pub entry: EntryId,
 }
@@ -130,16 +130,19 @@ impl AskResult {
         texts: &HashMap<EntryId, String>,
         usages: &[Usage],
     ) -> Self {
-        let answers: Vec<AskAnswer> = state.answers(AskRound::Answer).map(answer(state)).collect();
         let compared: Vec<(&AskTurn, &EntryId)> = [AskRound::Judgement, AskRound::Reaction]
             .iter()
             .flat_map(|one| state.answers(*one))
             .collect();
+        let newest = compared.last().map(|(turn, _)| &turn.turn);
+        let answers = labelled(state, newest);
         let comparison = comparison(state, &answers, &compared);
         let mut found = Findings::default();
         for (turn, entry) in &compared {
             let text = texts.get(*entry).map(String::as_str).unwrap_or_default();
-            found.read(turn, entry, text, &answers);
+            let mut seen = labelled(state, Some(&turn.turn));
+            seen.retain(|one| !one.label.is_empty());
+            found.read(turn, entry, text, &seen);
         }
         Self {
             question: question.clone(),
@@ -164,12 +167,16 @@ impl AskCost {
     }
 }
 
-fn answer(state: &AskState) -> impl Fn((&AskTurn, &EntryId)) -> AskAnswer {
-    |(turn, entry)| AskAnswer {
-        member: turn.member.clone(),
-        label: state.label(&turn.member).into(),
-        entry: entry.clone(),
-    }
+/// Returns the answers in the order in which the members were asked, with the labels that this comparison uses. An answer
+/// that came later has none.
+fn labelled(state: &AskState, comparison: Option<&EntryId>) -> Vec<AskAnswer> {
+    let labelled = state.labelled(comparison);
+    let answer = |(turn, entry): (&AskTurn, &EntryId)| {
+        let own = labelled.iter().find(|(_, _, one)| *one == entry);
+        let label = own.map_or("", |(label, ..)| label).into();
+        AskAnswer { member: turn.member.clone(), label, entry: entry.clone() }
+    };
+    state.answers(AskRound::Answer).map(answer).collect()
 }
 
 fn comparison(

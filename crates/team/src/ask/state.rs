@@ -14,6 +14,8 @@ pub(crate) struct AskState {
     pub(crate) turns: Vec<AskTurn>,
     /// Whether a person ended the ask, so that no further round follows.
     is_closed: bool,
+    /// The number of starts and ends of its turns so far.
+    changes: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +26,10 @@ pub(crate) struct AskTurn {
     pub(crate) state: TurnState,
     /// The cause of that state, if the turn has ended.
     pub(crate) end: Option<Cause>,
+    /// The number of the change with which it started.
+    started_at: Option<usize>,
+    /// The number of the change with which it ended.
+    ended_at: Option<usize>,
     /// Whether a later turn replaces it.
     is_replaced: bool,
 }
@@ -60,6 +66,8 @@ impl AskState {
             round,
             state: TurnState::Queued,
             end: None,
+            started_at: None,
+            ended_at: None,
             is_replaced: false,
         });
     }
@@ -69,10 +77,13 @@ impl AskState {
             return;
         }
         self.is_closed |= matches!(cause, Cause::Cancelled { all: true } | Cause::Declined { .. });
-        if let Some(changed) = self.turns.iter_mut().find(|one| one.turn == *turn) {
-            changed.state = state;
-            changed.end = (state != TurnState::Started).then(|| cause.clone());
+        let Some(changed) = self.turns.iter_mut().find(|one| one.turn == *turn) else { return };
+        changed.state = state;
+        match state {
+            TurnState::Started => changed.started_at = Some(self.changes),
+            _ => (changed.end, changed.ended_at) = (Some(cause.clone()), Some(self.changes)),
         }
+        self.changes += 1;
     }
 
     /// Returns the turns that count: those that no later turn replaces.
@@ -142,24 +153,22 @@ impl AskState {
         self.of_round(AskRound::Answer).filter(waits)
     }
 
-    /// Returns the label of a member that is asked; empty for others.
-    pub(crate) fn label(&self, member: &str) -> String {
-        let Some(ask) = &self.ask else { return String::new() };
-        let index = ask.members.iter().position(|one| **one == *member);
+    /// Returns the answers that a turn compares with their labels, in the order of the labels: those that were there when
+    /// it started. `None` for all answers so far.
+    pub(crate) fn labelled(&self, turn: Option<&EntryId>) -> Vec<(String, &AskTurn, &EntryId)> {
+        let Some(ask) = &self.ask else { return Vec::new() };
+        let comparing = self.turns.iter().find(|one| Some(&one.turn) == turn);
+        let start = comparing.and_then(|one| one.started_at).unwrap_or(usize::MAX);
         let positions = labels::positions(ask.members.len(), ask.seed);
-        index
-            .and_then(|index| positions.get(index))
-            .map_or_else(String::new, |at| labels::label(*at))
-    }
-
-    /// Returns the answers of the first round with their labels, in the order of the labels.
-    pub(crate) fn labelled(&self) -> Vec<(String, &AskTurn, &EntryId)> {
-        let label = |(turn, entry): (_, _)| {
-            let turn: &AskTurn = turn;
-            (self.label(&turn.member), turn, entry)
+        let position = |member: &str| {
+            let index = ask.members.iter().position(|one| **one == *member);
+            index.and_then(|index| positions.get(index)).copied().unwrap_or(usize::MAX)
         };
-        let mut answers: Vec<_> = self.answers(AskRound::Answer).map(label).collect();
-        answers.sort_by(|(one, ..), (other, ..)| (one.len(), one).cmp(&(other.len(), other)));
-        answers
+        let answers = self.answers(AskRound::Answer);
+        let mut answers: Vec<_> =
+            answers.filter(|(one, _)| one.ended_at.is_some_and(|end| end < start)).collect();
+        answers.sort_by_key(|(one, _)| position(&one.member));
+        let label = |(rank, (one, entry))| (labels::label(rank), one, entry);
+        answers.into_iter().enumerate().map(label).collect()
     }
 }

@@ -164,7 +164,8 @@ impl Driver {
         let item = &state.turns.get(turn)?.item;
         let round = item.round?;
         let ask = state.asks.get(&item.parent);
-        let labelled = ask.filter(|_| round != AskRound::Answer).map(|ask| ask.labelled());
+        let labelled =
+            ask.filter(|_| round != AskRound::Answer).map(|ask| ask.labelled(Some(turn)));
         let title = |label: &str, member: &str| match round {
             AskRound::Reaction => format!("answer {label} by {}", written_name(member)),
             _ => format!("answer {label}"),

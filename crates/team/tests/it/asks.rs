@@ -228,6 +228,29 @@ fn turn_of(driver: &TestDriver, member: &str) -> EntryId {
 }
 
 #[test]
+fn labels_have_no_gaps_and_stay_when_a_member_answers_later() {
+    for seed in 0..20 {
+        let mut driver = team();
+        driver.ask("Which?", &Ask { seed, ..judged(&["max", "eva", "leo"], "kim") });
+        driver.of("max").fail("network");
+        driver.of("eva").answer("Tea.");
+        driver.of("leo").answer("Coffee.");
+        driver.answer("ONLY A: first\nONLY B: second");
+        let before = result(&driver);
+        let mut labels: Vec<&str> = before.answers.iter().map(|one| &*one.label).collect();
+        labels.sort_unstable();
+        assert_eq!(labels, ["A", "B"]);
+        let failed = turn_of(&driver, "max");
+        driver.step(Event::Repeat { turn: failed });
+        driver.answer("Water.");
+        let after = result(&driver);
+        assert_eq!(answered(&driver), ["eva", "leo", "max"]);
+        assert_eq!((&before.findings, &*after.answers[2].label), (&after.findings, ""));
+        driver.replays();
+    }
+}
+
+#[test]
 fn when_enough_have_answered_the_others_are_stopped_after_the_grace_time() {
     let mut driver = team();
     let quorum = Ask {
