@@ -40,7 +40,7 @@ impl Conversation<'_> {
         message: Option<&PersonMessage>,
         mut output: Box<dyn RunOutput + '_>,
     ) -> Result<Ended> {
-        let (args, chat) = (self.args, &self.chat);
+        let args = self.args;
         let request = match (message, &args.repeat) {
             (Some(message), _) if let Some(request) = self.request => {
                 Request::Ask(ask_command(request, message.text()), message.text())
