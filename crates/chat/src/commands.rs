@@ -11,6 +11,7 @@ pub(crate) enum Typed<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slash {
     Next,
+    Ask,
     Drop,
     Task,
     Context,
@@ -30,8 +31,9 @@ pub(crate) enum Slash {
 
 /// All commands: name, arguments, description.
 #[rustfmt::skip]
-pub(crate) const COMMANDS: [(Slash, &str, &str, &str); 16] = [
+pub(crate) const COMMANDS: [(Slash, &str, &str, &str); 17] = [
     (Slash::Next, "next", "NAME… [TEXT]", "send a message to these members, or give them a turn"),
+    (Slash::Ask, "ask", "NAME,…: TEXT", "ask several members, who do not see each other's answers; alone: the last result"),
     (Slash::Drop, "drop", "NAME…|all", "cancel queued turns"),
     (Slash::Task, "task", "[TEXT]", "set the team's task; without a text, clear it"),
     (Slash::Context, "context", "[NAME]", "show the prompt that a member would get now"),

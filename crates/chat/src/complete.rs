@@ -20,7 +20,9 @@ pub(crate) struct Completion {
 
 /// Returns the completions of the word before the cursor.
 pub(crate) fn complete(before: &str, names: &[String], folder: &Path) -> Completion {
-    let word = before.rsplit(char::is_whitespace).next().unwrap_or(before);
+    let is_list = before.starts_with("/ask ");
+    let is_between = |c: char| c.is_whitespace() || (is_list && c == ',');
+    let word = before.rsplit(is_between).next().unwrap_or(before);
     let from = before.len() - word.len();
     let candidates = if let Some(begun) = word.strip_prefix('@') {
         let mut found = members(begun, names, "@");
@@ -31,7 +33,8 @@ pub(crate) fn complete(before: &str, names: &[String], folder: &Path) -> Complet
         names.filter(|name| name.starts_with(begun)).map(|name| format!("/{name}")).collect()
     } else if is_name_wanted(before) {
         let mut found = members(word, names, "");
-        let takes_all = ["/drop ", "/cancel "].iter().any(|command| before.starts_with(command));
+        let takes_all =
+            ["/drop ", "/cancel ", "/ask "].iter().any(|command| before.starts_with(command));
         if takes_all && "all".starts_with(word) {
             found.push("all".to_owned());
         }
@@ -44,7 +47,10 @@ pub(crate) fn complete(before: &str, names: &[String], folder: &Path) -> Complet
 
 /// Returns whether the line begins with a command that takes names.
 fn is_name_wanted(before: &str) -> bool {
-    ["/next ", "/drop ", "/cancel ", "/context "].iter().any(|command| before.starts_with(command))
+    let commands = ["/next ", "/ask ", "/drop ", "/cancel ", "/context "];
+    // The names of an ask end at the colon.
+    let is_question = before.starts_with("/ask ") && before.contains(':');
+    !is_question && commands.iter().any(|command| before.starts_with(command))
 }
 
 fn members(begun: &str, members: &[String], sign: &str) -> Vec<String> {
@@ -124,6 +130,9 @@ mod tests {
         assert!(at("see /c", folder.path()).is_empty());
         assert_eq!(at("/drop ", folder.path()), ["max", "Mia", "eva", "all"]);
         assert_eq!(at("/next max e", folder.path()), ["eva"]);
+        assert_eq!(at("/ask max,e", folder.path()), ["eva"]);
+        assert_eq!(at("/ask ", folder.path()), ["max", "Mia", "eva", "all"]);
+        assert!(at("/ask max,eva: m", folder.path()).is_empty());
     }
 
     #[test]

@@ -16,7 +16,8 @@ use tertulia_team::{
 use super::commands::{self, Slash, Typed};
 use super::engine::{ChatEvent, EventSender, refused, several_people};
 use super::style::{Line, Look};
-use super::{ChatSession, addressing, report};
+use super::{ChatSession, addressing, asking, report};
+use crate::display_names::DisplayNames;
 use crate::error::{ChatError, Refusal};
 use crate::terminal::{counted, excerpt};
 
@@ -67,6 +68,7 @@ fn command(slash: Slash, given: &str, context: &CommandContext<'_>) -> Action {
     let given = given.to_owned();
     match slash {
         Slash::Next => next(&given, context),
+        Slash::Ask => ask(&given, context),
         Slash::Drop => drop_turns(&given, context),
         Slash::Task => task(given, context),
         Slash::Context => show_lines(context, move |driver| report::context(driver, &given)),
@@ -222,6 +224,32 @@ fn next(given: &str, context: &CommandContext<'_>) -> Action {
             refused.unwrap_or_else(|| {
                 say_with_driver(context, move |_, _| Some(said.trim_end().to_owned()))
             })
+        }
+        Err(why) => tell(&why.to_string()),
+    }
+}
+
+/// Asks several members. Without a question, shows the result of the newest ask.
+fn ask(given: &str, context: &CommandContext<'_>) -> Action {
+    let team = &context.chat.team;
+    if given.is_empty() {
+        let names = DisplayNames::new(team, &context.chat.file);
+        return show_lines(context, move |driver| {
+            driver.read_all()?;
+            Ok::<_, Refusal>(asking::last(driver, &names))
+        });
+    }
+    let (request, question) = match asking::read(given) {
+        Ok(read) => read,
+        Err(why) => return tell(&why),
+    };
+    match request.check(team) {
+        Ok(ask) => {
+            let said = PersonMessage::new(question, team.roster()).asking(ask);
+            let member = context.speaker().map(Box::from);
+            let refused = two_speakers(&said, context);
+            let message = Box::new(said);
+            refused.unwrap_or(Action::Send(Command::Say { member, message }))
         }
         Err(why) => tell(&why.to_string()),
     }

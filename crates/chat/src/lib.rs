@@ -8,6 +8,7 @@
 )]
 
 mod addressing;
+mod asking;
 mod commands;
 mod complete;
 mod dispatch;
@@ -41,6 +42,7 @@ use tertulia_team::file::TeamFile;
 use tertulia_team::{Command, EventSink, Opened, Team, Undecided};
 
 pub use addressing::unknown_name_note;
+pub use asking::{ask_command, result_lines};
 pub use display_names::DisplayNames;
 use editor::Editor;
 use engine::{EventSender, LiveSession, Opening, Session};

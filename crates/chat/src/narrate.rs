@@ -130,7 +130,9 @@ fn begins_new_session(mode: MemoryMode, reason: &FreshStart) -> String {
     let reason = reason.reason();
     match mode {
         MemoryMode::Native => format!("begins a new session of its own, because {reason}"),
-        MemoryMode::Fresh => format!("answers without a memory, because {reason}"),
+        MemoryMode::Fresh | MemoryMode::Apart => {
+            format!("answers without a memory, because {reason}")
+        }
     }
 }
 

@@ -15,12 +15,15 @@ use tertulia_operations::names::short;
 use tertulia_session::{
     Entry, EntryId, EntryKind, Message, Turn, TurnActivity, TurnEvent, TurnState,
 };
-use tertulia_team::{DriveError, Note, PauseReason, Question, SessionEvent, is_partial};
+use tertulia_team::{
+    AskFollower, DriveError, Note, PauseReason, Question, SessionEvent, is_partial,
+};
 
 use super::engine::ChatEvent;
 use super::markdown::Markdown;
 use super::style::{Line, Look, wrap};
 use super::{ANY_WIDTH, Ended};
+use crate::asking::result_lines;
 use crate::display_names::DisplayNames;
 use crate::narrate;
 pub use figures::Figures;
@@ -67,6 +70,8 @@ pub struct Presenter {
     /// The last question, if nobody has answered it.
     asked: Option<Question>,
     failure: Option<String>,
+    /// The asks so far, whose results are shown in a chat.
+    asks: AskFollower,
     newest: Option<LatestMessage>,
 }
 
@@ -230,6 +235,15 @@ impl Presenter {
     }
 
     fn stored(&mut self, entry: &Entry, now: Instant) -> Vec<Line> {
+        let mut lines = self.stored_entry(entry, now);
+        if let Some(result) = self.asks.on_entry(entry).filter(|_| self.mode == OutputMode::Chat) {
+            let result = result_lines(&result, &self.names);
+            lines.extend(self.interrupts(&result));
+        }
+        lines
+    }
+
+    fn stored_entry(&mut self, entry: &Entry, now: Instant) -> Vec<Line> {
         match &entry.kind {
             EntryKind::Message(message) => self.message(entry, message, now),
             EntryKind::Turn(turn) => {

@@ -1,5 +1,6 @@
 //! The command-line arguments. Declares them and checks their syntax; reads no files and starts no programs.
 
+mod ask;
 mod conversation;
 mod global;
 mod native;
@@ -18,6 +19,7 @@ use tertulia_dialect::Dialect;
 use tertulia_operations::cost::CostBy;
 use tertulia_operations::lines::LINE_BYTES_MAX;
 
+pub(crate) use ask::AskArgs;
 pub(crate) use conversation::{
     ChatArgs, ReplayArgs, RunArgs, SessionArg, TeamArg, TeamFileArg, WhyArgs,
 };
@@ -52,6 +54,7 @@ pub(crate) enum Command {
     Init(InitArgs),
     Chat(ChatArgs),
     Run(RunArgs),
+    Ask(AskArgs),
     Demo(DemoArgs),
     Why(WhyArgs),
     Replay(ReplayArgs),

@@ -35,7 +35,11 @@ pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result {
     let ended = match command {
         Command::Init(args) => init::run(&args, streams),
         Command::Chat(args) => chat::run(&args, streams),
-        Command::Run(args) => run::run(&args, streams),
+        Command::Run(args) => run::run(&args, None, streams),
+        Command::Ask(args) => {
+            let (run, request) = args.into_run();
+            run::run(&run, Some(&request), streams)
+        }
         Command::Demo(args) => demo::run(&args, streams),
         Command::Why(args) => why::run(&args, streams),
         Command::Replay(args) => replay::run(&args, streams),
@@ -65,6 +69,7 @@ fn flags_for(command: &Command) -> SuggestedFlags {
     match command {
         Command::Chat(args) => SuggestedFlags::new(Some(&args.team.file), &args.store),
         Command::Run(args) => run::flags_for(args),
+        Command::Ask(args) => SuggestedFlags::new(Some(&args.team.file), &args.store),
         Command::Why(args) => SuggestedFlags::new(Some(&args.team), &args.store),
         Command::Replay(args) => SuggestedFlags::new(Some(&args.team), &args.store),
         Command::Context(args) => SuggestedFlags::new(Some(&args.team), &args.store),

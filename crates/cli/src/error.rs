@@ -15,7 +15,7 @@ use tertulia_operations::model_context::BuildError;
 use tertulia_operations::names::{NameError, short};
 use tertulia_store::{InvalidStoreUrl, SessionId, StoreError};
 use tertulia_team::file::{FileErrors, SettingsError, TrustError};
-use tertulia_team::{DriveError, PromptLost, SpeakerError, TeamError, UnknownMember};
+use tertulia_team::{AskError, DriveError, PromptLost, SpeakerError, TeamError, UnknownMember};
 
 use crate::suggested_flags::SuggestedFlags;
 
@@ -98,6 +98,8 @@ pub(crate) enum CliError {
     PromptLost(PromptLost),
     #[error("--member: {name} is the speaker; {}", agents_hint(.agents))]
     OwnAnswer { name: Box<str>, agents: Vec<Box<str>> },
+    #[error("{0}")]
+    Ask(AskError),
     #[error("--as: {}", wrong_speaker(.0))]
     Speaker(SpeakerError),
     #[error(
@@ -190,6 +192,7 @@ impl CliError {
             | Self::UnknownMember { .. }
             | Self::NoPrompt { .. }
             | Self::OwnAnswer { .. }
+            | Self::Ask(_)
             | Self::Speaker(_)
             | Self::TwoSpeakers { .. }
             | Self::Drive(DriveError::Speaker(_))

@@ -279,6 +279,7 @@ fn values(arg: &Arg, words: &[String], before: &Before<'_>) -> Option<Vec<Offer>
         ("NAME", "speaker") if arg.get_long() == Some("as") => {
             line.members(|member| member.agent.is_none())
         }
+        ("NAME", "judge") | ("NAMES", "members") => line.members(|member| member.agent.is_some()),
         ("NAME", "member" | "speaker") => line.members(|_| true),
         ("TYPE", _) => plain(ENTRY_TYPES),
         ("NAME", "model") => plain(MODELS.iter().map(|model| model.prefix)),

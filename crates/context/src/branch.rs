@@ -56,6 +56,8 @@ const LANDMARK_COUNT: usize = Landmark::Recall as usize + 1;
 pub struct Branch<'l> {
     entries: &'l [Entry],
     index: &'l BranchIndex,
+    /// Only the entries before this index belong to it.
+    end: usize,
 }
 
 impl BranchIndex {
@@ -152,10 +154,6 @@ impl BranchIndex {
         landmarks[..until].iter().rev().copied()
     }
 
-    fn newest(&self, landmark: Landmark) -> Option<usize> {
-        self.landmarks[landmark as usize].last().copied()
-    }
-
     fn add_landmark(&mut self, landmark: Landmark, index: usize) {
         self.landmarks[landmark as usize].push(index);
     }
@@ -169,17 +167,29 @@ impl BranchIndex {
 impl<'l> Branch<'l> {
     /// Creates a branch from its entries and their index.
     pub fn new(entries: &'l [Entry], index: &'l BranchIndex) -> Self {
-        Self { entries, index }
+        Self { entries, index, end: entries.len() }
+    }
+
+    /// Returns the branch as it was before the entry at this index.
+    #[must_use]
+    pub fn before(self, end: usize) -> Self {
+        Self { end: end.min(self.end), ..self }
+    }
+
+    /// Returns the branch with all its entries.
+    #[must_use]
+    pub fn whole(self) -> Self {
+        Self { end: self.entries.len(), ..self }
     }
 
     /// Returns the entries, from the root on.
     pub fn entries(self) -> &'l [Entry] {
-        self.entries
+        self.entries.get(..self.end).unwrap_or_default()
     }
 
     /// Returns the number of messages with text that are read.
     pub fn text_message_count(self) -> usize {
-        self.index.text_messages.len()
+        self.index.text_messages.partition_point(|index| *index < self.end)
     }
 
     /// Returns the message of this number with its entry and the index of the entry.
@@ -189,27 +199,27 @@ impl<'l> Branch<'l> {
 
     /// Returns the number of a message with text.
     pub fn number_of(self, id: &EntryId) -> Option<usize> {
-        self.index.text_messages.binary_search(self.index.indexes.get(id)?).ok()
+        self.index.text_messages.binary_search(&self.index_of(id)?).ok()
     }
 
     /// Returns the index of an entry that is read.
     pub fn index_of(self, id: &EntryId) -> Option<usize> {
-        self.index.index_of(id)
+        self.index.index_of(id).filter(|index| *index < self.end)
     }
 
     /// Returns the number of all messages, read or not.
     pub fn message_count(self) -> usize {
-        self.index.messages.len()
+        self.messages_before(self.end)
     }
 
     /// Returns the number of messages before an index.
     pub fn messages_before(self, index: usize) -> usize {
-        self.index.messages_before(index)
+        self.index.messages_before(index.min(self.end))
     }
 
     /// Returns the index of the message of this ordinal.
     pub fn index_of_message(self, ordinal: usize) -> Option<usize> {
-        self.index.messages.get(ordinal).copied()
+        self.index.messages.get(ordinal).copied().filter(|index| *index < self.end)
     }
 
     pub(crate) fn message(self, ordinal: usize) -> Option<(usize, &'l Entry, &'l Message)> {
@@ -218,7 +228,7 @@ impl<'l> Branch<'l> {
 
     /// Returns the number of the first message with text whose ordinal is at least this one.
     pub fn first_text_message_from(self, ordinal: usize) -> usize {
-        let from = self.index_of_message(ordinal).unwrap_or(usize::MAX);
+        let from = self.index_of_message(ordinal).unwrap_or(self.end);
         self.index.text_messages.partition_point(|index| *index < from)
     }
 
@@ -227,9 +237,9 @@ impl<'l> Branch<'l> {
         self.summary_at(self.newest_summary()?)
     }
 
-    /// Returns the text of the summary at this index.
+    /// Returns the text of the summary at this index, also if it was written after the end of this branch.
     pub(crate) fn summary_text(self, index: usize) -> Option<&'l str> {
-        Some(&self.summary_at(index)?.1.summary)
+        Some(&self.whole().summary_at(index)?.1.summary)
     }
 
     /// Returns the number of messages, read or not, that the newest summary replaces: all before the first one
@@ -243,17 +253,26 @@ impl<'l> Branch<'l> {
     /// word.
     pub fn compacted(self) -> usize {
         let summary =
-            self.index.newest(Landmark::RequestedSummary).and_then(|index| self.summary_at(index));
+            self.newest(Landmark::RequestedSummary).and_then(|index| self.summary_at(index));
         summary.map_or(0, |(.., covered)| covered)
     }
 
     /// Returns the team's task, and the index of the entry that sets it.
     pub fn team_task(self) -> Option<(usize, &'l str)> {
-        let index = self.index.newest(Landmark::TeamTask)?;
+        let index = self.newest(Landmark::TeamTask)?;
         match &self.entries.get(index)?.kind {
             EntryKind::TeamTask(task) => Some((index, task.task.as_deref()?)),
             _ => None,
         }
+    }
+
+    fn newest(self, landmark: Landmark) -> Option<usize> {
+        self.landmarks(landmark).next()
+    }
+
+    fn landmarks(self, landmark: Landmark) -> impl Iterator<Item = usize> {
+        let last = self.end.checked_sub(1);
+        last.into_iter().flat_map(move |last| self.index.landmarks(landmark, last))
     }
 
     /// Returns the newest summary of the whole session, not one of a single member's context.
@@ -262,11 +281,11 @@ impl<'l> Branch<'l> {
             Some(EntryKind::CompactionSummary(summary)) => summary.member.is_none(),
             _ => false,
         };
-        self.index.landmarks(Landmark::Summary, usize::MAX).find(is_shared)
+        self.landmarks(Landmark::Summary).find(is_shared)
     }
 
     fn message_at(self, index: usize) -> Option<(usize, &'l Entry, &'l Message)> {
-        let entry = self.entries.get(index)?;
+        let entry = self.entries().get(index)?;
         match &entry.kind {
             EntryKind::Message(message) => Some((index, entry, message)),
             _ => None,
@@ -283,7 +302,7 @@ impl<'l> Branch<'l> {
         let EntryKind::CompactionSummary(summary) = &self.entries.get(index)?.kind else {
             return None;
         };
-        Some((summary, self.index.index_of(&summary.first_kept_entry_id)?))
+        Some((summary, self.index_of(&summary.first_kept_entry_id)?))
     }
 }
 
@@ -350,6 +369,64 @@ mod tests {
                 index.push(at, entry);
             }
             assert_eq!(Branch::new(&entries, &index).compacted(), compacted);
+        }
+    }
+
+    #[test]
+    fn a_branch_that_ends_earlier_shows_nothing_of_what_follows() {
+        let said = |id: &str| {
+            format!(r#"{{"id":"{id}","type":"message","payload":{{"role":"user","content":"a"}}}}"#)
+        };
+        let task = |task: &str| {
+            format!(r#"{{"id":"{task}","type":"team_task","payload":{{"task":"{task}"}}}}"#)
+        };
+        let summary = |id: &str, kept: &str| {
+            format!(
+                r#"{{"id":"{id}","type":"compaction_summary","payload":{{"summary":"{id}","author":"compact","firstKeptEntryId":"{kept}"}}}}"#
+            )
+        };
+        let lines = [
+            said("m1"),
+            task("t1"),
+            said("m2"),
+            summary("s1", "m2"),
+            said("m3"),
+            task("t2"),
+            summary("s2", "m3"),
+            said("m4"),
+        ];
+        let entries: Vec<Entry> =
+            lines.iter().map(|line| read_entry_line(1, line).unwrap()).collect();
+        let mut index = BranchIndex::default();
+        for (at, entry) in entries.iter().enumerate() {
+            index.push(at, entry);
+        }
+        let whole = Branch::new(&entries, &index);
+        for end in 0..=entries.len() {
+            // An index that knows only these entries gives the same.
+            let mut short = BranchIndex::default();
+            for (at, entry) in entries[..end].iter().enumerate() {
+                short.push(at, entry);
+            }
+            let (cut, short) = (whole.before(end), Branch::new(&entries[..end], &short));
+            assert_eq!(cut.entries(), short.entries());
+            assert_eq!(cut.text_message_count(), short.text_message_count());
+            assert_eq!(cut.message_count(), short.message_count());
+            assert_eq!(cut.team_task(), short.team_task());
+            assert_eq!(cut.compacted(), short.compacted());
+            assert_eq!(cut.covered(), short.covered());
+            assert_eq!(cut.summary().map(|(at, ..)| at), short.summary().map(|(at, ..)| at));
+            for number in 0..5 {
+                assert_eq!(cut.text_message(number), short.text_message(number));
+                assert_eq!(cut.index_of_message(number), short.index_of_message(number));
+                let first = Branch::first_text_message_from;
+                assert_eq!(first(cut, number), first(short, number));
+            }
+            for entry in &entries {
+                assert_eq!(cut.number_of(&entry.id), short.number_of(&entry.id));
+                assert_eq!(cut.index_of(&entry.id), short.index_of(&entry.id));
+            }
+            assert_eq!(cut.whole().entries().len(), entries.len());
         }
     }
 }

@@ -47,6 +47,8 @@ pub enum ContextKind<'a> {
     },
     /// A passage of an earlier message.
     Recalled { entry: &'a str, by: SpokenBy },
+    /// A text under a title that the program gives it, such as `answer A`. Its speaker is not shown.
+    Titled { title: &'a str },
 }
 
 /// The kind of a speaker, if the name alone does not show it.

@@ -18,7 +18,8 @@ pub use payload::{
     SessionSetting, Setting, SystemPromptOverride, TeamTask, ThinkingLevelChange, Usage, Usd,
 };
 pub use turn::{
-    Cause, Intent, QueueRule, RouteSource, SpendingLimit, Turn, TurnActivity, TurnEvent, TurnState,
+    AskRound, Cause, Intent, QueueRule, RouteSource, SpendingLimit, Turn, TurnActivity, TurnEvent,
+    TurnState,
 };
 
 /// One record of a session's log.

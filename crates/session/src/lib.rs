@@ -49,16 +49,16 @@ pub mod writing_system;
 pub use branch::{EntryError, EntryIndex, ViewEntry, Walk};
 pub use chain::{ChainLink, EntryDigest, RecordHash};
 pub use entry::{
-    BranchSummary, CacheMiss, Cause, CompactionSummary, ContextCut, CutStrategy, EntriesHash,
-    Entry, EntryKind, FreshStart, Intent, MemoryMode, ModelChange, NativeDirection, NativeRecord,
-    NativeSession, NewEntry, OtherEntry, Purged, QueueRule, Recall, Redaction, RouteSource,
-    RuntimeInit, SessionHeader, SessionSetting, Setting, SpendingLimit, SystemPromptOverride,
-    TeamTask, ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnMemory, TurnState, Usage,
-    Usd,
+    AskRound, BranchSummary, CacheMiss, Cause, CompactionSummary, ContextCut, CutStrategy,
+    EntriesHash, Entry, EntryKind, FreshStart, Intent, MemoryMode, ModelChange, NativeDirection,
+    NativeRecord, NativeSession, NewEntry, OtherEntry, Purged, QueueRule, Recall, Redaction,
+    RouteSource, RuntimeInit, SessionHeader, SessionSetting, Setting, SpendingLimit,
+    SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnMemory,
+    TurnState, Usage, Usd,
 };
 pub use fields::Fields;
 pub use ids::{EntryId, MessageId, derived_uuid};
-pub use message::{Addressee, ConversationMessage, Message, Parts, Role, Routing};
+pub use message::{Addressee, Ask, ConversationMessage, Message, Parts, Role, Routing};
 pub use open_calls::OpenCalls;
 pub use part::{FileRef, Image, ImageSource, OtherPart, Part, PartKind, ToolCall, ToolResult};
 pub use salt::{InvalidHex, Salt};

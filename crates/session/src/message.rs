@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::json::Json;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::json::{FieldError, Json, RawValue};
+use crate::record::field::{Payload, Value, payloads};
 use crate::word_enum::words;
 use crate::{Fields, MessageId, Part, PartKind, Speaker, SpeakerType, Timestamp};
 
@@ -44,6 +47,8 @@ pub struct Routing {
     pub parent_message_id: Option<Box<str>>,
     /// The intent, such as `P2_REPLY`.
     pub intent: Option<Box<str>>,
+    /// Whom the message asks, if it is a question to several members at once.
+    pub ask: Option<Box<Ask>>,
     pub unknown: Fields,
 }
 
@@ -53,6 +58,24 @@ pub struct Addressee {
     /// The name that appears in prompts.
     pub identifier: Box<str>,
     pub unknown: Fields,
+}
+
+payloads! {
+    /// A question to several members, each of whom answers without seeing the other answers. Afterwards either a judge or
+    /// the members themselves may compare the answers.
+    pub struct Ask {
+        pub members: Vec<Box<str>> = "members",
+        /// The member that compares the answers without the names of their authors.
+        pub judge: Option<Box<str>> = "judge",
+        /// Whether the members compare the answers. A judge takes precedence.
+        pub reactions: bool = "reactions",
+        /// The number of answers after which the other members only have the grace time.
+        pub quorum: Option<u32> = "quorum",
+        pub grace_seconds: Option<u32> = "graceSeconds",
+        /// Determines the labels of the answers.
+        pub seed: u32 = "seed",
+        ..unknown
+    }
 }
 
 words! {
@@ -141,6 +164,25 @@ impl Addressee {
     /// Creates an addressee of whom only the name is known.
     pub fn named(identifier: impl Into<Box<str>>) -> Self {
         Self { identifier: identifier.into(), unknown: Fields::NONE }
+    }
+}
+
+/// Serializes as an object with the fields of the payload.
+impl Serialize for Ask {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.write(&mut map)?;
+        map.end()
+    }
+}
+
+impl Value for Box<Ask> {
+    fn expected(_name: &str) -> &'static str {
+        "an object with members"
+    }
+
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        <Ask as Payload>::read(raw).map(Self::new)
     }
 }
 

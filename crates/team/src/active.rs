@@ -60,9 +60,13 @@ impl ActiveTurns {
     }
 
     /// Adds a turn that starts. No turn starts before all stopped agents have ended, so the start of one shows that
-    /// they have. Without parallel turns it also shows the end of any other turn, if the log does not.
+    /// they have. Without parallel turns it also shows the end of any other turn, if the log does not. Turns of one ask
+    /// always run in parallel.
     pub(crate) fn start(&mut self, item: Item, phase: TurnPhase, is_alone: bool) {
-        self.0.retain(|active| !is_alone && active.phase != TurnPhase::Stopping);
+        self.0.retain(|active| {
+            let may_stay = !is_alone || active.item.is_of_ask_with(&item);
+            may_stay && active.phase != TurnPhase::Stopping
+        });
         self.0.push(Active { item, phase });
     }
 
@@ -102,6 +106,14 @@ impl ActiveTurns {
     pub(crate) fn has_room(&self, roster: &Roster) -> bool {
         let all_run = self.0.iter().all(|active| active.phase == TurnPhase::Running);
         self.is_empty() || (all_run && self.0.len() < roster.limits().parallel)
+    }
+
+    /// Returns whether the limit allows this turn now. Turns of one ask may exceed the limit, but only beside each other.
+    pub(crate) fn has_room_for(&self, roster: &Roster, item: &Item) -> bool {
+        let is_beside = |active: &Active| {
+            active.phase == TurnPhase::Running && active.item.is_of_ask_with(item)
+        };
+        self.has_room(roster) || self.0.iter().all(is_beside)
     }
 
     /// Returns whether a turn of this member may run beside the active ones: it has no other active turn, and neither

@@ -3,7 +3,9 @@
 //! stored before it is shown. `step.rs` contains the steps.
 
 mod agent_thread;
+mod asked;
 mod built_in_answers;
+mod consult;
 mod event;
 mod followup;
 mod inbox;
@@ -23,7 +25,9 @@ mod summary;
 mod work;
 mod worktree;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tertulia_agent::{KeptAgents, NativeHead};
 use tertulia_session::{Entry, EntryId, EntryKind, Setting, TeamTask};
@@ -66,6 +70,8 @@ pub struct Driver {
     ended_native: Option<(EntryId, NativeHead)>,
     inbox: Inbox,
     asked: Option<Question>,
+    /// When the grace times of asks are over, by their questions.
+    graces: BTreeMap<EntryId, Instant>,
     is_closed: bool,
     /// Whether an append was refused, because another process runs the session now.
     is_taken_over: bool,
@@ -108,6 +114,7 @@ impl Driver {
             ended_native: None,
             inbox,
             asked: None,
+            graces: BTreeMap::new(),
             is_closed: false,
             is_taken_over: false,
             hold,

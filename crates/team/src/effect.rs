@@ -29,6 +29,8 @@ pub enum Event {
     },
     /// An agent was stopped, because its turn reached a spending limit. `entry` is its answer so far.
     AgentOverspent { turn: EntryId, entry: Option<EntryId>, reached: Overspent },
+    /// The grace time of the ask with this question is over.
+    GraceEnded { question: EntryId },
     /// The usage limit of a member has ended.
     LimitEnded { member: Box<str> },
     /// A person cancels turns.

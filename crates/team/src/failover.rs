@@ -29,7 +29,8 @@ pub(crate) enum Availability {
 impl State {
     /// Returns whether the member of this turn can work on it, or who takes over.
     pub(crate) fn availability(&self, roster: &Roster, item: &Item) -> Availability {
-        if !self.limits.contains_key(&item.index) {
+        // An ask wants to hear this member. If its limit still lasts, it is named in the result.
+        if item.round.is_some() || !self.limits.contains_key(&item.index) {
             return Availability::Available;
         }
         let (first, tried) = self.tried(&item.turn, item.index);
@@ -51,7 +52,9 @@ impl State {
     /// Same as [`Self::choose`], but only among the turns that may run beside the active ones.
     pub(crate) fn choose_beside(&self, roster: &Roster) -> Option<(&Item, QueueRule)> {
         let may_start = |item: &Item| self.availability(roster, item) != Availability::Waits;
+        let has_room = |item: &Item| self.active.has_room_for(roster, item);
         let may_run_beside = |item: &Item| match self.availability(roster, item) {
+            _ if !has_room(item) => false,
             Availability::Available => self.active.allow(roster, item.index),
             Availability::TakenOverBy(to) => self.active.allow(roster, to),
             Availability::Waits => false,
@@ -92,6 +95,9 @@ impl State {
         }
         let limit = MemberLimit { turn: change.turn.clone(), resets_at: resets_at.clone() };
         self.limits.insert(change.index, limit);
+        if self.round_of(&change.turn).is_some() {
+            return;
+        }
         let (first, _) = self.tried(&change.turn, change.index);
         if let (Some(tools), Some(_)) = (tools, roster.fallbacks(first).next()) {
             let limited = (change.turn.clone(), tools.clone());

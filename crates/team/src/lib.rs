@@ -41,6 +41,7 @@
 //! ```
 
 mod active;
+mod ask;
 mod built_in;
 #[expect(clippy::disallowed_methods, reason = "the driver does IO: it has threads and a clock")]
 mod driver;
@@ -64,6 +65,11 @@ pub mod wire;
 pub mod worktrees;
 
 pub use active::TurnPhase;
+pub use ask::{
+    AskAnswer, AskComparison, AskCost, AskError, AskFinding, AskFollower, AskMissing, AskRequest,
+    AskResult, AskUnread, ComparedLine, EVERYBODY, FindingSide, GRACE_SECONDS, LineKind, LineSide,
+    read_lines,
+};
 pub use driver::{
     Call, Command, Compacted, DriveError, Driver, DriverHandle, EarlierTurn, EventSink, Opened,
     PermissionNumber, Preview, PromptLost, RecipeError, SentPrompt, SessionEvent, StopReason,

@@ -2,6 +2,7 @@
 //! event (`said`, `turns`), then `advance`, which starts the next turns or asks a person. One turn runs at a time, or
 //! several if the team file allows it.
 
+mod asks;
 mod said;
 mod turns;
 
@@ -84,7 +85,7 @@ impl Machine {
         let mut step = self.begin();
         match event {
             Event::PersonSaid { entry, member, message } => {
-                step.person_said(&entry, member.as_deref(), &message.directives);
+                step.person_said(&entry, member.as_deref(), &message);
                 step.ask_again();
             }
             Event::AgentSaid { turn, entry, text, interrupted } => {
@@ -101,6 +102,7 @@ impl Machine {
                     return step.effects;
                 }
             }
+            Event::GraceEnded { question } => step.grace_ended(&question),
             Event::Cancel(cancel) => step.cancel(cancel),
             Event::Continue => step.continue_turns(),
             Event::Resume => step.resume(),
@@ -235,7 +237,7 @@ impl Machine {
 
     /// Returns whether another member takes over if this turn reaches a usage limit.
     pub fn has_fallback(&self, turn: &EntryId) -> bool {
-        let record = self.state.turns.get(turn);
+        let record = self.state.turns.get(turn).filter(|one| one.item.round.is_none());
         let first = record.map(|record| self.state.tried(turn, record.item.index).0);
         first.is_some_and(|first| self.roster.fallbacks(first).next().is_some())
     }
@@ -300,6 +302,7 @@ impl Step<'_> {
     }
 
     fn advance(&mut self) {
+        self.queue_rounds();
         loop {
             match next(self.roster, self.state) {
                 Next::Nothing => return,
@@ -354,7 +357,7 @@ fn next<'s>(roster: &Roster, state: &'s State) -> Next<'s> {
         if let Some(why) = state.pause(roster) {
             return Next::Pause(why);
         }
-    } else if state.hold.is_some() || !state.active.has_room(roster) {
+    } else if state.hold.is_some() {
         return Next::Nothing;
     }
     let Some((item, rule)) = state.choose_beside(roster) else { return Next::Nothing };

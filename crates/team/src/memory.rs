@@ -7,12 +7,13 @@ mod scan;
 mod settings;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use tertulia_context::branch::REQUESTED;
 use tertulia_session::json::Json;
 use tertulia_session::{
-    CompactionSummary, Entry, EntryId, EntryKind, FreshStart, MemoryMode, TurnActivity, TurnMemory,
-    TurnState,
+    Cause, CompactionSummary, Entry, EntryId, EntryKind, FreshStart, MemoryMode, TurnActivity,
+    TurnMemory, TurnState,
 };
 
 pub(crate) use cache_miss::{Answered, cache_miss};
@@ -81,6 +82,39 @@ pub(crate) fn past<'l>(entries: &'l [Entry], owner: Owner<'_>) -> Past<'l> {
     }
 }
 
+/// Returns the indexes of a member's own messages in this range of entries that are not in the session of its agent. The
+/// range begins at the end of the last prompt and ends with the start of that turn. If the turn was an answer in an ask, its
+/// prompt ended at the question, and messages of turns without the session may follow the question.
+pub(crate) fn apart_messages(
+    entries: &[Entry],
+    member: &str,
+    range: Range<usize>,
+    begun_at: usize,
+) -> Vec<usize> {
+    let within = || entries.iter().enumerate().take(range.end).skip(range.start);
+    // Only turns since the session began have written to it.
+    let is_apart = |turn: &EntryId| {
+        let mut starts = entries.iter().enumerate().take(range.end).skip(begun_at);
+        let start = starts.rfind(|(_, entry)| {
+            let start = entry.turn().filter(|one| one.state == TurnState::Started);
+            start.is_some_and(|one| one.turn_id.as_ref() == Some(turn))
+        });
+        let memory = start.and_then(|(_, entry)| entry.turn()?.memory.as_ref());
+        memory.is_none_or(|memory| memory.mode == MemoryMode::Apart)
+    };
+    let is_own = |entry: &Entry| {
+        let speaker = entry.message().and_then(|message| message.speaker.as_deref());
+        speaker.is_some_and(|speaker| *speaker.role_id == *member)
+    };
+    let answered = within().filter_map(|(_, entry)| match entry.turn().map(|turn| &turn.cause) {
+        Some(Cause::Answered { entry: answer }) if !is_apart(entry.turn_id()?) => Some(answer),
+        _ => None,
+    });
+    let answered: Vec<&EntryId> = answered.collect();
+    let own = within().filter(|(_, entry)| is_own(entry) && !answered.contains(&&entry.id));
+    own.map(|(index, _)| index).collect()
+}
+
 /// Returns the turns of a member in the session that its agent keeps, newest first.
 pub(crate) fn session_turns<'l>(entries: &'l [Entry], member: &str) -> Vec<&'l EntryId> {
     let mut scan = Scan::new(entries, member);
@@ -110,7 +144,8 @@ pub(crate) fn kept_turns<'l>(entries: &'l [Entry], session: &str) -> Vec<&'l str
             },
             _ => continue,
         };
-        let Some(memory) = memory else { continue };
+        // A turn apart leaves the session as it is.
+        let Some(memory) = memory.filter(|one| one.mode != MemoryMode::Apart) else { continue };
         let is_own = owners.entry(member).or_default();
         *is_own = match memory.session.as_deref() {
             Some(begun) => begun == session,

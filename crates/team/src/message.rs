@@ -12,7 +12,7 @@ mod unseen;
 use std::ops::Range;
 
 use tertulia_context::{Markers, kept_ranges_where, parse_markers_where, trim};
-use tertulia_session::{Intent, RouteSource};
+use tertulia_session::{Ask, Intent, RouteSource};
 
 use crate::roster::Roster;
 
@@ -39,6 +39,8 @@ pub(crate) struct Directives {
     pub(crate) has_words: bool,
     pub(crate) reply: Option<Reply>,
     pub(crate) nobody: Option<Box<str>>,
+    /// Whether a person addresses everybody with `@all`.
+    pub(crate) everybody: bool,
 }
 
 /// A person's message and its directives, parsed once.
@@ -46,6 +48,8 @@ pub(crate) struct Directives {
 pub struct PersonMessage {
     pub(crate) text: String,
     pub(crate) directives: Directives,
+    /// Set if the message is a question to several members.
+    pub(crate) ask: Option<Ask>,
 }
 
 impl PersonMessage {
@@ -53,7 +57,13 @@ impl PersonMessage {
     pub fn new(text: impl Into<String>, roster: &Roster) -> Self {
         let text = text.into();
         let directives = read(&text, roster, Sender::Person);
-        Self { text, directives }
+        Self { text, directives, ask: None }
+    }
+
+    /// Makes it a question to several members.
+    #[must_use]
+    pub fn asking(self, ask: Ask) -> Self {
+        Self { ask: Some(ask), ..self }
     }
 
     /// Returns the message as written.
@@ -73,12 +83,12 @@ impl PersonMessage {
             .unknown_mentions
             .first()
             .is_some_and(|unknown_mention| unknown_mention.is_first);
-        self.directives.next.is_empty() && !is_misspelled
+        self.directives.next.is_empty() && !is_misspelled && !self.directives.everybody
     }
 
     /// Returns the `@name` at its beginning if no member has a name like it.
     pub fn unknown_name(&self) -> Option<&str> {
-        self.directives.nobody.as_deref()
+        self.directives.nobody.as_deref().filter(|_| self.ask.is_none())
     }
 }
 
@@ -106,8 +116,13 @@ pub(crate) enum Sender {
 /// Parses a message. The time is linear in the length of the message. For every `@` it is also linear in the number
 /// of members.
 pub(crate) fn read(text: &str, roster: &Roster, sender: Sender) -> Directives {
-    let mention::Mentions { members: mentions, unknown_mentions, ignored: names, nobody } =
-        mention::find_all(text, roster, sender);
+    let mention::Mentions {
+        members: mentions,
+        unknown_mentions,
+        ignored: names,
+        nobody,
+        everybody,
+    } = mention::find_all(text, roster, sender);
     let nobody = nobody.and_then(|range| text.get(range)).map(Into::into);
     let look_alikes = look_alike::find(text, roster);
     let markers = parse_markers_where(text, |markers| position::markers_in_effect(text, markers));
@@ -142,6 +157,7 @@ pub(crate) fn read(text: &str, roster: &Roster, sender: Sender) -> Directives {
         has_words,
         reply,
         nobody,
+        everybody,
     }
 }
 

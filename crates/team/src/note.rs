@@ -59,6 +59,9 @@ pub enum Note {
         None => format!("turn {turn} is not running"),
     })]
     Late { turn: EntryId, entry: Option<EntryId> },
+    /// A question to several members and its answers address nobody else.
+    #[error("{entry} belongs to an ask, so it addresses nobody else; ignored {}", ignored.join(", "))]
+    AskIgnores { entry: EntryId, ignored: Vec<Box<str>> },
     /// A person answered no: nothing starts, and the queued turns are cancelled.
     #[error("Stopped: {}", match turns {
         0 => "nothing was started".to_owned(),
@@ -98,6 +101,7 @@ impl Note {
             | Self::LookAlike { entry, .. }
             | Self::MarkerIgnored { entry, .. }
             | Self::FromIgnored { entry, .. }
+            | Self::AskIgnores { entry, .. }
             | Self::Declined { entry, .. }
             | Self::TeamTaskIgnored { entry } => vec![entry],
             Self::Duplicate { entry, turn, .. }

@@ -1,7 +1,7 @@
 //! The queue of turns: the order, the choice of the next turn, and what is refused. Pure rules on a short list,
 //! independent of time; the machine calls them and records the results.
 
-use tertulia_session::{EntryId, Intent, QueueRule};
+use tertulia_session::{AskRound, EntryId, Intent, QueueRule};
 
 use crate::roster::{Limits, MemberIndex};
 
@@ -13,6 +13,15 @@ pub(crate) struct Item {
     pub(crate) parent: EntryId,
     pub(crate) intent: Intent,
     pub(crate) by: Option<MemberIndex>,
+    /// The round of the ask that the turn belongs to. `parent` is the question then.
+    pub(crate) round: Option<AskRound>,
+}
+
+impl Item {
+    /// Returns whether both turns belong to the same ask.
+    pub(crate) fn is_of_ask_with(&self, other: &Self) -> bool {
+        self.round.is_some() && other.round.is_some() && self.parent == other.parent
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 //! recorded decision is used, so the resulting state is always that of the log.
 
 mod compare;
+mod events;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -10,7 +11,8 @@ use tertulia_session::{
     Cause, Entry, EntryId, EntryKind, Message, Setting, Turn, TurnState, Usage,
 };
 
-use crate::effect::{Cancel, Effect, Event, Overspent, PauseReason, ReachedLimit};
+use crate::ask::AskState;
+use crate::effect::{Effect, Event, PauseReason};
 use crate::guard::Dollars;
 use crate::machine::Machine;
 use crate::queue::Item;
@@ -18,6 +20,7 @@ use crate::roster::{Roster, speaker};
 use crate::state::{State, TurnChange};
 use crate::{PersonMessage, is_partial, reached_nobody};
 use compare::{described, says};
+use events::{ask_of, is_of_person};
 
 /// The result of replaying a log.
 #[derive(Clone, Debug)]
@@ -162,6 +165,7 @@ impl<'a> Replayer<'a> {
         let name = message.speaker.as_deref().map(|speaker| &*speaker.role_id);
         let is_received = || name.is_some() && speaker(&self.machine.roster, None, name).is_ok();
         let is_at_rest = self.recorded.active.is_empty() && self.recorded.queue.is_idle();
+        let is_at_rest = is_at_rest && !self.recorded.asks.values().any(AskState::is_open);
         is_at_rest && is_of_person(message) && is_received()
     }
 
@@ -208,11 +212,13 @@ impl<'a> Replayer<'a> {
 
     fn person(&mut self, entry: &Entry, message: &Message) {
         self.expect_nothing(entry);
+        let ask = ask_of(message);
         if self.only_follows() {
-            return self.recorded.person_said(&self.machine.roster, &entry.id);
+            return self.recorded.person_said(&self.machine.roster, &entry.id, ask);
         }
         let member = message.speaker.as_ref().map(|speaker| speaker.role_id.clone());
-        let said = Box::new(PersonMessage::new(message.text(), &self.machine.roster));
+        let said = PersonMessage::new(message.text(), &self.machine.roster);
+        let said = Box::new(PersonMessage { ask: ask.cloned(), ..said });
         let entry_id = entry.id.clone();
         let effects =
             self.machine.step(Event::PersonSaid { entry: entry_id, member, message: said });
@@ -220,7 +226,7 @@ impl<'a> Replayer<'a> {
             matches!(effect, Effect::AskPerson(question) if matches!(question.why, PauseReason::WhoSpeaks { .. }))
         });
         if !refused {
-            self.recorded.person_said(&self.machine.roster, &entry.id);
+            self.recorded.person_said(&self.machine.roster, &entry.id, ask);
         }
         self.expected = effects.into();
         self.step_taken = None;
@@ -363,7 +369,9 @@ impl<'a> Replayer<'a> {
     /// Handles a turn that a person requested or declined in a purged message. It shows that a person wrote the
     /// message, whatever its text was.
     fn apply_purged_message(&mut self, change: &TurnChange) {
-        let (Cause::Asked { entry, by, .. } | Cause::Declined { entry, by, .. }) = &change.cause
+        let (Cause::Asked { entry, by, .. }
+        | Cause::Consulted { entry, by, .. }
+        | Cause::Declined { entry, by, .. }) = &change.cause
         else {
             return;
         };
@@ -373,50 +381,9 @@ impl<'a> Replayer<'a> {
         if !is_of_person || !self.purged.remove(entry) {
             return;
         }
-        self.recorded.person_said(&self.machine.roster, entry);
+        self.recorded.person_said(&self.machine.roster, entry, None);
         self.mark_unchecked(entry);
         self.follow_log();
-    }
-
-    fn apply_event(&mut self, change: &TurnChange) {
-        let turn = change.turn.clone();
-        let effects = match (change.state, &change.cause) {
-            (TurnState::Done, Cause::Answered { entry }) => {
-                let Some(text) =
-                    self.texts.remove(entry.as_str()).map(|said| said.text().into_owned())
-                else {
-                    return self.mark_unchecked(entry);
-                };
-                let entry = entry.clone();
-                self.machine.step(Event::AgentSaid { turn, entry, text, interrupted: false })
-            }
-            (TurnState::Interrupted, Cause::CutOff { entry }) => {
-                let (entry, text) = (entry.clone(), String::new());
-                self.machine.step(Event::AgentSaid { turn, entry, text, interrupted: true })
-            }
-            (TurnState::Interrupted, Cause::ProgramStopped) => self.machine.step(Event::Resume),
-            (TurnState::Failed, cause @ Cause::Failed { class, .. }) => {
-                let (class, limit) = (class.clone(), ReachedLimit::of(cause));
-                self.machine.step(Event::AgentFailed { turn, class, entry: None, limit })
-            }
-            (TurnState::Failed, cause @ Cause::Overspent { .. }) => {
-                let Some(reached) = Overspent::of(cause) else { return };
-                self.machine.step(Event::AgentOverspent { turn, entry: None, reached })
-            }
-            (TurnState::Cancelled, Cause::Cancelled { all }) => {
-                let cancel = if *all { Cancel::All } else { Cancel::Turn(turn) };
-                self.machine.step(Event::Cancel(cancel))
-            }
-            (TurnState::Queued, Cause::Repeated { turn, .. }) => {
-                self.machine.step(Event::Repeat { turn: turn.clone() })
-            }
-            // No entry records the end of a cancelled agent: the start of the next turn implies it.
-            (TurnState::Started, _) | (TurnState::Cancelled, Cause::Limited { .. }) => {
-                self.machine.advance()
-            }
-            _ => return,
-        };
-        self.expected = effects.into();
     }
 
     fn has_decision(&self) -> bool {
@@ -481,13 +448,5 @@ impl<'a> Replayer<'a> {
         }
         let Self { machine, differences, unchecked, undecided, recorded, .. } = self;
         Replay { machine, differences, unfinished, ending, unchecked, undecided, recorded }
-    }
-}
-
-/// Returns whether a person wrote a message. Without a speaker, its role decides.
-fn is_of_person(message: &Message) -> bool {
-    match message.speaker.as_deref() {
-        Some(speaker) => speaker.is_human(),
-        None => message.effective_role() == tertulia_session::Role::User,
     }
 }

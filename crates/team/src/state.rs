@@ -4,9 +4,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tertulia_session::{Cause, EntryId, EntryKind, NewEntry, SpendingLimit, TurnState};
+use tertulia_session::{
+    Ask, AskRound, Cause, EntryId, EntryKind, Intent, NewEntry, SpendingLimit, TurnState,
+};
 
 use crate::active::{ActiveTurns, TurnPhase};
+use crate::ask::AskState;
 use crate::effect::{Overspent, PauseReason};
 use crate::failover::{Availability, MemberLimit};
 use crate::guard::Guard;
@@ -26,6 +29,8 @@ pub(crate) struct State {
     /// The first entry of the current branch, if the session was ever branched.
     pub(crate) branch: Option<EntryId>,
     pub(crate) turns: HashMap<EntryId, TurnRecord>,
+    /// The asks by their questions.
+    pub(crate) asks: BTreeMap<EntryId, AskState>,
     /// The members that have reached a usage limit; always empty if no member of the team has a fallback.
     pub(crate) limits: BTreeMap<MemberIndex, MemberLimit>,
 }
@@ -81,6 +86,11 @@ impl State {
         self.active.running().find(|item| item.turn == *turn).map(|item| item.index)
     }
 
+    /// Returns the round of the ask that a turn belongs to, if it belongs to one.
+    pub(crate) fn round_of(&self, turn: &EntryId) -> Option<AskRound> {
+        self.turns.get(turn)?.item.round
+    }
+
     pub(crate) fn awaited(&self) -> Option<&Item> {
         self.active.asking()
     }
@@ -95,7 +105,9 @@ impl State {
         } else {
             // A turn was cancelled, or reached a usage limit, while others went on. The question follows when they
             // have ended.
-            roster.limits().parallel > 1 && self.hold.is_some() && !self.queue.items.is_empty()
+            let is_beside = roster.limits().parallel > 1
+                || self.active.running().any(|item| item.round.is_some());
+            is_beside && self.hold.is_some() && !self.queue.items.is_empty()
         }
     }
 
@@ -154,7 +166,10 @@ impl State {
     }
 
     /// Applies a message of a person. Paused turns stay paused until a person resumes them.
-    pub(crate) fn person_said(&mut self, roster: &Roster, entry: &EntryId) {
+    pub(crate) fn person_said(&mut self, roster: &Roster, entry: &EntryId, ask: Option<&Ask>) {
+        if let Some(ask) = ask {
+            self.asks.entry(entry.clone()).or_insert_with(|| AskState::new(ask));
+        }
         // Turns that wait for the end of a usage limit start by themselves then.
         if !self.waits_for_limit(roster) {
             if self.is_paused(roster) {
@@ -219,7 +234,12 @@ impl State {
                     self.program_stopped(turn);
                 }
             }
-            TurnState::Cancelled => self.cancelled(turn),
+            TurnState::Cancelled => self.cancelled(turn, cause),
+        }
+        let question = self.turns.get(turn).filter(|one| one.item.round.is_some());
+        let question = question.map(|one| &one.item.parent);
+        if let Some(ask) = question.and_then(|question| self.asks.get_mut(question)) {
+            ask.changed(turn, *state, cause);
         }
         if let Some(record) = self.turns.get_mut(turn) {
             record.state = *state;
@@ -232,7 +252,14 @@ impl State {
             Cause::Repeated { turn, entry, by, intent }
             | Cause::FellBack { turn, entry, by, intent }
             | Cause::AwaitsReset { turn, entry, by, intent } => (entry, turn, by, *intent),
+            Cause::Consulted { entry, by, turn, .. } => {
+                (entry, turn.as_ref().unwrap_or(entry), by, Intent::default())
+            }
             _ => return,
+        };
+        let round = match cause {
+            Cause::Consulted { round, .. } => Some(*round),
+            _ => self.round_of(trigger),
         };
         if matches!(cause, Cause::Repeated { .. }) {
             // The person tries the member again, and has decided how to continue.
@@ -248,7 +275,12 @@ impl State {
             parent: parent.clone(),
             intent,
             by: by.as_deref().and_then(|name| roster.index_of(name)),
+            round,
         };
+        if let Some(round) = round {
+            let ask = self.asks.entry(parent.clone()).or_default();
+            ask.queued(turn, roster.name(index), round, Some(trigger));
+        }
         let takes_over = matches!(cause, Cause::FellBack { .. }).then(|| trigger.clone());
         // A turn that is taken over keeps its position before the others.
         let position =
@@ -288,13 +320,15 @@ impl State {
         }
     }
 
-    fn cancelled(&mut self, turn: &EntryId) {
+    fn cancelled(&mut self, turn: &EntryId, cause: &Cause) {
         if self.queue.remove(turn).is_some() {
             return;
         }
         if self.active.stop(turn) {
-            // The question about a usage limit names the tools, so it is kept.
-            if !matches!(self.hold, Some(Hold::LimitedAfterTools(_))) {
+            // The end of a grace time is no decision of a person. The question about a usage limit names the tools, so
+            // it is kept.
+            let is_of_person = !matches!(cause, Cause::GraceEnded { .. });
+            if is_of_person && !matches!(self.hold, Some(Hold::LimitedAfterTools(_))) {
                 self.hold = Some(Hold::Cancelled(turn.clone()));
             }
             return;

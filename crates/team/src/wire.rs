@@ -24,7 +24,7 @@ pub use lines::LineBuffer;
 use variants::{Variants, variants};
 
 /// The version of the protocol.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The maximum length of a line, without its line break.
 pub const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 

@@ -14,6 +14,7 @@ const LINES_MAX: usize = 100;
 
 impl Presenter {
     pub(crate) fn recap(&mut self, entries: &[Entry], count: usize) -> Vec<Line> {
+        entries.iter().for_each(|entry| drop(self.asks.on_entry(entry)));
         let messages: Vec<(&Entry, &Message)> = entries
             .iter()
             .filter_map(|entry| Some((entry, entry.message()?)))

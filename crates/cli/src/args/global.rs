@@ -47,7 +47,7 @@ fn words(arguments: &[OsString]) -> impl Iterator<Item = &str> {
     arguments.iter().skip(1).map(|word| word.to_str().unwrap_or_default())
 }
 
-/// Returns whether these are arguments of `run --json`, even if other arguments are wrong.
+/// Returns whether these are arguments of `run --json` or `ask --json`, even if other arguments are wrong.
 pub(crate) fn wants_events(arguments: &[OsString]) -> bool {
     let mut words = words(arguments);
     // Global options may come before the command.
@@ -61,7 +61,8 @@ pub(crate) fn wants_events(arguments: &[OsString]) -> bool {
             other => break other,
         }
     };
-    command == Some("run") && words.take_while(|word| *word != "--").any(|word| word == "--json")
+    matches!(command, Some("run" | "ask"))
+        && words.take_while(|word| *word != "--").any(|word| word == "--json")
 }
 
 #[cfg(test)]

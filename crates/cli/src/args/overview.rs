@@ -11,7 +11,7 @@ use super::Cli;
 
 /// The commands grouped by task, the most used ones first.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Work with your team", &["chat", "run", "worktrees", "init", "doctor", "demo"]),
+    ("Work with your team", &["chat", "run", "ask", "worktrees", "init", "doctor", "demo"]),
     ("Continue in another agent", &["handover", "receipt"]),
     ("Look back", &["sessions", "cost", "why", "context", "replay"]),
     ("For scripts and other programs", &["build", "assemble", "tokens", "rpc"]),

@@ -5,6 +5,7 @@ mod joined;
 mod live;
 mod outcome;
 mod plain;
+mod result;
 
 use std::io;
 use std::sync::Arc;
@@ -20,8 +21,8 @@ use tertulia_operations::names::{elsewhere, find_entry, short_session};
 use tertulia_session::{Entry, EntryId};
 use tertulia_store::{SessionId, SessionStore};
 use tertulia_team::{
-    Command, DriveError, Driver, EventSink, Machine, Opened, PauseReason, PersonMessage, Roster,
-    SessionEvent, SpeakerError, StopReason, Team,
+    AskRequest, AskResult, Command, DriveError, Driver, EventSink, Machine, Opened, PauseReason,
+    PersonMessage, Roster, SessionEvent, SpeakerError, StopReason, Team,
 };
 
 use super::files::read_text;
@@ -63,6 +64,9 @@ trait RunOutput: EventSink {
     /// Shows the events of the work, which runs until no turn is running.
     fn drive(&mut self, work: Work<'_>) -> Result<StopReason>;
 
+    /// Shows the result of an ask.
+    fn result(&mut self, result: &AskResult, names: &DisplayNames);
+
     /// Ends the output and returns the first write error.
     fn close(self: Box<Self>) -> io::Result<()>;
 }
@@ -80,9 +84,14 @@ struct Ended {
     outcome: Result,
 }
 
-pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result {
+/// Runs `run`, or `ask` with the members that are asked.
+pub(crate) fn run(
+    args: &RunArgs,
+    request: Option<&AskRequest>,
+    streams: &mut Streams<'_>,
+) -> Result {
     // The events contain the error, too.
-    let ended = converse(args, streams).map_err(|error| error.at(flags_for(args)));
+    let ended = converse(args, request, streams).map_err(|error| error.at(flags_for(args)));
     if args.json {
         // The last event marks the end of the output, even after an error.
         events::write_end(&ended, streams)?;
@@ -95,7 +104,11 @@ pub(super) fn flags_for(args: &RunArgs) -> SuggestedFlags {
 }
 
 /// Sends the message and runs until a pause. An error means that the run did not reach one.
-fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended> {
+fn converse(
+    args: &RunArgs,
+    request: Option<&AskRequest>,
+    streams: &mut Streams<'_>,
+) -> Result<Ended> {
     let text = text_to_say(args, streams)?;
     let LoadedTeam { team, folder, file } = LoadedTeam::trusted(&args.team, streams)?;
     let names = DisplayNames::new(&team, &file);
@@ -103,7 +116,12 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended> {
         Some(name) => Some(addressee(&team, name, args.speaker.as_deref())?),
         None => None,
     };
+    let ask = request.map(|request| request.check(&team)).transpose().map_err(CliError::Ask)?;
     let message = text.map(|text| message_to(addressee.as_deref(), text, team.roster()));
+    let message = match (message, ask) {
+        (Some(message), Some(ask)) => Some(message.asking(ask)),
+        (message, _) => message,
+    };
     let session = session_arg(args);
     let store = StoreLocation::read(&args.store)?;
     let (there, id) = look_for(&session, &store, &folder)?;
@@ -129,7 +147,7 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended> {
         attended: false,
         takes_over: false,
     };
-    let run = Conversation { args, chat, names, session, folder, is_ephemeral };
+    let run = Conversation { args, request, chat, names, session, folder, is_ephemeral };
     let mut output = output(args, streams, &run.names);
     if let Some(id) = &id {
         output.opened(id, false);
@@ -140,6 +158,8 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended> {
 /// A run, and what it needs.
 struct Conversation<'r> {
     args: &'r RunArgs,
+    /// Whom the message asks, for `ask`.
+    request: Option<&'r AskRequest>,
     chat: ChatSession,
     names: DisplayNames,
     session: SessionArg,
@@ -203,6 +223,7 @@ impl Conversation<'_> {
         let host = place
             .and_then(|place| Host::start(&place, &broadcast, &driver, self.client_chat()).ok());
         let interrupt = Interrupt::watch(driver.handle(), stop_turn);
+        let before = driver.entries().len();
         ask(&mut driver, message, args, &mut *output, &broadcast)?;
         let waiting = driver.machine().waiting();
         output.waits(waiting.map(|one| (one.turn.clone(), one.member.into())).collect());
@@ -211,6 +232,7 @@ impl Conversation<'_> {
         }))?;
         let is_interrupted = interrupt.happened();
         drop(interrupt);
+        let results = self.show_results(driver.entries(), before, &mut *output);
         output.close().map_err(CliError::output)?;
         let waiting = driver.machine().waiting().map(|turn| turn.member.into()).collect();
         let end = End {
@@ -224,11 +246,23 @@ impl Conversation<'_> {
             is_interrupted,
             only_resumes: message.is_none() && args.repeat.is_none(),
         };
-        let outcome = outcome::result(&pause, &end);
+        let outcome = outcome::result(&pause, &end).and_then(|()| result::check(&results));
         // Those who joined can take the session over as soon as they learn that this run has ended.
         drop(driver);
         drop(host);
         Ok(Ended { pause, is_interrupted, outcome })
+    }
+
+    /// Shows the results of the asks that have ended with the entries from this index on.
+    fn show_results(
+        &self,
+        entries: &[Entry],
+        first: usize,
+        output: &mut dyn RunOutput,
+    ) -> Vec<AskResult> {
+        let results = result::ended(entries, first);
+        results.iter().for_each(|result| output.result(result, &self.names));
+        results
     }
 
     /// Returns the chat as it is for a process that joins.

@@ -7,6 +7,7 @@
     reason = "tests of an edge: they read files and start the command"
 )]
 
+mod ask;
 mod assemble;
 mod build;
 mod chat;

@@ -84,6 +84,11 @@ impl ContextMessage<'_> {
                 text(by.note());
                 text("]");
             }
+            ContextKind::Titled { title } => {
+                text("[");
+                text(title);
+                text("]");
+            }
             ContextKind::Text => {
                 text(&written_name(&self.from));
                 if has_addressees {

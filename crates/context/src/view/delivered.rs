@@ -7,7 +7,7 @@ use crate::branch::Branch;
 use crate::window::first_of_window;
 
 /// What the session of a member's agent contains. The numbers are those of messages with text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivered {
     /// The first message that it contains word for word. Passages of older ones are recalled.
     pub first: usize,
@@ -16,8 +16,17 @@ pub struct Delivered {
     /// The index of the entry with which the member's last turn ended. The member's own messages before it are in the
     /// session too, because the agent wrote them there.
     pub ended: usize,
+    /// The indexes of the member's own messages before `ended` that it wrote without this session.
+    pub apart: Vec<usize>,
     /// The summary of new messages that do not fit, and the first message that it does not cover.
     pub summary: Option<(usize, usize)>,
+}
+
+impl Delivered {
+    /// Returns whether the session contains the member's own message at this index, because the agent wrote it there.
+    pub fn has_own(&self, index: usize) -> bool {
+        index < self.ended && !self.apart.contains(&index)
+    }
 }
 
 impl<'l> View<'l> {
@@ -42,7 +51,7 @@ impl<'l> View<'l> {
         // The summary follows the passages, because what comes first is left out first.
         let first = view.summarize_missed(branch, delivered, new, window);
         let is_in_session = |index: usize, message: &Message| {
-            index < delivered.ended && perspective.is_own(message)
+            delivered.has_own(index) && perspective.is_own(message)
         };
         view.take_in(first..count, answered, |number| {
             let (index, entry, message) = branch.text_message(number)?;

@@ -29,7 +29,10 @@ impl Recall {
     /// Updates the index, so that it contains exactly the messages that may be found.
     fn catch_up(&mut self, branch: Branch<'_>, until: usize) {
         let first = Self::first_searched(branch.message_count());
-        if first > self.range.start || until < self.range.end {
+        if first < self.range.start {
+            // The branch ends earlier than before, so older messages may be found again.
+            (self.index, self.range) = (RecallIndex::default(), first..first);
+        } else if first > self.range.start || until < self.range.end {
             self.index.retain(|ordinal| (first..until).contains(&ordinal));
         }
         for number in

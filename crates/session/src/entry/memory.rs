@@ -10,11 +10,14 @@ use crate::{EntryId, TurnState};
 
 words! {
     /// Whether an agent continues its own session.
-    pub enum MemoryMode: "native or fresh" {
+    pub enum MemoryMode: "native, fresh or apart" {
         /// The agent keeps its own session and gets only what is new.
         Native = "native",
         /// The agent begins without a memory and gets the whole prompt.
         Fresh = "fresh",
+        /// The agent gets the whole prompt and has no memory in this turn. Its own session stays as it is, and the next
+        /// turn continues it.
+        Apart = "apart",
     }
 }
 
@@ -51,6 +54,10 @@ payloads! {
         pub settings: Option<Json> = "settings",
         /// Why the turn could not continue the session of the turn before.
         pub fresh_start: Option<FreshStart> = "freshStart",
+        later {
+            /// The last entry before the end of the prompt, if the prompt did not contain what was said after it.
+            pub until: Option<EntryId> = "untilId",
+        }
         ..unknown
     }
 }
@@ -98,6 +105,7 @@ impl TurnMemory {
             session: None,
             settings: None,
             fresh_start: None,
+            until: None,
             unknown: crate::Fields::NONE,
         }
     }

@@ -128,6 +128,12 @@ kinds! {
             entry: EntryId = "entryId", by: Option<Box<str>> = "by", turn: EntryId = "turnId",
             intent: Intent = "intent",
         },
+        /// Queued: a person asked several members this question. `turn` is an earlier turn of the ask that the end of the
+        /// program interrupted, if this turn replaces it.
+        Consulted = "consulted" {
+            entry: EntryId = "entryId", by: Option<Box<str>> = "by", round: AskRound = "round",
+            turn: Option<EntryId> = "turnId",
+        },
         /// Started: this turn is next in the queue.
         Chosen = "chosen" { rule: QueueRule = "rule" },
         /// Done: the member wrote this message.
@@ -144,6 +150,8 @@ kinds! {
         },
         /// Cancelled by the person, alone or with all turns.
         Cancelled = "cancelled" { all: bool = "all" },
+        /// Cancelled: enough other members had answered this question, and the grace time was over.
+        GraceEnded = "grace_ended" { entry: EntryId = "entryId" },
         /// Cancelled: a message contains `[DROP: …]`.
         Dropped = "dropped" { entry: EntryId = "entryId", by: Option<Box<str>> = "by" },
         /// Cancelled: the person answered no when asked whether to continue.
@@ -177,6 +185,19 @@ words! {
         FirstAgent = "first_agent",
         /// Nobody was addressed, so the agent answers whose question the message answers.
         Reply = "reply",
+    }
+}
+
+words! {
+    /// The part of an ask that a turn belongs to. In every ask, either reactions or a judgement follow the answers, or
+    /// nothing does.
+    pub enum AskRound: "answer, reaction or judgement" {
+        /// The member answers the question, and sees no other answer.
+        Answer = "answer",
+        /// The member compares the answers.
+        Reaction = "reaction",
+        /// The judge compares the answers, without the names of their authors.
+        Judgement = "judgement",
     }
 }
 
@@ -232,12 +253,15 @@ impl Cause {
     pub fn ids(&self) -> Vec<&EntryId> {
         match self {
             Self::Asked { entry, .. }
+            | Self::GraceEnded { entry }
+            | Self::Consulted { entry, turn: None, .. }
             | Self::Answered { entry }
             | Self::Dropped { entry, .. }
             | Self::Declined { entry, .. }
             | Self::CutOff { entry } => vec![entry],
             Self::Repeated { turn, entry, .. }
             | Self::FellBack { turn, entry, .. }
+            | Self::Consulted { turn: Some(turn), entry, .. }
             | Self::AwaitsReset { turn, entry, .. } => vec![turn, entry],
             Self::Limited { turn } => vec![turn],
             _ => Vec::new(),
@@ -255,19 +279,7 @@ impl Cause {
     pub fn sentence(&self, member: &str) -> String {
         let who = |by: &Option<Box<str>>| by.as_deref().unwrap_or("the person").to_owned();
         match self {
-            Self::Asked { entry, by, route, .. } => match route {
-                RouteSource::Next => format!("{} asked for {member} in {entry}", who(by)),
-                RouteSource::Mention => format!("{} wrote @{member} in {entry}", who(by)),
-                RouteSource::Default => {
-                    format!("{entry} addresses nobody, and {member} is the default")
-                }
-                RouteSource::FirstAgent => {
-                    format!("{entry} addresses nobody, and {member} is the first agent")
-                }
-                RouteSource::Reply => {
-                    format!("{entry} addresses nobody, and {member} had asked {}", who(by))
-                }
-            },
+            Self::Asked { entry, by, route, .. } => route.sentence(member, entry, &who(by)),
             Self::Repeated { turn, .. } => format!("the person retried turn {turn}"),
             Self::FellBack { turn, .. } => {
                 format!("{member} takes over, because turn {turn} reached a usage limit")
@@ -276,6 +288,15 @@ impl Cause {
                 format!(
                     "turn {turn} reached a usage limit, and nobody can take over before it ends"
                 )
+            }
+            Self::Consulted { turn: Some(turn), .. } => {
+                format!("turn {turn} of the ask was interrupted")
+            }
+            Self::Consulted { entry, by, round, turn: None } => {
+                round.sentence(member, entry, &who(by))
+            }
+            Self::GraceEnded { entry } => {
+                format!("enough others had answered {entry}, and the grace time was over")
             }
             Self::Chosen { rule } => match rule {
                 QueueRule::Urgent => "P1 goes first".to_owned(),
@@ -318,6 +339,32 @@ impl Cause {
             Self::Other(source) => {
                 text(source.raw()).unwrap_or_else(|_| source.as_str().to_owned())
             }
+        }
+    }
+}
+
+impl RouteSource {
+    /// Returns why a message that `who` wrote was sent to this member.
+    fn sentence(self, member: &str, entry: &EntryId, who: &str) -> String {
+        match self {
+            Self::Next => format!("{who} asked for {member} in {entry}"),
+            Self::Mention => format!("{who} wrote @{member} in {entry}"),
+            Self::Default => format!("{entry} addresses nobody, and {member} is the default"),
+            Self::FirstAgent => {
+                format!("{entry} addresses nobody, and {member} is the first agent")
+            }
+            Self::Reply => format!("{entry} addresses nobody, and {member} had asked {who}"),
+        }
+    }
+}
+
+impl AskRound {
+    /// Returns why a member has a turn in this round of an ask by `who`.
+    fn sentence(self, member: &str, entry: &EntryId, who: &str) -> String {
+        match self {
+            Self::Answer => format!("{who} asked several members in {entry}"),
+            Self::Reaction => format!("{member} compares the answers to {entry}"),
+            Self::Judgement => format!("{member} judges the answers to {entry}"),
         }
     }
 }

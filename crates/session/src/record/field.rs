@@ -214,6 +214,16 @@ impl Value for Vec<EntryId> {
     }
 }
 
+impl Value for Vec<Box<str>> {
+    fn expected(_name: &str) -> &'static str {
+        "a list of strings"
+    }
+
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        each(raw, <Box<str>>::read)
+    }
+}
+
 impl Value for Timestamp {
     fn expected(_name: &str) -> &'static str {
         "a date with its offset, or milliseconds since 1970"

@@ -120,7 +120,8 @@ pub(super) fn read_routing(raw: &RawValue) -> Result<Routing, FieldError> {
     let resolved_addressees = object.take_with("resolvedAddressees", read_addressees)?;
     let parent_message_id = take_later(&mut object, "parentMessageId");
     let intent = take_later(&mut object, "intent");
-    Ok(Routing { resolved_addressees, parent_message_id, intent, unknown: object.rest() })
+    let ask = take_later(&mut object, "ask");
+    Ok(Routing { resolved_addressees, parent_message_id, intent, ask, unknown: object.rest() })
 }
 
 fn read_addressee(raw: &RawValue) -> Result<Addressee, FieldError> {

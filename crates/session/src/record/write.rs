@@ -88,9 +88,11 @@ impl Serialize for Routing {
         write_some(&mut map, "resolvedAddressees", self.resolved_addressees.as_ref())?;
         self.parent_message_id.write(&mut map, "parentMessageId")?;
         self.intent.write(&mut map, "intent")?;
+        self.ask.write(&mut map, "ask")?;
         let written = [
             ("parentMessageId", self.parent_message_id.is_some()),
             ("intent", self.intent.is_some()),
+            ("ask", self.ask.is_some()),
         ];
         write_kept(&mut map, &self.unknown, &written)?;
         map.end()

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tertulia_session::json::Json;
 use tertulia_session::{
-    Addressee, ConversationMessage, Fields, FileRef, Image, ImageSource, Message, MessageId,
+    Addressee, Ask, ConversationMessage, Fields, FileRef, Image, ImageSource, Message, MessageId,
     OtherPart, Part, PartKind, Role, Routing, Speaker, SpeakerType, Timestamp, ToolCall,
     ToolResult,
 };
@@ -188,12 +188,24 @@ fn speaker() -> impl Strategy<Value = Speaker> {
 fn routing() -> impl Strategy<Value = Routing> {
     let addressee =
         (boxed(), fields()).prop_map(|(identifier, unknown)| Addressee { identifier, unknown });
-    (option::of(vec(addressee, 0..4)), option::of(boxed()), option::of(boxed()), fields()).prop_map(
-        |(resolved_addressees, parent_message_id, intent, unknown)| Routing {
+    let texts = (option::of(boxed()), option::of(boxed()));
+    (option::of(vec(addressee, 0..4)), texts, option::of(ask()), fields()).prop_map(
+        |(resolved_addressees, (parent_message_id, intent), ask, unknown)| Routing {
             resolved_addressees,
             parent_message_id,
             intent,
+            ask,
             unknown,
+        },
+    )
+}
+
+fn ask() -> impl Strategy<Value = Box<Ask>> {
+    let members = (vec(boxed(), 0..4), option::of(boxed()), any::<bool>());
+    let numbers = (option::of(any::<u32>()), option::of(any::<u32>()), any::<u32>());
+    (members, numbers, fields()).prop_map(
+        |((members, judge, reactions), (quorum, grace_seconds, seed), unknown)| {
+            Box::new(Ask { members, judge, reactions, quorum, grace_seconds, seed, unknown })
         },
     )
 }

@@ -64,6 +64,8 @@ proptest! {
                 | Cause::Overspent { .. }
                 | Cause::FellBack { .. }
                 | Cause::AwaitsReset { .. }
+                | Cause::Consulted { .. }
+                | Cause::GraceEnded { .. }
                 | Cause::Limited { .. }
         );
         if is_newer {

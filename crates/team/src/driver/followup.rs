@@ -4,8 +4,8 @@
 use tertulia_agent::{AgentKind, Permissions};
 use tertulia_session::{EntryId, FreshStart, Message, Routing, Speaker, SpeakerType, TurnEvent};
 
+use super::asked::Attempt;
 use super::native::MemoryPlan;
-use super::prompt::Attempt;
 use crate::effect::{Overspent, ReachedLimit};
 use crate::team::{Responder, Team};
 

@@ -184,6 +184,17 @@ impl SessionLog {
         self.index.index_of(entry).is_some_and(|index| index >= self.first_read)
     }
 
+    /// Returns whether all that a prompt which ends at this message needs is read.
+    pub(super) fn is_read_before(&self, message: &EntryId, window: usize) -> bool {
+        let branch = self.branch();
+        let number = branch.number_of(message);
+        let ordinal = branch.index_of(message).map(|index| branch.messages_before(index));
+        let first = branch.messages_before(self.first_read);
+        let is_in_view = number.is_some_and(|at| at > VIEWED_MAX.saturating_add(window));
+        let is_searched = ordinal.is_some_and(|at| Recall::first_searched(at + 1) >= first);
+        self.first_read == 0 || (is_in_view && is_searched)
+    }
+
     fn first_compared(&self) -> usize {
         let branch = self.branch();
         let first = branch.message_count().saturating_sub(COMPARED_MAX);

@@ -5,6 +5,7 @@ use tertulia_context::view::Delivered;
 use tertulia_context::{Outcome, PromptStatus, Verdict};
 use tertulia_session::{EntryId, EntryKind, FreshStart};
 
+use super::asked::{About, Asked};
 use super::log::SessionLog;
 use super::native::{Has, MemoryPlan};
 use super::prompt::{Prompts, TurnPrompt};
@@ -31,6 +32,7 @@ impl Has {
             },
             until: after(self.delivered),
             ended: self.ended,
+            apart: self.apart.clone(),
             summary: self.summary,
         }
     }
@@ -78,15 +80,15 @@ impl Prompts {
         team: &Team,
         log: &mut SessionLog,
         member: &TeamMember,
-        (answers, memory): (&EntryId, &mut MemoryPlan),
+        (asked, memory): (&Asked<'_>, &mut MemoryPlan),
         budget: u64,
     ) {
-        let about = (team, member, answers);
-        if !self.is_cut(about, log, memory, budget) {
+        let of = (team, member, asked);
+        if !self.is_cut(of, log, memory, budget) {
             return;
         }
-        self.summarize_missed(team, log, member, (answers, memory), budget);
-        if self.is_cut(about, log, memory, budget) {
+        self.summarize_missed(team, log, member, (asked, memory), budget);
+        if self.is_cut(of, log, memory, budget) {
             *memory = MemoryPlan::begin(log, team, member, Some(FreshStart::Overflow));
         }
     }
@@ -94,13 +96,13 @@ impl Prompts {
     /// Returns whether new messages do not fit into the prompt of an agent that continues its session.
     fn is_cut(
         &mut self,
-        (team, member, answers): (&Team, &TeamMember, &EntryId),
+        (team, member, asked): (&Team, &TeamMember, &Asked<'_>),
         log: &SessionLog,
         memory: &MemoryPlan,
         budget: u64,
     ) -> bool {
         memory.has.as_ref().is_some_and(|has| {
-            let about = (answers, Some(has));
+            let about = About { answers: asked.answers, has: Some(has), consult: asked.consult };
             self.make(team, log.branch(), member, about, (budget, false)).0.is_cut
         })
     }
@@ -110,17 +112,20 @@ impl Prompts {
         team: &Team,
         log: &mut SessionLog,
         member: &TeamMember,
-        (answers, memory): (&EntryId, &mut MemoryPlan),
+        (asked, memory): (&Asked<'_>, &mut MemoryPlan),
         budget: u64,
     ) {
+        let (answers, consult) = (asked.answers, asked.consult);
         let Some(has) = &mut memory.has else { return };
         let reserve = SUMMARY_BYTES.min(budget / SUMMARY_SHARE);
-        let (about, less) = ((answers, Some(&*has)), (budget - reserve, false));
+        let about = About { answers, has: Some(&*has), consult };
+        let less = (budget - reserve, false);
         let (prompt, _) = self.make(team, log.branch(), member, about, less);
         if !matches!(prompt.status, PromptStatus::Fits | PromptStatus::ContextTrimmed) {
             return;
         }
         let branch = log.branch();
+        let branch = consult.map_or(branch, |consult| consult.branch(branch));
         let delivered = has.numbers(branch);
         let mut context = prompt.verdicts.iter().filter(|verdict| verdict.entry != *answers);
         let kept = context.find(|verdict| is_kept(verdict));
@@ -132,7 +137,7 @@ impl Prompts {
                     .speaker
                     .as_deref()
                     .is_some_and(|speaker| *speaker.role_id == *member.member.name);
-                entry.id != *answers && !(is_own && index < delivered.ended)
+                entry.id != *answers && !(is_own && delivered.has_own(index))
             })
         };
         let missed: Vec<usize> = (delivered.until..until).filter(is_missed).collect();

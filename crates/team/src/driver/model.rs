@@ -16,11 +16,16 @@ use tertulia_dialect::{Dialect, ModelContext};
 use tertulia_session::json::Json;
 use tertulia_session::{EntryId, EntryKind, Message, Part, PartKind, Role};
 
+use super::asked::About;
 use super::prompt::Member;
 use super::recipe::{Recipe, Said, Step, Steps, escaped, steps_of, written};
 
 /// Maximum number of bytes of the answered message that are repeated at the end if newer messages follow it.
 const REPEATED_BYTES: usize = 2_000;
+/// Lower bound for the bytes per token in most texts.
+const TOKEN_BYTES: u64 = 3;
+/// The text between two items at the end of a request.
+const BETWEEN: &str = "\n\n";
 const REPEATED_CUT: &str = " […] (the whole message is above)";
 
 pub(super) struct Body {
@@ -42,13 +47,21 @@ pub(super) fn body(
     branch: Branch<'_>,
     index: &mut ContextIndex,
     of: &Member<'_>,
-    answers: &EntryId,
+    about: &About<'_>,
     after_overflow: bool,
 ) -> Result<Body, ContextError> {
+    let answers = about.answers;
     let perspective = &of.perspective();
     let (system, system_steps) = system_text(branch, of);
-    let closing = closing(branch, perspective, answers);
-    let closing_message = closing.as_ref().map(|item| text_message(item.to_text()));
+    let closing = match about.consult {
+        Some(consult) => {
+            let bytes = of.member.budget_tokens.saturating_mul(TOKEN_BYTES);
+            consult.closing(branch, perspective, bytes)
+        }
+        None => closing(branch, perspective, answers).into_iter().collect(),
+    };
+    let texts: Vec<String> = closing.iter().map(ViewItem::to_text).collect();
+    let closing_message = (!texts.is_empty()).then(|| text_message(texts.join(BETWEEN)));
     let budget = of.member.budget_tokens.max(1);
     let builder = ContextBuilder::new(ContextConfig::new(budget))?;
     // Init data of an imported session does not apply to this member.
@@ -108,17 +121,22 @@ fn closing<'l>(
     }
     let (index, entry, message) = branch.text_message(number)?;
     let mut item = perspective.item(index, entry, message);
-    if item.line.content.len() > REPEATED_BYTES {
-        let kept = truncate_to_bytes(&item.line.content, REPEATED_BYTES);
-        let pieces = item.pieces.take().map(|pieces| beginning(pieces, kept.len()));
-        item.line.content = Cow::Owned(format!("{kept}{REPEATED_CUT}"));
-        item.pieces = pieces;
-    }
+    shorten(&mut item, REPEATED_BYTES, REPEATED_CUT);
     Some(item)
 }
 
+/// Cuts the content of an item if it has more than this many bytes. `cut` tells the model so.
+pub(super) fn shorten(item: &mut ViewItem<'_>, bytes_max: usize, cut: &str) {
+    if item.line.content.len() > bytes_max {
+        let kept = truncate_to_bytes(&item.line.content, bytes_max);
+        let pieces = item.pieces.take().map(|pieces| beginning(pieces, kept.len(), cut));
+        item.line.content = Cow::Owned(format!("{kept}{cut}"));
+        item.pieces = pieces;
+    }
+}
+
 /// Returns the pieces of the first bytes of a message, and a text that tells the model that the message is cut.
-fn beginning(pieces: Pieces, mut bytes: usize) -> Pieces {
+fn beginning(pieces: Pieces, mut bytes: usize, cut: &str) -> Pieces {
     let mut kept = Pieces::new();
     for (piece, length) in pieces {
         let length = length.min(bytes);
@@ -131,7 +149,7 @@ fn beginning(pieces: Pieces, mut bytes: usize) -> Pieces {
         };
         kept.extend((length > 0).then_some((piece, length)));
     }
-    kept.push((Piece::Words(REPEATED_CUT.into()), REPEATED_CUT.len()));
+    kept.push((Piece::Words(cut.into()), cut.len()));
     kept
 }
 
@@ -158,7 +176,7 @@ struct Sources<'r, 'l> {
     perspective: &'r Perspective<'r>,
     built: &'r ContextBuildResult<'r>,
     system: Steps,
-    closing: Option<ViewItem<'l>>,
+    closing: Vec<ViewItem<'l>>,
 }
 
 impl Sources<'_, '_> {
@@ -216,7 +234,15 @@ impl Sources<'_, '_> {
                 }
                 Some(steps)
             }
-            Source::Closing => labelled(self.closing.as_ref()?),
+            Source::Closing => {
+                let mut steps = Vec::new();
+                for (number, item) in self.closing.iter().enumerate() {
+                    let between = if number == 0 { "" } else { BETWEEN };
+                    steps.push((Step::Words(between.into()), between.len()));
+                    steps.extend(labelled(item)?);
+                }
+                Some(steps)
+            }
             Source::RuntimeHints => None,
         }
     }

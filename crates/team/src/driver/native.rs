@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use tertulia_agent::{Drift, KeptAgents, Memory, NativeHead};
 use tertulia_session::{
-    EntryId, EntryKind, FreshStart, MemoryMode, Turn, TurnMemory, TurnState, Usage,
+    AskRound, EntryId, EntryKind, FreshStart, MemoryMode, Turn, TurnMemory, TurnState, Usage,
 };
 
 use super::Driver;
+use super::consult::Consult;
 use super::event::DriveError;
 use super::log::{SessionLog, now};
-use crate::memory::{Answered, Owner, Past, Settings, cache_miss, past};
+use crate::memory::{Answered, Owner, Past, Settings, apart_messages, cache_miss, past};
 use crate::team::{Responder, Team, TeamMember};
 
 /// What a turn does with the session of its agent.
@@ -46,6 +47,8 @@ pub(super) struct Has {
     /// The oldest message since which it contains all others word for word; `None` if there was none in the prompt that
     /// began it.
     pub(super) first: Option<EntryId>,
+    /// The indexes of own messages between the last prompt and the end of the last turn that it does not contain.
+    pub(super) apart: Vec<usize>,
     /// The index of a summary of new messages that do not fit, and the number of the first message after them.
     pub(super) summary: Option<(usize, usize)>,
 }
@@ -85,10 +88,19 @@ impl MemoryPlan {
         let (begun_at, begun_prompt) = (known.begun_at, known.begun_prompt);
         let (delivered, ended) = (known.delivered, known.ended);
         let first = known.begun.first.clone();
+        let apart = apart_messages(log.entries(), owner.member, delivered..known.started, begun_at);
         Self {
             step: MemoryStep::Continue(Box::new(head)),
             record: Some(record),
-            has: Some(Has { begun_at, begun_prompt, delivered, ended, first, summary: None }),
+            has: Some(Has {
+                begun_at,
+                begun_prompt,
+                delivered,
+                ended,
+                first,
+                apart,
+                summary: None,
+            }),
         }
     }
 
@@ -116,6 +128,24 @@ impl MemoryPlan {
         Self { step: MemoryStep::Fresh, record: Some(record), has: None }
     }
 
+    /// Plans a turn that leaves the session of the agent as it is.
+    fn apart() -> Self {
+        let record = Some(TurnMemory::new(MemoryMode::Apart));
+        Self { step: MemoryStep::Fresh, record, has: None }
+    }
+
+    /// Returns the same plan for a turn of an ask. Only an answer uses the session of the agent, and only if nothing in it
+    /// was said after the question.
+    fn for_ask(self, consult: &Consult, log: &SessionLog) -> Self {
+        let end = consult.end(log.branch());
+        let is_before = self.has.as_ref().is_none_or(|has| has.delivered < end);
+        match consult.round {
+            _ if self.record.is_none() => self,
+            AskRound::Answer if is_before => self,
+            _ => Self::apart(),
+        }
+    }
+
     pub(super) fn continues(&self) -> bool {
         matches!(self.step, MemoryStep::Continue(_))
     }
@@ -132,7 +162,11 @@ impl MemoryPlan {
 
 impl Driver {
     /// Plans what the next turn of a member does with the session of its agent.
-    pub(super) fn plan_memory(&mut self, name: &str) -> Result<MemoryPlan, DriveError> {
+    pub(super) fn plan_memory(
+        &mut self,
+        name: &str,
+        consult: Option<&Consult>,
+    ) -> Result<MemoryPlan, DriveError> {
         let Some(member) = self.team.member(name) else { return Ok(MemoryPlan::default()) };
         let mut plan = self.checked_plan(member);
         // Events of the turns of this session may be unread: they tell how a turn ended, and that another one began it.
@@ -140,7 +174,12 @@ impl Driver {
             self.log.read_all()?;
             plan = self.checked_plan(member);
         }
-        if !plan.continues() {
+        let continues = plan.continues();
+        if let Some(consult) = consult {
+            plan = plan.for_ask(consult, &self.log);
+        }
+        // A turn apart leaves the process of the session as it is.
+        if !continues {
             self.kept.end(name);
         }
         Ok(plan)

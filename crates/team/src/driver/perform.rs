@@ -9,9 +9,10 @@ use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::{EntryId, EntryKind, Fields, TeamTask, TurnState};
 use tertulia_store::sources_meta;
 
+use super::asked::{Asked, Attempt};
 use super::event::{DriveError, EventSink, SessionEvent};
 use super::inbox::Input;
-use super::prompt::{Attempt, Start};
+use super::prompt::Start;
 use super::record::warning;
 use super::worktree::{MemberWorktree, Place};
 use super::{Done, Driver};
@@ -21,7 +22,7 @@ use crate::file::SettingsGuard;
 use crate::team::{Responder, TeamMember};
 
 /// A turn that starts: its id, its member, and the message that it answers.
-type Asked = (EntryId, Box<str>, EntryId);
+type Starting = (EntryId, Box<str>, EntryId);
 
 impl Driver {
     /// Stores all entries of a step and those staged before, shows them, and runs the effects.
@@ -59,7 +60,7 @@ impl Driver {
         &mut self,
         effects: Vec<Effect>,
     ) -> Result<(Vec<Start>, Vec<SessionEvent>), DriveError> {
-        let mut asked: VecDeque<Asked> = effects.iter().filter_map(started).collect();
+        let mut asked: VecDeque<Starting> = effects.iter().filter_map(started).collect();
         let (mut starts, mut events) = (Vec::new(), Vec::new());
         // The first prompt is made before the entries of the step, since it may cut a context. Each further one is
         // made after the record of the one before, because its own record may refer to it.
@@ -101,16 +102,19 @@ impl Driver {
         Ok((starts, events))
     }
 
-    fn prepare(&mut self, asked: Option<Asked>) -> Result<Option<Start>, DriveError> {
+    fn prepare(&mut self, asked: Option<Starting>) -> Result<Option<Start>, DriveError> {
         let Some((turn, member, parent)) = asked else { return Ok(None) };
         let known = self.team.member(&member);
+        let consult = self.consult(&turn);
+        let is_far = consult.is_some() && !self.log.is_read_before(&parent, self.team.window_max());
         // The scribe summarises the whole session.
-        if known.is_some_and(TeamMember::is_scribe) || !self.log.is_read(&parent) {
+        if known.is_some_and(TeamMember::is_scribe) || is_far || !self.log.is_read(&parent) {
             self.log.read_all()?;
         }
-        let memory = self.plan_memory(&member)?;
-        let (asked, log) = ((&turn, &*member, &parent), &mut self.log);
-        Ok(Some(self.prompts.prepare(&self.team, log, asked, memory, Attempt::First)))
+        let memory = self.plan_memory(&member, consult.as_ref())?;
+        let (member, consult) = (&*member, consult.as_ref());
+        let asked = Asked { turn: &turn, member, answers: &parent, consult };
+        Ok(Some(self.prompts.prepare(&self.team, &mut self.log, asked, memory, Attempt::First)))
     }
 
     pub(super) fn launch(&mut self, start: Start) {
@@ -186,7 +190,7 @@ impl Driver {
     }
 }
 
-fn started(effect: &Effect) -> Option<Asked> {
+fn started(effect: &Effect) -> Option<Starting> {
     match effect {
         Effect::StartTurn { turn, member, parent, .. } => {
             Some((turn.clone(), member.clone(), parent.clone()))

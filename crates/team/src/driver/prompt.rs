@@ -15,9 +15,10 @@ use tertulia_context::{
     SectionBytes, SpokenBy, Verdict,
 };
 use tertulia_session::json::Json;
-use tertulia_session::{Entry, EntryId, Message, Role, Salt, TurnState};
+use tertulia_session::{Entry, EntryId, MemoryMode, Message, Role, Salt, TurnState};
 use tertulia_store::{SessionId, SessionStore, StoreError};
 
+use super::asked::{About, Asked, Attempt};
 use super::log::{Reading, SessionLog};
 use super::model::{self, Body};
 use super::native::{Has, MemoryPlan};
@@ -135,16 +136,6 @@ pub(super) struct Prompts {
     turns: HashMap<Box<str>, usize>,
 }
 
-/// An attempt to run a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Attempt {
-    First,
-    /// Nothing was sent before, because the agent's own session could not be continued.
-    Again,
-    /// The first prompt was too large; this one has at most this many bytes.
-    Smaller(u64),
-}
-
 pub(super) struct Start {
     pub(super) turn: EntryId,
     pub(super) member: Box<str>,
@@ -191,8 +182,8 @@ impl Prompts {
         memory: &MemoryPlan,
     ) -> TurnPrompt {
         let budget = (member.budget_bytes, false);
-        let (mut prompt, body) =
-            self.make(team, branch, member, (answers, memory.has.as_ref()), budget);
+        let about = About { answers, has: memory.has.as_ref(), consult: None };
+        let (mut prompt, body) = self.make(team, branch, member, about, budget);
         if let Some(body) = body {
             (prompt.text, prompt.system) = (body.json, None);
         }
@@ -205,10 +196,11 @@ impl Prompts {
         &mut self,
         team: &Team,
         log: &mut SessionLog,
-        (turn, name, answers): (&EntryId, &str, &EntryId),
+        asked: Asked<'_>,
         mut memory: MemoryPlan,
         attempt: Attempt,
     ) -> Start {
+        let Asked { turn, member: name, answers, consult } = asked;
         let is_second = attempt != Attempt::First;
         let turns = self.turns.entry(name.into()).or_default();
         let number = turns.saturating_sub(usize::from(is_second));
@@ -218,11 +210,16 @@ impl Prompts {
             Attempt::First | Attempt::Again => (member.budget_bytes, false),
             Attempt::Smaller(budget) => (budget, true),
         };
-        self.deliver_missed(team, log, member, (answers, &mut memory), budget);
-        let about = (answers, memory.has.as_ref());
+        self.deliver_missed(team, log, member, (&asked, &mut memory), budget);
+        if let (Some(consult), Some(record)) = (consult, &mut memory.record) {
+            record.until = consult.until(log).filter(|_| record.mode == MemoryMode::Native);
+        }
+        let about = About { answers, has: memory.has.as_ref(), consult };
         let (mut prompt, mut body) =
             self.make(team, log.branch(), member, about, (budget, is_smaller));
+        // A cut for a turn of an ask would not be before the end of its prompt.
         if let Some(cuts) = body.as_mut().map(|body| std::mem::take(&mut body.cuts))
+            && consult.is_none()
             && !cuts.is_empty()
         {
             cuts.into_iter().for_each(|cut| log.stage(cut));
@@ -283,25 +280,31 @@ impl Prompts {
         team: &Team,
         branch: Branch<'_>,
         member: &TeamMember,
-        (answers, has): (&EntryId, Option<&Has>),
+        about: About<'_>,
         (budget, after_overflow): (u64, bool),
     ) -> (TurnPrompt, Option<Body>) {
+        let About { answers, has, consult } = about;
+        let branch = consult.map_or(branch, |consult| consult.branch(branch));
         let spoken_by = |message: &Message| spoken_by(team, message);
         let of = Member { team, member, spoken_by: &spoken_by };
+        let perspective = of.perspective();
         // If the request does not fit, the endpoint gets the prompt and reports the error itself.
         let body = member
             .is_endpoint()
-            .then(|| model::body(branch, &mut self.index, &of, answers, after_overflow).ok());
+            .then(|| model::body(branch, &mut self.index, &of, &about, after_overflow).ok());
         let body = body.flatten();
         let recall_tokens = usual_tokens(budget / TOKEN_BYTES);
         let settings = ViewSettings { window: member.window, answers, recall_tokens };
-        let view = match has {
-            None => View::new(branch, &mut self.recall, &of.perspective(), &settings),
+        let mut view = match has {
+            None => View::new(branch, &mut self.recall, &perspective, &settings),
             Some(has) => {
                 let recall = self.native_recalls.entry(member.member.name.clone()).or_default();
-                View::since(branch, recall, &of.perspective(), &settings, &has.numbers(branch))
+                View::since(branch, recall, &perspective, &settings, &has.numbers(branch))
             }
         };
+        if let Some(consult) = consult {
+            consult.complete(&mut view, branch, &perspective, budget);
+        }
         let mut prompt = assemble(view, branch, &of, has, budget);
         if let Some(body) = &body {
             (prompt.kept, prompt.dropped, prompt.covered) = (body.kept, 0, body.covered);
@@ -309,7 +312,7 @@ impl Prompts {
             prompt.verdicts.clone_from(&body.verdicts);
         }
         let recipe = body.as_ref().map_or(prompt.recipe.as_ref(), |body| body.recipe.as_ref());
-        prompt.salts = Recipe::salts(recipe, branch.entries());
+        prompt.salts = Recipe::salts(recipe, branch.whole().entries());
         (prompt, body)
     }
 }
@@ -393,7 +396,7 @@ fn assemble(
     };
     let prompt = assembler.plan(&input);
     let verdicts = view.outcomes(&prompt).filter_map(|(index, outcome)| {
-        let entry = branch.entries().get(index)?.id.clone();
+        let entry = branch.whole().entries().get(index)?.id.clone();
         Some(Verdict { recalled: view.recalled.contains(&entry), entry, outcome })
     });
     let verdicts = verdicts.collect();

@@ -17,12 +17,13 @@ use tertulia_session::{
 };
 
 use super::agent_thread::spawn;
+use super::asked::Attempt;
 use super::event::{EventSink, PermissionNumber, SessionEvent};
 use super::followup::{Followup, answer_to, only_reads, speaker_of};
 use super::inbox::Inbox;
 use super::log::SessionLog;
 use super::native::{MemoryPlan, MemoryStep, drifted};
-use super::prompt::{Attempt, Start};
+use super::prompt::Start;
 use super::record::{
     PARTIAL_BYTES_MAX, activity_of, failure, kept_of, permission_answered, permission_asked,
     warning,

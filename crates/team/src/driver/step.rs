@@ -11,16 +11,19 @@ use tertulia_session::{
     Entry, EntryId, EntryKind, Message, Routing, Speaker, SpeakerType, TurnActivity, TurnEvent,
     Usage,
 };
+use tertulia_store::fresh_salt;
 
+use super::asked::{Asked, Attempt};
 use super::event::{DriveError, EventSink, PermissionNumber, SessionEvent};
 use super::followup::Followup;
 use super::inbox::Input;
 use super::log::{SessionLog, now};
 use super::native::MemoryPlan;
-use super::prompt::{Attempt, Start};
+use super::prompt::Start;
 use super::record::usage_of;
 use super::spending::is_figure;
 use super::{Done, Driver, StopReason};
+use crate::ask::ask_everybody;
 use crate::effect::{Effect, Event, PauseReason};
 use crate::{PersonMessage, TurnPhase};
 
@@ -60,7 +63,16 @@ impl Driver {
             // The team has no person: the user of this process speaks.
             None => Speaker::new("you", "you", SpeakerType::Human),
         };
-        let message = Message::said(speaker, said.text());
+        let mut message = Message::said(speaker, said.text());
+        let mut said = said.clone();
+        if said.directives.everybody && said.ask.is_none() {
+            said.ask = ask_everybody(&self.team);
+        }
+        if let Some(ask) = &mut said.ask {
+            ask.seed =
+                u32::from_le_bytes(*fresh_salt().as_bytes().first_chunk().unwrap_or(&[0; 4]));
+            message.routing.get_or_insert_default().ask = Some(Box::new(ask.clone()));
+        }
         self.message(&message, sink, |entry| Event::PersonSaid {
             entry,
             member: name.clone(),
@@ -187,10 +199,12 @@ impl Driver {
     }
 
     fn next(&mut self, sink: &mut dyn EventSink) -> Done {
-        let input = self.inbox.next(self.until_reset());
+        let wait = [self.until_reset(), self.until_grace()].into_iter().flatten().min();
+        let input = self.inbox.next(wait);
         if input.is_none() {
             self.end_limits(sink)?;
         }
+        self.end_graces(sink)?;
         match input {
             Some(Input::Command(command)) => match self.execute(command, sink) {
                 Err(error) if !error.is_fatal() => {
@@ -427,7 +441,8 @@ impl Driver {
         if !self.log.is_read(answers) {
             self.log.read_all()?;
         }
-        let asked = (turn, member, answers);
+        let consult = self.consult(turn);
+        let asked = Asked { turn, member, answers, consult: consult.as_ref() };
         let (team, log) = (&self.team, &mut self.log);
         let start = self.prompts.prepare(team, log, asked, memory.clone(), attempt);
         if let Some(memory) = start.memory.record.clone().map(Box::new) {

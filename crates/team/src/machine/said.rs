@@ -4,7 +4,9 @@ use tertulia_session::{Cause, EntryId, RouteSource, TurnState};
 
 use super::Step;
 use crate::effect::{Effect, PauseReason};
-use crate::message::{self, Directives, Reply, Sender, TurnRequest, UnknownMention, excerpt};
+use crate::message::{
+    self, Directives, PersonMessage, Reply, Sender, TurnRequest, UnknownMention, excerpt,
+};
 use crate::note::Note;
 use crate::queue::{Admission, Item};
 use crate::roster::{MemberIndex, Resolved, speaker};
@@ -17,9 +19,9 @@ enum YesOrNo {
 }
 
 #[derive(Clone, Copy)]
-struct Said<'a> {
-    entry: &'a EntryId,
-    by: Option<MemberIndex>,
+pub(super) struct Said<'a> {
+    pub(super) entry: &'a EntryId,
+    pub(super) by: Option<MemberIndex>,
 }
 
 impl Step<'_> {
@@ -27,8 +29,9 @@ impl Step<'_> {
         &mut self,
         entry: &EntryId,
         member: Option<&str>,
-        directives: &Directives,
+        message: &PersonMessage,
     ) {
+        let PersonMessage { directives, ask, .. } = message;
         let awaited = self.state.awaited().cloned();
         let named = member.or(directives.from.as_deref());
         let by = match speaker(self.roster, awaited.as_ref().map(|item| item.index), named) {
@@ -39,8 +42,9 @@ impl Step<'_> {
         };
         let said = Said { entry, by };
         let asked = self.yes_or_no();
-        self.state.person_said(self.roster, entry);
-        if let Some((asked, reply)) = asked.zip(directives.reply) {
+        self.state.person_said(self.roster, entry, ask.as_ref());
+        let reply = directives.reply.filter(|_| ask.is_none());
+        if let Some((asked, reply)) = asked.zip(reply) {
             return self.reply(said, &asked, reply);
         }
         // A command is not an answer, so the member that asked still waits for one.
@@ -52,6 +56,9 @@ impl Step<'_> {
         if let Some(task) = &directives.team_task {
             let task = Some(task.clone()).filter(|task| !task.is_empty());
             self.effects.push(Effect::SetTeamTask { task });
+        }
+        if let Some(ask) = ask {
+            return self.consult(said, ask, directives);
         }
         self.route(said, directives);
         if !directives.next.is_empty() || directives.is_command() {
@@ -128,10 +135,26 @@ impl Step<'_> {
         if directives.team_task.is_some() {
             self.note(Note::TeamTaskIgnored { entry: entry.clone() });
         }
-        self.route(Said { entry: &entry, by: Some(index) }, &directives);
+        match self.state.round_of(&turn) {
+            Some(_) => self.ignore_in_ask(&entry, &directives, &[]),
+            None => self.route(Said { entry: &entry, by: Some(index) }, &directives),
+        }
     }
 
     fn route(&mut self, said: Said<'_>, directives: &Directives) {
+        self.note_oddities(said, directives);
+        let names_max = self.roster.limits().names;
+        let ignored = directives.next.len().saturating_sub(names_max)
+            + directives.drop.len().saturating_sub(names_max);
+        self.drop_turns(said, directives.drop.get(..names_max).unwrap_or(&directives.drop));
+        self.queue_named(said, directives.next.get(..names_max).unwrap_or(&directives.next));
+        if ignored > 0 {
+            self.note(Note::TooManyNames { entry: said.entry.clone(), ignored });
+        }
+    }
+
+    /// Notes what looks like a directive and has no effect.
+    pub(super) fn note_oddities(&mut self, said: Said<'_>, directives: &Directives) {
         for look_alike in &directives.look_alikes {
             let (marker, name) = (look_alike.marker, look_alike.name.clone());
             self.note(Note::LookAlike { entry: said.entry.clone(), marker: marker.into(), name });
@@ -143,17 +166,9 @@ impl Step<'_> {
             let (name, nearest) = (excerpt(name), Some(nearest.clone()));
             self.note(Note::UnknownName { entry: said.entry.clone(), name, nearest });
         }
-        let names_max = self.roster.limits().names;
-        let ignored = directives.next.len().saturating_sub(names_max)
-            + directives.drop.len().saturating_sub(names_max);
-        self.drop_turns(said, directives.drop.get(..names_max).unwrap_or(&directives.drop));
-        self.queue_named(said, directives.next.get(..names_max).unwrap_or(&directives.next));
-        if ignored > 0 {
-            self.note(Note::TooManyNames { entry: said.entry.clone(), ignored });
-        }
     }
 
-    fn drop_turns(&mut self, said: Said<'_>, names: &[String]) {
+    pub(super) fn drop_turns(&mut self, said: Said<'_>, names: &[String]) {
         for name in names {
             let everybody = name == "ALL";
             let index = if everybody { None } else { self.resolve(said, name).ok() };

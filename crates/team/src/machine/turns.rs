@@ -44,10 +44,15 @@ impl Step<'_> {
         if let Some(entry) = entry {
             self.note(Note::Partial { turn: turn.clone(), entry });
         }
-        if is_limited && self.take_over_failed(&turn) {
+        let is_asked = self.state.round_of(&turn).is_some();
+        if is_limited && !is_asked && self.take_over_failed(&turn) {
             return;
         }
         let member = self.roster.name(index).into();
+        if is_asked {
+            // The result of the ask names the member.
+            return self.note(Note::Failed { turn, member, class, is_paused: false });
+        }
         let is_idle = self.state.active.is_none_but_stopping();
         if self.state.queue.items.is_empty() && is_idle {
             self.ask(None, PauseReason::Failed { turn, member, class });
@@ -72,6 +77,7 @@ impl Step<'_> {
             self.note(Note::Partial { turn: turn.clone(), entry });
         }
         // If turns wait, the question follows when the step advances.
+        self.queue_rounds();
         if self.state.queue.items.is_empty() && self.state.active.is_none_but_stopping() {
             self.ask(None, self.state.stopped_at_limit(self.roster, &turn, reached));
         }
@@ -106,7 +112,7 @@ impl Step<'_> {
     }
 
     fn take_over(&mut self, item: &Item, to: MemberIndex) {
-        let Item { turn, index, parent, intent, by } = item.clone();
+        let Item { turn, index, parent, intent, by, .. } = item.clone();
         let by = by.map(|by| self.roster.name(by).into());
         let cause = Cause::FellBack { turn: turn.clone(), entry: parent, by, intent };
         let next = self.turn_id(self.roster.name(to), &cause, &turn);
@@ -175,6 +181,7 @@ impl Step<'_> {
         for item in &ran {
             self.record(&item.turn, item.index, TurnState::Interrupted, Cause::ProgramStopped);
         }
+        self.requeue_asked(&ran);
         match self.state.awaited().cloned() {
             Some(awaited) => self.ask_for_answer(awaited),
             None if ran.is_empty() => self.hold_reopened(),

@@ -1,7 +1,9 @@
 //! Reads the turns of a member from the newest one back.
 
 use tertulia_session::json::{Json, Kind};
-use tertulia_session::{Entry, EntryId, EntryKind, TurnActivity, TurnMemory, TurnState};
+use tertulia_session::{
+    Entry, EntryId, EntryKind, MemoryMode, TurnActivity, TurnMemory, TurnState,
+};
 
 use super::Prompted;
 
@@ -41,7 +43,13 @@ impl<'l> Scan<'l> {
                     let delivered = self.prompted.take_if(|(of, _)| *of == id);
                     let reset = self.reset.take_if(|(of, _)| *of == id);
                     let memory = reset.map(|(_, memory)| memory).or(turn.memory.as_deref())?;
-                    let delivered = delivered.map_or(index, |(_, index)| index);
+                    if memory.mode == MemoryMode::Apart {
+                        continue;
+                    }
+                    // The prompt may end before the entry that starts the turn.
+                    let until =
+                        memory.until.as_ref().and_then(|until| self.index_before(index, until));
+                    let delivered = until.or(delivered.map(|(_, index)| index)).unwrap_or(index);
                     return Some(Prompted { started: index, delivered, memory, turn: id });
                 }
                 TurnState::Started => {}
@@ -58,6 +66,10 @@ impl<'l> Scan<'l> {
             }
         }
         None
+    }
+
+    fn index_before(&self, index: usize, id: &EntryId) -> Option<usize> {
+        self.entries.get(..index)?.iter().rposition(|entry| entry.id == *id)
     }
 
     /// Notes a second prompt of a turn of the member.

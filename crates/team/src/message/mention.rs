@@ -11,6 +11,7 @@ use tertulia_session::Intent;
 use super::Sender;
 use super::address::{self, Spot};
 use super::{is_closing, is_opening, is_quote};
+use crate::ask::EVERYBODY;
 use crate::roster::{MemberIndex, Resolved, Roster};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ enum Found {
     /// A member's name in quotation marks, in a link, or in the middle of an agent's sentence.
     Aside(MemberIndex),
     UnknownMention(UnknownMention),
+    /// `@all` in a person's message.
+    Everybody,
     /// The range of a name at the beginning of the message that resembles no member's name.
     Nobody(Range<usize>),
 }
@@ -92,6 +95,8 @@ pub(super) struct Mentions {
     pub(super) nobody: Option<Range<usize>>,
     /// Members whose mention may be in somebody else's words.
     pub(super) ignored: Vec<MemberIndex>,
+    /// Whether a person mentions everybody.
+    pub(super) everybody: bool,
 }
 
 /// Returns all mentions in a message, in order, at any position in a sentence.
@@ -117,9 +122,10 @@ fn read(text: &str, candidates: Vec<Candidate>) -> Mentions {
                 mentions.unknown_mentions.push(unknown_mention)
             }
             (Found::Nobody(range), Authorship::Own) => mentions.nobody = Some(range),
+            (Found::Everybody, Authorship::Own) => mentions.everybody = true,
             (Found::Mention(_) | Found::Aside(_), Authorship::Quoted)
             | (
-                Found::UnknownMention(_) | Found::Nobody(_),
+                Found::UnknownMention(_) | Found::Nobody(_) | Found::Everybody,
                 Authorship::Quoted | Authorship::Ambiguous,
             ) => {}
         }
@@ -149,6 +155,15 @@ fn candidates(
         let rest = text.get(at + 1..).unwrap_or_default();
         let Some((length, index)) = names.begin(rest) else {
             let Some((word, roster)) = word_at(rest).zip(roster) else { continue };
+            if sender == Sender::Person && word.eq_ignore_ascii_case(EVERYBODY) {
+                if !is_quoted {
+                    found.push(Candidate {
+                        range: at..at + 1 + word.len(),
+                        found: Found::Everybody,
+                    });
+                }
+                continue;
+            }
             if compared == UNKNOWN_MENTIONS_MAX {
                 continue;
             }

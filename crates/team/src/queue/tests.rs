@@ -9,7 +9,7 @@ const P3: Intent = Intent::Extend;
 
 fn item(turn: &str, index: usize, parent: &str, intent: Intent) -> Item {
     let parent = EntryId::from(parent);
-    Item { turn: turn.into(), index: MemberIndex(index), parent, intent, by: None }
+    Item { turn: turn.into(), index: MemberIndex(index), parent, intent, by: None, round: None }
 }
 
 fn queue(items: &[(&str, usize, &str, Intent)]) -> Queue {

@@ -170,6 +170,7 @@ fn note() -> impl Strategy<Value = Note> {
         (id(), any::<usize>()).prop_map(|(entry, turns)| Note::Declined { entry, turns }),
         id().prop_map(|turn| Note::NothingToCancel { turn }),
         words().prop_map(|member| Note::UnknownSpender { member }),
+        (id(), several()).prop_map(|(entry, ignored)| Note::AskIgnores { entry, ignored }),
         (id(), words()).prop_map(|(turn, text)| Note::Worktree { turn, text }),
         (id(), words()).prop_map(|(turn, reason)| Note::CannotRepeat {
             turn,

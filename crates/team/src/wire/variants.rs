@@ -84,6 +84,7 @@ variants! { Note:
     TeamTaskIgnored = "teamTaskIgnored" { entry = "entry" }
     Partial = "partial" { turn = "turn", entry = "entry" }
     Late = "late" { turn = "turn", entry = "entry" }
+    AskIgnores = "askIgnores" { entry = "entry", ignored = "ignored" }
     Declined = "declined" { entry = "entry", turns = "turns" }
     Failed = "failed" { turn = "turn", member = "member", class = "class", is_paused = "isPaused" }
     PassedOn = "passedOn" { turn = "turn", member = "member", to = "to", resets_at = "resetsAt" }

@@ -7,6 +7,8 @@
 )]
 
 mod answers;
+mod asks;
+mod asks_driver;
 mod driver;
 mod driver_prompts;
 mod driver_work;

@@ -2,6 +2,7 @@
 //! cancel, continue and leave; processes crash. All promises are checked after every step. A failure prints its seed;
 //! `TERTULIA_SEEDS` sets the number of conversations.
 
+mod asks;
 mod checks;
 mod play;
 

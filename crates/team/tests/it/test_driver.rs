@@ -3,8 +3,8 @@
 use tertulia_session::json::{self, Json};
 use tertulia_session::record::{EntryRecord, read_entry};
 use tertulia_session::{
-    Cause, Entry, EntryId, EntryKind, Message, NewEntry, Setting, Speaker, SpeakerType, Timestamp,
-    Turn, Usage, Usd,
+    Ask, Cause, Entry, EntryId, EntryKind, Message, NewEntry, Setting, Speaker, SpeakerType,
+    Timestamp, Turn, Usage, Usd,
 };
 use tertulia_team::{
     Cancel, Dollars, Effect, Event, Limits, Machine, Member, Overspent, PersonMessage,
@@ -55,9 +55,9 @@ impl TestDriver {
                 Effect::Append { id, kind } => self.append(id.clone(), kind.clone()),
                 Effect::StartTurn { turn, member, .. } => {
                     let before = self.running.replace((turn.clone(), member.clone()));
-                    if self.machine.roster().limits().parallel > 1 {
-                        self.others.extend(before);
-                    }
+                    let runs = |turn: &EntryId| self.machine.active().any(|one| one.turn == turn);
+                    let is_beside = self.machine.roster().limits().parallel > 1;
+                    self.others.extend(before.filter(|(turn, _)| is_beside || runs(turn)));
                 }
                 _ => {}
             }
@@ -92,6 +92,22 @@ impl TestDriver {
         let entry = self.store(&name, SpeakerType::Human, text);
         let (member, message) = (member.map(Box::from), Box::new(message));
         self.step(Event::PersonSaid { entry, member, message })
+    }
+
+    /// A person asks several members.
+    pub(crate) fn ask(&mut self, text: &str, ask: &Ask) -> Vec<String> {
+        let message = PersonMessage::new(text, self.machine.roster()).asking(ask.clone());
+        let entry = self.store_ask("ann", text, ask);
+        self.step(Event::PersonSaid { entry, member: None, message: Box::new(message) })
+    }
+
+    /// Stores a question to several members.
+    pub(crate) fn store_ask(&mut self, who: &str, text: &str, ask: &Ask) -> EntryId {
+        let entry = self.store(who, SpeakerType::Human, text);
+        if let Some(EntryKind::Message(message)) = self.log.last_mut().map(|last| &mut last.kind) {
+            message.routing.get_or_insert_default().ask = Some(Box::new(ask.clone()));
+        }
+        entry
     }
 
     /// Makes the turn of this member the one that the other functions mean.
@@ -228,7 +244,13 @@ fn read(record: &str) -> Entry {
 /// Returns whether the entry is of a kind that version 1 did not have.
 fn is_of_failover(entry: &Entry) -> bool {
     let has_limit = |turn: &Turn| matches!(turn.cause, Cause::Failed { limit: Some(_), .. });
-    let is_newer = |turn: &Turn| has_limit(turn) || matches!(turn.cause, Cause::Overspent { .. });
+    let is_newer = |turn: &Turn| {
+        let is_new = matches!(
+            turn.cause,
+            Cause::Overspent { .. } | Cause::Consulted { .. } | Cause::GraceEnded { .. }
+        );
+        has_limit(turn) || is_new
+    };
     entry.turn().is_some_and(is_newer)
         || matches!(
             entry.kind.setting(),

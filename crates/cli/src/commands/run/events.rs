@@ -3,14 +3,16 @@
 use std::io;
 
 use serde::Serialize;
+use tertulia_chat::DisplayNames;
 use tertulia_session::EntryId;
 use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
 use tertulia_store::SessionId;
 use tertulia_team::{
-    EventSink, PauseReason, PermissionRequest, Question, SessionEvent, StopReason,
+    AskResult, EventSink, PauseReason, PermissionRequest, Question, SessionEvent, StopReason,
 };
 
+use super::result::AskRecord;
 use super::{Ended, RunOutput, Work};
 use crate::Streams;
 use crate::commands::sessions::write_record;
@@ -34,6 +36,7 @@ enum EventRecord<'a> {
     Asked { question: QuestionRecord<'a> },
     Permission { member: &'a str, request: RequestRecord<'a> },
     Rested,
+    Ask(AskRecord<'a>),
     End(EndRecord<'a>),
 }
 
@@ -116,6 +119,11 @@ impl RunOutput for JsonLines<'_, '_> {
 
     fn drive(&mut self, work: Work<'_>) -> Result<StopReason> {
         work(self)
+    }
+
+    fn result(&mut self, result: &AskResult, _: &DisplayNames) {
+        let total = result.total();
+        self.write(&EventRecord::Ask(AskRecord::new(result, &total)));
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {

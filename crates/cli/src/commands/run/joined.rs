@@ -1,19 +1,22 @@
 //! `run` in a session that another process runs: sends the message to it, and shows what happens until no turn is running.
 
 use tertulia_chat::join::{Client, JoinError, is_message_stored};
-use tertulia_chat::{Interrupt, stop_turn};
+use tertulia_chat::{Interrupt, ask_command, stop_turn};
 use tertulia_session::{Entry, EntryId, EntryKind, TurnActivity, TurnState};
 use tertulia_store::{Range, SessionId};
 use tertulia_team::wire::{ClientMessage, HostMessage, StyledLine};
 use tertulia_team::{EventSink, Machine, PersonMessage, Question, SessionEvent, StopReason};
 
 use super::outcome::{self, End};
+use super::result;
 use super::{Conversation, Ended, RunOutput, turn_to_repeat};
 use crate::error::{CliError, Result};
 
 /// What this run asks the host to do.
 enum Request<'r> {
     Say(&'r str),
+    /// A command with a question, and the question.
+    Ask(String, &'r str),
     Repeat(EntryId),
     Continue,
 }
@@ -37,14 +40,18 @@ impl Conversation<'_> {
         message: Option<&PersonMessage>,
         mut output: Box<dyn RunOutput + '_>,
     ) -> Result<Ended> {
-        let (args, chat) = (self.args, &self.chat);
+        let args = self.args;
         let request = match (message, &args.repeat) {
+            (Some(message), _) if let Some(request) = self.request => {
+                Request::Ask(ask_command(request, message.text()), message.text())
+            }
             (Some(message), _) => Request::Say(message.text()),
             (None, Some(given)) => {
                 Request::Repeat(turn_to_repeat(id, &self.entries(id)?, args, given)?)
             }
             (None, None) => Request::Continue,
         };
+        let tail = client.tail.clone();
         output.remark(&format!("joined process {}, which runs this session", client.process));
         let interrupt = Interrupt::watch(client.sender().clone(), stop_turn);
         let mut progress = Progress { tail: client.tail.clone(), ..Progress::default() };
@@ -76,13 +83,29 @@ impl Conversation<'_> {
             }
             driven => driven?,
         };
+        self.leave((id, tail.as_ref()), pause, is_interrupted, message, output)
+    }
+
+    /// Ends a run in the session of another process. `tail` is the newest entry from before the run.
+    fn leave(
+        &self,
+        (id, tail): (&SessionId, Option<&EntryId>),
+        pause: StopReason,
+        is_interrupted: bool,
+        message: Option<&PersonMessage>,
+        mut output: Box<dyn RunOutput + '_>,
+    ) -> Result<Ended> {
+        let (args, chat) = (self.args, &self.chat);
+        let entries = self.entries(id)?;
+        let before = entries.iter().position(|entry| Some(&entry.id) == tail);
+        let first = before.map_or(0, |at| at + 1);
+        let results = self.show_results(&entries, first, &mut *output);
         output.close().map_err(CliError::output)?;
         if is_interrupted {
             let text = "left the session; the process that runs it continues";
             let outcome = Err(CliError::Interrupted(text.to_owned()));
             return Ok(Ended { pause, is_interrupted, outcome });
         }
-        let entries = self.entries(id)?;
         let machine = Machine::replay(chat.team.roster().clone(), &entries).machine;
         let end = End {
             args,
@@ -95,7 +118,7 @@ impl Conversation<'_> {
             is_interrupted,
             only_resumes: message.is_none() && args.repeat.is_none(),
         };
-        let outcome = outcome::result(&pause, &end);
+        let outcome = outcome::result(&pause, &end).and_then(|()| result::check(&results));
         Ok(Ended { pause, is_interrupted, outcome })
     }
 
@@ -109,10 +132,12 @@ impl Conversation<'_> {
     ) -> Result<bool> {
         match request {
             _ if progress.is_taken => Ok(true),
-            Request::Say(text) if !progress.has_ended_properly => {
+            Request::Say(text) | Request::Ask(_, text) if !progress.has_ended_properly => {
                 Ok(is_message_stored(&self.chat, id, text, progress.tail.as_ref())?)
             }
-            Request::Say(_) | Request::Repeat(_) | Request::Continue => Ok(false),
+            Request::Say(_) | Request::Ask(..) | Request::Repeat(_) | Request::Continue => {
+                Ok(false)
+            }
         }
     }
 
@@ -162,6 +187,10 @@ impl Following<'_> {
         let sender = self.client.sender().clone();
         self.sent = Some(match request {
             Request::Say(text) => sender.say(text)?,
+            Request::Ask(command, _) => sender.request(|number| ClientMessage::Command {
+                number,
+                text: command.as_str().into(),
+            })?,
             Request::Repeat(turn) => {
                 sender.request(|number| ClientMessage::Repeat { number, turn: turn.clone() })?
             }

@@ -6,9 +6,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tertulia_chat::terminal::duration;
-use tertulia_chat::{DisplayNames, Line, Look, PENDING_ROWS, Presenter, Screen};
+use tertulia_chat::{DisplayNames, Line, Look, PENDING_ROWS, Presenter, Screen, result_lines};
 use tertulia_session::{Entry, EntryId, TurnState};
-use tertulia_team::{EventSink, SessionEvent, StopReason};
+use tertulia_team::{AskResult, EventSink, SessionEvent, StopReason};
 
 use super::{RunOutput, Work};
 use crate::Streams;
@@ -144,6 +144,14 @@ impl RunOutput for LiveOutput<'_> {
             Ok(pause) => pause,
             Err(panic) => std::panic::resume_unwind(panic),
         }
+    }
+
+    fn result(&mut self, result: &AskResult, names: &DisplayNames) {
+        if self.lines.last().is_none_or(|last| last.width() > 0) {
+            self.lines.push(Line::default());
+        }
+        let lines = result_lines(result, names);
+        self.lines.extend(self.presenter.aside(&lines));
     }
 
     fn close(mut self: Box<Self>) -> io::Result<()> {

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use tertulia_chat::DisplayNames;
 use tertulia_operations::decisions::unfinished_turn;
 use tertulia_operations::names::short;
-use tertulia_session::{Entry, EntryId, SpendingLimit};
+use tertulia_session::{Cause, Entry, EntryId, SpendingLimit, Turn};
 use tertulia_store::SessionId;
 use tertulia_team::{Dollars, PauseReason, Question, StopReason, Team, TeamMember};
 
@@ -41,6 +41,12 @@ impl End<'_> {
     fn unfinished(&self) -> Option<&EntryId> {
         let (entry, _) = unfinished_turn(self.entries, self.team)?;
         entry.turn_id()
+    }
+
+    /// Returns whether a turn of an ask waits again, after it was interrupted.
+    fn is_queued_again(&self, turn: &EntryId) -> bool {
+        let is_again = |again: &Turn| matches!(&again.cause, Cause::Consulted { turn: Some(one), .. } if one == turn);
+        self.entries.iter().filter_map(Entry::turn).any(is_again)
     }
 
     /// Returns the speaker of the suggested command: `--as`, or the last person who spoke if the team has several.
@@ -167,6 +173,14 @@ fn question_result(why: &PauseReason, end: &End<'_>) -> Result {
         | PauseReason::Paused { .. } => {
             let stop = end.say("no").map(|stop| format!("{stop} cancels the queued turns"));
             resume_with("continues").zip(stop).map(|(resume, stop)| format!("{resume}, {stop}"))
+        }
+        PauseReason::Resumed { interrupted: Some(turn), .. } if end.is_queued_again(turn) => {
+            resume_with("continues the ask")
+        }
+        PauseReason::ResumedSeveral { interrupted, .. }
+            if interrupted.iter().all(|turn| end.is_queued_again(turn)) =>
+        {
+            resume_with("continues the ask")
         }
         PauseReason::Resumed { interrupted: Some(turn), .. } => {
             let without = resume_with("continues without it");

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use tertulia_chat::terminal::visible;
-use tertulia_chat::{DisplayNames, Line, Presenter};
+use tertulia_chat::{DisplayNames, Line, Presenter, result_lines};
 use tertulia_session::Entry;
-use tertulia_team::{EventSink, SessionEvent, StopReason, is_partial};
+use tertulia_team::{AskResult, EventSink, SessionEvent, StopReason, is_partial};
 
 use super::{RunOutput, Work};
 use crate::Streams;
@@ -38,6 +38,18 @@ impl RunOutput for PlainOutput<'_, '_> {
 
     fn drive(&mut self, work: Work<'_>) -> Result<StopReason> {
         work(self)
+    }
+
+    fn result(&mut self, result: &AskResult, names: &DisplayNames) {
+        let blank = if self.answers > 0 { "\n" } else { "" };
+        let lines = result_lines(result, names);
+        let text: String = lines.iter().map(|line| line.text() + "\n").collect();
+        let text = if self.streams.stdout_is_terminal { visible(&text) } else { text.into() };
+        self.answers += 1;
+        if self.failed.is_none() {
+            let out = &mut self.streams.stdout;
+            self.failed = write!(out, "{blank}{text}").and_then(|()| out.flush()).err();
+        }
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {

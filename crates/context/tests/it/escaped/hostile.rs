@@ -91,6 +91,7 @@ enum Kind {
     Speech(Vec<Addressee>, SpokenBy),
     Summary(usize),
     Recalled(String, SpokenBy),
+    Titled(&'static str),
 }
 
 fn kind() -> impl Strategy<Value = Kind> {
@@ -100,6 +101,7 @@ fn kind() -> impl Strategy<Value = Kind> {
         4 => (names, by()).prop_map(|(to, by)| Kind::Speech(to, by)),
         1 => (0..3_usize).prop_map(Kind::Summary),
         2 => (name(), by()).prop_map(|(entry, by)| Kind::Recalled(entry, by)),
+        1 => select(&["answer A", "answer B"][..]).prop_map(Kind::Titled),
     ]
 }
 
@@ -109,6 +111,7 @@ fn message<'a>((from, content, kind): &'a (String, String, Kind)) -> ContextMess
         Kind::Speech(to, by) => (ContextKind::Speech { to, by: *by }, None),
         Kind::Summary(messages) => (ContextKind::Summary { messages: *messages, older: 0 }, None),
         Kind::Recalled(entry, by) => (ContextKind::Recalled { entry, by: *by }, None),
+        Kind::Titled(title) => (ContextKind::Titled { title }, None),
     };
     ContextMessage { from: from.into(), to: to.map(Into::into), content: content.into(), kind }
 }
@@ -126,6 +129,7 @@ fn item((from, content, kind): &(String, String, Kind), has_addressees: bool) ->
         Kind::Recalled(entry, by) => {
             Label::Recalled { entry: entry.clone(), from: from.clone(), note: note(*by) }
         }
+        Kind::Titled(title) => Label::Titled((*title).to_owned()),
     };
     Item { label, content: content.clone() }
 }

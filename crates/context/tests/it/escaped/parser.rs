@@ -32,6 +32,7 @@ pub(super) enum Label {
         from: String,
         note: String,
     },
+    Titled(String),
 }
 
 /// All characters that may break a line.
@@ -127,6 +128,10 @@ fn label(item: &str) -> Option<(Label, &str)> {
         let (from, rest) = name(rest.strip_prefix(" from ")?)?;
         let (note, content) = rest.split_once("]: ")?;
         return Some((Label::Recalled { entry, from, note: note.to_owned() }, content));
+    }
+    if let Some(rest) = item.strip_prefix("[answer ") {
+        let (title, content) = rest.split_once("]: ")?;
+        return Some((Label::Titled(format!("answer {title}")), content));
     }
     let (from, rest) = name(item)?;
     let (note, rest) = match rest.starts_with(" (") {

@@ -110,6 +110,8 @@ impl Turn {
             Cause::Repeated { entry, by, .. } => ("repeat", Some(entry), by.as_deref()),
             Cause::FellBack { entry, by, .. } => ("fell_back", Some(entry), by.as_deref()),
             Cause::AwaitsReset { entry, by, .. } => ("awaits_reset", Some(entry), by.as_deref()),
+            Cause::Consulted { entry, by, .. } => ("consulted", Some(entry), by.as_deref()),
+            Cause::GraceEnded { entry } => ("grace_ended", Some(entry), None),
             Cause::Chosen { .. } => ("chosen", None, None),
             Cause::Answered { entry } => ("answered", Some(entry), None),
             Cause::Failed { .. } => ("failed", None, None),
@@ -128,6 +130,7 @@ impl Turn {
             Cause::Repeated { turn, .. }
             | Cause::FellBack { turn, .. }
             | Cause::AwaitsReset { turn, .. } => Some(turn),
+            Cause::Consulted { turn, .. } => turn.as_ref(),
             _ => self.turn_id.as_ref(),
         };
         let (key, value) = match &self.cause {
@@ -135,6 +138,7 @@ impl Turn {
             | Cause::Repeated { intent, .. }
             | Cause::FellBack { intent, .. }
             | Cause::AwaitsReset { intent, .. } => ("intent", Some(intent.as_str())),
+            Cause::Consulted { round, .. } => ("round", Some(round.as_str())),
             Cause::Chosen { rule } => ("rule", Some(rule.as_str())),
             Cause::Failed { class, .. } => ("class", Some(&**class)),
             _ => ("", None),

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tertulia_session::json::Json;
 use tertulia_session::{
-    BranchSummary, CacheMiss, Cause, CompactionSummary, ContextCut, CutStrategy, Entry, EntryId,
-    EntryKind, Intent, Message, ModelChange, NativeDirection, NativeRecord, NativeSession,
+    AskRound, BranchSummary, CacheMiss, Cause, CompactionSummary, ContextCut, CutStrategy, Entry,
+    EntryId, EntryKind, Intent, Message, ModelChange, NativeDirection, NativeRecord, NativeSession,
     NewEntry, OtherEntry, Purged, QueueRule, Recall, RecordHash, Redaction, Role, RouteSource,
     RuntimeInit, Salt, SessionHeader, SessionSetting, Setting, SpendingLimit, SystemPromptOverride,
     TeamTask, ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnState, Usage, Usd,
@@ -46,7 +46,7 @@ const NAMES: &str = "version role parts content speaker routing model level data
      summary firstKeptEntryId coveredFromId coveredToId coveredCount tokensBefore tokensAfter \
      strategy elidedIds keptIds refused scalePermille olderCount reason sourceSessionId sourceEntryId sourceIds replaces targetId member state cause \
      inputTokens outputTokens costUsd timestamp runId meta parentId x kind turnId agent table turn \
-     toolCallId toolName arguments text message count path title turns recordType direction records bytes hash lastRecordId receipt memory nativeHead mode deliveredId freshStart";
+     toolCallId toolName arguments text message count path title turns recordType direction records bytes hash lastRecordId receipt memory nativeHead mode deliveredId freshStart untilId ask members judge reactions quorum graceSeconds seed round";
 
 pub(super) fn id() -> impl Strategy<Value = EntryId> {
     text().prop_map(EntryId::from)
@@ -209,6 +209,9 @@ fn cause() -> impl Strategy<Value = Cause> {
         any::<bool>().prop_map(|all| Cause::Cancelled { all }),
         (id(), by()).prop_map(|(entry, by)| Cause::Dropped { entry, by }),
         (id(), by()).prop_map(|(entry, by)| Cause::Declined { entry, by }),
+        (id(), by(), select(&AskRound::ALL), option::of(id()))
+            .prop_map(|(entry, by, round, turn)| Cause::Consulted { entry, by, round, turn }),
+        id().prop_map(|entry| Cause::GraceEnded { entry }),
         Just(Cause::PassedOver),
         id().prop_map(|entry| Cause::CutOff { entry }),
         Just(Cause::ProgramStopped),

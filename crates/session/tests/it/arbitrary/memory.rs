@@ -10,11 +10,20 @@ use super::entries::{id, object_json};
 use super::{boxed, fields, json_string};
 
 pub(super) fn memory() -> impl Strategy<Value = Box<TurnMemory>> {
-    let ids = (option::of(id()), option::of(id()));
+    let ids = (option::of(id()), option::of(id()), option::of(id()));
     let texts = (option::of(boxed()), option::of(object_json()));
     (select(&MemoryMode::ALL), ids, texts, option::of(fresh_start()), fields()).prop_map(
-        |(mode, (delivered, first), (session, settings), fresh_start, unknown)| {
-            Box::new(TurnMemory { mode, delivered, first, session, settings, fresh_start, unknown })
+        |(mode, (delivered, first, until), (session, settings), fresh_start, unknown)| {
+            Box::new(TurnMemory {
+                mode,
+                delivered,
+                first,
+                session,
+                settings,
+                fresh_start,
+                until,
+                unknown,
+            })
         },
     )
 }

@@ -57,7 +57,8 @@ fn an_endpoint_gets_what_the_default_of_the_library_gives() {
         let team = team.unwrap();
         let spoken_by = |_: &Message| SpokenBy::Member;
         let of = Member { team: &team, member: &team.members()[1], spoken_by: &spoken_by };
-        let sent = body(branch, &mut ContextIndex::new(), &of, &answers, false).unwrap();
+        let about = About { answers: &answers, has: None, consult: None };
+        let sent = body(branch, &mut ContextIndex::new(), &of, &about, false).unwrap();
 
         let builder = ContextBuilder::new(ContextConfig::new(budget)).unwrap();
         let (system, _) = system_text(branch, &of);

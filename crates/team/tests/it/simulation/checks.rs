@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tertulia_context::parse_markers;
-use tertulia_session::{Cause, EntryId, EntryKind, Setting, SpendingLimit, Turn, TurnState};
+use tertulia_session::{
+    Cause, EntryId, EntryKind, Intent, Setting, SpendingLimit, Turn, TurnState,
+};
 use tertulia_team::{
     Effect, Event, Limits, Machine, MemberKind, Note, Overspent, PauseReason, Roster, Status,
     TurnPhase,
 };
 
+use super::asks::AskChecks;
 use crate::test_driver::TestDriver;
 
 pub(crate) struct Checks {
@@ -50,6 +53,7 @@ pub(crate) struct Checks {
     day: Option<&'static str>,
     /// Whether a turn was stopped at a spending limit, and no person has decided since.
     is_overspent: bool,
+    pub(crate) asks: AskChecks,
 }
 
 const SESSION: &str = "the session";
@@ -90,6 +94,7 @@ impl Checks {
             turn_costs: BTreeMap::new(),
             day: None,
             is_overspent: false,
+            asks: AskChecks::default(),
         }
     }
 
@@ -231,59 +236,70 @@ impl Checks {
                 | Cause::Repeated { by, intent, .. }
                 | Cause::FellBack { by, intent, .. }
                 | Cause::AwaitsReset { by, intent, .. },
-            ) => {
-                let urgent = intent.as_str() == "P1";
-                if urgent {
-                    self.urgent.insert(entry.clone());
-                }
-                // A turn that waits for the end of a limit goes first when the limit ends.
-                let counts =
-                    |turn: &&EntryId| !self.urgent.contains(*turn) && !self.paused.contains(*turn);
-                let before = self.waiting.keys().filter(counts).count();
-                let local = self.limits.local as usize;
-                let bound = (!urgent).then_some(self.starts + (before + 1) * (local + 1));
-                self.waiting.insert(entry.clone(), bound);
-                self.turns.insert(entry.clone(), (turn.member.clone(), by.clone()));
-                match &turn.cause {
-                    Cause::Repeated { turn: before, .. } => {
-                        self.ended.remove(before);
-                        self.limited.remove(&turn.member);
-                    }
-                    Cause::FellBack { turn: before, .. } => self.takes_over(entry, turn, before),
-                    Cause::AwaitsReset { turn: before, .. } => {
-                        self.ended.remove(before);
-                        assert_eq!(self.first_asked(before), turn.member, "it gets its turn back");
-                    }
-                    _ => {}
-                }
+            ) => self.queued(entry, turn, by.as_deref(), *intent),
+            (TurnState::Queued, Cause::Consulted { by, .. }) => {
+                self.queued(entry, turn, by.as_deref(), Intent::default());
             }
             (TurnState::Started, Cause::Chosen { .. }) => {
                 self.started(turn.turn_id.as_ref().expect("a turn that was queued"), turn);
             }
-            _ => {
-                let id = turn.turn_id.clone().expect("a turn that ends");
-                let ran = self.running.remove(&id).is_some();
-                if ran && turn.state == TurnState::Cancelled && !self.is_human(&turn.member) {
-                    self.stopping.insert(id.clone());
-                }
-                assert!(self.waiting.remove(&id).is_some() != ran, "{id} ended twice: {turn:?}");
-                match &turn.cause {
-                    _ if turn.state == TurnState::Done => {
-                        self.limited.remove(&turn.member);
-                    }
-                    Cause::Failed { limit: Some(_), resets_at, .. } if self.has_fallbacks() => {
-                        self.limited.insert(turn.member.clone(), resets_at.is_some());
-                    }
-                    Cause::Overspent { .. } => self.is_overspent = true,
-                    Cause::Limited { .. } => {
-                        assert!(self.limited.contains_key(&turn.member), "it could work");
-                    }
-                    _ => {}
-                }
-                if turn.state != TurnState::Done {
-                    self.ended.insert(id);
-                }
+            _ => self.turn_ended(turn),
+        }
+    }
+
+    fn queued(&mut self, entry: &EntryId, turn: &Turn, by: Option<&str>, intent: Intent) {
+        self.asks.queued(entry, &turn.cause);
+        let urgent = intent.as_str() == "P1";
+        if urgent {
+            self.urgent.insert(entry.clone());
+        }
+        // A turn that waits for the end of a limit goes first when the limit ends.
+        let counts = |turn: &&EntryId| !self.urgent.contains(*turn) && !self.paused.contains(*turn);
+        let before = self.waiting.keys().filter(counts).count();
+        let local = self.limits.local as usize;
+        let bound = (!urgent).then_some(self.starts + (before + 1) * (local + 1));
+        self.waiting.insert(entry.clone(), bound);
+        self.turns.insert(entry.clone(), (turn.member.clone(), by.map(Box::from)));
+        match &turn.cause {
+            Cause::Consulted { turn: Some(before), .. } => {
+                assert!(self.ended.remove(before), "{before} was repeated before");
             }
+            Cause::Repeated { turn: before, .. } => {
+                self.ended.remove(before);
+                self.limited.remove(&turn.member);
+            }
+            Cause::FellBack { turn: before, .. } => self.takes_over(entry, turn, before),
+            Cause::AwaitsReset { turn: before, .. } => {
+                self.ended.remove(before);
+                assert_eq!(self.first_asked(before), turn.member, "it gets its turn back");
+            }
+            _ => {}
+        }
+    }
+
+    fn turn_ended(&mut self, turn: &Turn) {
+        let id = turn.turn_id.clone().expect("a turn that ends");
+        self.asks.ended(&id, &turn.cause);
+        let ran = self.running.remove(&id).is_some();
+        if ran && turn.state == TurnState::Cancelled && !self.is_human(&turn.member) {
+            self.stopping.insert(id.clone());
+        }
+        assert!(self.waiting.remove(&id).is_some() != ran, "{id} ended twice: {turn:?}");
+        match &turn.cause {
+            _ if turn.state == TurnState::Done => {
+                self.limited.remove(&turn.member);
+            }
+            Cause::Failed { limit: Some(_), resets_at, .. } if self.has_fallbacks() => {
+                self.limited.insert(turn.member.clone(), resets_at.is_some());
+            }
+            Cause::Overspent { .. } => self.is_overspent = true,
+            Cause::Limited { .. } => {
+                assert!(self.limited.contains_key(&turn.member), "it could work");
+            }
+            _ => {}
+        }
+        if turn.state != TurnState::Done {
+            self.ended.insert(id);
         }
     }
 
@@ -298,6 +314,7 @@ impl Checks {
             let fallback = &known.find(|member| member.name == first).unwrap().fallback;
             let can_work = |name: &str| !self.limited.contains_key(name);
             self.limited.contains_key(members[0])
+                && !self.asks.contains(turn)
                 && !fallback.is_empty()
                 && !fallback.iter().any(|name| can_work(name) && !members.contains(&name))
         };
@@ -337,7 +354,7 @@ impl Checks {
         if self.taken_over.contains_key(id) {
             assert!(!self.limited.contains_key(&turn.member), "{} cannot work", turn.member);
         }
-        self.may_start(&turn.member);
+        self.may_start(id, &turn.member);
         assert!(!self.is_overspent, "{id} started, and nobody was asked");
         self.turn_costs.remove(&turn.member);
         assert!(!self.paused.contains(id), "{id} started and was paused");
@@ -365,9 +382,11 @@ impl Checks {
     }
 
     /// Asserts that the limit of parallel turns has room, and that the turn of this member may run beside the others.
-    fn may_start(&mut self, member: &str) {
+    fn may_start(&mut self, id: &EntryId, member: &str) {
         assert_eq!(self.stopping.len(), 0, "a stopped agent still works");
-        assert!(self.running.len() < self.limits.parallel, "too many turns run");
+        let is_beside = self.running.len() < self.limits.parallel
+            || self.running.keys().all(|one| self.asks.are_of_one(one, id));
+        assert!(is_beside, "too many turns run");
         if self.running.is_empty() {
             return;
         }
@@ -432,7 +451,8 @@ impl Checks {
             driver.machine.waiting().map(|waiting| waiting.turn).collect();
         assert!(waiting.iter().copied().eq(self.waiting.keys()), "a turn was lost");
         // The turn that follows a turn at its limit is queued even if the queue is full.
-        let queue_max = self.limits.queue + usize::from(self.has_fallbacks());
+        let queue_max =
+            self.limits.queue + usize::from(self.has_fallbacks()) + self.asks.beyond_queue();
         assert!(waiting.len() <= queue_max, "the queue is too long");
         match driver.machine.status() {
             Status::Running { turn } | Status::Waiting { turn, .. } => {

@@ -1,6 +1,6 @@
 //! Plays one conversation: the members, what they do, and crashes.
 
-use tertulia_session::{EntryId, SpeakerType, Timestamp};
+use tertulia_session::{Ask, EntryId, Fields, SpeakerType, Timestamp};
 use tertulia_team::{
     Cancel, Effect, Event, Limits, Machine, Member, Note, PersonMessage, ReachedLimit, Roster,
     TurnPhase,
@@ -52,6 +52,11 @@ pub(crate) struct Totals {
     pub(crate) beside: usize,
     /// Turns that were stopped at a spending limit.
     pub(crate) overspent: usize,
+    /// Questions to several members, and those whose answers were compared.
+    pub(crate) asks: usize,
+    pub(crate) compared: usize,
+    /// Turns that were stopped, because the grace time of their ask was over.
+    pub(crate) graces: usize,
 }
 
 impl Totals {
@@ -65,6 +70,9 @@ impl Totals {
         self.taken_over += other.taken_over;
         self.beside += other.beside;
         self.overspent += other.overspent;
+        self.asks += other.asks;
+        self.compared += other.compared;
+        self.graces += other.graces;
         self.longest_queue = self.longest_queue.max(other.longest_queue);
     }
 
@@ -76,6 +84,9 @@ impl Totals {
             && self.taken_over > self.conversations / 4
             && self.beside > self.conversations
             && self.overspent > self.conversations / 4
+            && self.asks > self.conversations
+            && self.compared > self.conversations / 4
+            && self.graces > self.conversations / 8
     }
 }
 
@@ -84,6 +95,10 @@ struct Play {
     dice: Dice,
     /// Decides about costs only, so that the other conversations stay as they were.
     costs: Dice,
+    /// Decides about questions to several members only.
+    asks: Dice,
+    /// Whether people ask several members in this conversation.
+    has_asks: bool,
     checks: Checks,
     manners: Vec<(Box<str>, Manner)>,
     people: Vec<Box<str>>,
@@ -99,13 +114,17 @@ pub(crate) fn conversation(seed: u64) -> Totals {
     let driver = TestDriver::at(roster);
     let totals = Totals { conversations: 1, ..Totals::default() };
     let costs = Dice::new(seed ^ 0x5bd1_e995);
-    let mut play = Play { driver, dice, costs, checks, manners, people, totals };
+    let mut asks = Dice::new(seed ^ 0x00a5_c0de);
+    let has_asks = asks.once_in(2);
+    let mut play = Play { driver, dice, costs, asks, has_asks, checks, manners, people, totals };
     play.person_says();
     for _ in 0..STEPS {
         play.something_happens();
     }
     play.checks.replay(&play.driver);
     play.totals.beside = play.checks.beside;
+    let asks = &play.checks.asks;
+    (play.totals.compared, play.totals.graces) = (asks.compared(), asks.graces);
     play.totals
 }
 
@@ -165,6 +184,13 @@ impl Play {
     fn something_happens(&mut self) {
         if self.dice.once_in(40) {
             return self.crash();
+        }
+        if self.has_asks && self.asks.once_in(12) {
+            return self.person_asks();
+        }
+        let over = self.driver.machine.graces().next();
+        if let Some((question, _)) = over.filter(|_| self.asks.once_in(3)) {
+            return self.step(Event::GraceEnded { question });
         }
         // The driver records a day right before a step, which then starts the turns that another day allows.
         let machine = &self.driver.machine;
@@ -229,6 +255,33 @@ impl Play {
         self.checks.said(&entry, &text);
         let message = Box::new(PersonMessage::new(text, self.driver.machine.roster()));
         self.step(Event::PersonSaid { entry, member, message });
+    }
+
+    /// A person asks several members, some of whom may not exist.
+    fn person_asks(&mut self) {
+        let names = ["max", "eva", "leo", "kim", "zed", "ann"];
+        let asked = names.into_iter().filter(|_| !self.asks.once_in(3)).collect::<Vec<_>>();
+        let judge = *self.asks.pick(&[None, None, Some("max"), Some("eva"), Some("kim")]);
+        let ask = Ask {
+            members: asked.into_iter().map(Into::into).collect(),
+            judge: judge.map(Into::into),
+            reactions: self.asks.once_in(2),
+            quorum: self.asks.once_in(2).then(|| 1 + self.asks.below(3) as u32),
+            grace_seconds: None,
+            seed: self.asks.below(1_000) as u32,
+            unknown: Fields::NONE,
+        };
+        let text = *self.asks.pick(&["Which?", "@max or @leo?", "[DROP: ALL] Which?", "yes"]);
+        let member = (!self.people.is_empty()).then(|| self.people[0].clone());
+        let speaker = member.clone().unwrap_or_else(|| "somebody".into());
+        let entry = self.driver.store_ask(&speaker, text, &ask);
+        (self.totals.messages, self.totals.asks) = (self.totals.messages + 1, self.totals.asks + 1);
+        if self.asks.once_in(50) {
+            self.checks.person_spoke();
+            return self.crash();
+        }
+        let message = PersonMessage::new(text, self.driver.machine.roster()).asking(ask);
+        self.step(Event::PersonSaid { entry, member, message: Box::new(message) });
     }
 
     fn person_acts(&mut self) {
@@ -330,7 +383,7 @@ impl Play {
             .active()
             .any(|one| *one.turn == turn && one.phase == TurnPhase::Running);
         let counts = is_running && !interrupted;
-        if counts {
+        if counts && !self.checks.asks.contains(&turn) {
             self.checks.said(&entry, &text);
         }
         self.step(Event::AgentSaid { turn, entry, text, interrupted });

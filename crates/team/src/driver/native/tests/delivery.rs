@@ -2,6 +2,8 @@
 //! continued.
 
 use proptest::prelude::*;
+use proptest::sample::select;
+use tertulia_session::AskRound;
 
 use super::super::MemoryStep;
 use super::play::{Native, Outcome, Play, Said};
@@ -10,6 +12,7 @@ use super::play::{Native, Outcome, Play, Said};
 enum Act {
     Say { by: usize, words: usize },
     Turn { member: usize, back: usize, outcome: Outcome },
+    Ask { member: usize, back: usize, round: AskRound, outcome: Outcome },
     Redact(usize),
     Branch(usize),
     Task(bool),
@@ -28,7 +31,12 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Outcome::Overflown),
     ];
     let words = prop_oneof![9 => 1..12_usize, 1 => 40..400_usize];
+    let rounds = [AskRound::Answer, AskRound::Answer, AskRound::Reaction, AskRound::Judgement];
+    let asked = (0..2_usize, 0..8_usize, select(rounds.to_vec()), outcome.clone());
     prop_oneof![
+        4 => asked.prop_map(|(member, back, round, outcome)| {
+            Act::Ask { member, back, round, outcome }
+        }),
         8 => (0..3_usize, words).prop_map(|(by, words)| Act::Say { by, words }),
         8 => (0..2_usize, 0..6_usize, outcome)
             .prop_map(|(member, back, outcome)| Act::Turn { member, back, outcome }),
@@ -53,6 +61,12 @@ fn perform(play: &mut Play, act: Act) {
             let number = newest.saturating_sub(back.saturating_sub(3));
             let answers = visible[number].1.id.clone();
             play.turn(["max", "eva"][member], &answers, outcome);
+        }
+        Act::Ask { member, back, round, outcome } => {
+            let visible = play.visible();
+            let Some(newest) = visible.len().checked_sub(1) else { return };
+            let question = visible[newest.saturating_sub(back)].1.id.clone();
+            play.ask(["max", "eva"][member], &question, round, outcome);
         }
         Act::Redact(number) => {
             let count = play.said.len();
@@ -91,7 +105,7 @@ fn check(play: &Play, name: &str) {
         let count = times(native, &said.token);
         if said.by == name && said.native.as_deref() == Some(&*head.session) {
             assert_eq!(count, 0, "{} is its own answer\n{native:#?}", said.token);
-        } else if index < has.delivered {
+        } else if index <= has.delivered {
             let has_summary = native.prompts.iter().any(|prompt| prompt.contains("[summary of "));
             let is_right = count == 1 || (count == 0 && has_summary);
             assert!(is_right, "{} is in it {count} times\n{native:#?}", said.token);

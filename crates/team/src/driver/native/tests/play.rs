@@ -6,14 +6,16 @@ use std::collections::BTreeMap;
 use tertulia_agent::{AgentKind, AgentSpec, Drift, NativeHead, agents};
 use tertulia_session::json::Json;
 use tertulia_session::{
-    Cause, EntryId, EntryKind, Fields, FreshStart, MemoryMode, Message, QueueRule, Setting,
-    Speaker, SpeakerType, TeamTask, Turn, TurnActivity, TurnEvent, TurnMemory, TurnState,
+    AskRound, Cause, EntryId, EntryKind, Fields, FreshStart, MemoryMode, Message, QueueRule,
+    Setting, Speaker, SpeakerType, TeamTask, Turn, TurnActivity, TurnEvent, TurnMemory, TurnState,
 };
 use tertulia_store::{NewSession, SessionId, SessionStore};
 
 use super::super::{MemoryPlan, MemoryStep, drifted};
+use crate::driver::asked::{Asked, Attempt};
+use crate::driver::consult::Consult;
 use crate::driver::log::{Reading, SessionLog};
-use crate::driver::prompt::{Attempt, Prompts, Start};
+use crate::driver::prompt::{Prompts, Start};
 use crate::driver::summary;
 use crate::{Limits, Team, TeamMember};
 
@@ -53,8 +55,8 @@ pub(super) struct Said {
 pub(super) struct Begun {
     pub(super) member: String,
     turn: EntryId,
-    /// The id of the agent's session.
-    native: String,
+    /// The id of the agent's session, if the turn uses one.
+    native: Option<String>,
     pub(super) outcome: Outcome,
 }
 
@@ -193,18 +195,49 @@ impl Play {
         self.end(&begun);
     }
 
+    /// Runs a turn of an ask with this question.
+    pub(super) fn ask(
+        &mut self,
+        name: &str,
+        question: &EntryId,
+        round: AskRound,
+        outcome: Outcome,
+    ) {
+        let begun = self.run(name, question, Some(&Consult::of(round, question)), outcome);
+        if self.turns.is_multiple_of(3) {
+            self.say("leo", 1);
+            self.commit();
+        }
+        self.end(&begun);
+    }
+
     /// Begins a turn. Turns of other members may run at the same time.
     pub(super) fn begin(&mut self, name: &str, answers: &EntryId, outcome: Outcome) -> Begun {
+        self.run(name, answers, None, outcome)
+    }
+
+    fn run(
+        &mut self,
+        name: &str,
+        answers: &EntryId,
+        consult: Option<&Consult>,
+        outcome: Outcome,
+    ) -> Begun {
         self.turns += 1;
         let turn = EntryId::from(format!("turn{}", self.turns));
         let chosen = Cause::Chosen { rule: QueueRule::InTurn };
         let queued = turn_of(name, &turn, TurnState::Queued, chosen.clone());
         self.log.stage_as(turn.clone(), EntryKind::Turn(Box::new(queued)));
-        let plan = self.plan(name);
+        let mut plan = self.plan(name);
+        if let Some(consult) = consult {
+            plan = plan.for_ask(consult, &self.log);
+        }
         let reason = plan.record.as_ref().and_then(|record| record.fresh_start.clone());
         self.last = Some((reason, plan.continues()));
-        let asked = (&turn, name, answers);
+        let asked = Asked { turn: &turn, member: name, answers, consult };
+        let end = consult.map(|consult| consult.end(self.log.branch()));
         let start = self.prompts.prepare(&self.team, &mut self.log, asked, plan, Attempt::First);
+        self.shows_nothing_later(&start, end);
         let mut started = turn_of(name, &turn, TurnState::Started, chosen);
         started.prompt_hash = Some(start.hash.clone());
         started.prompt_recipe.clone_from(&start.record);
@@ -215,18 +248,24 @@ impl Play {
             self.prompts.recorded_in(&id);
         }
         self.commit();
-        let native = self.send((&turn, name, answers), &start, outcome);
+        let native = match start.memory.step {
+            MemoryStep::Fresh => None,
+            _ => Some(self.send(asked, &start, outcome)),
+        };
         Begun { member: name.to_owned(), turn, native, outcome }
     }
 
+    /// Asserts that the prompt contains no message from this index on.
+    fn shows_nothing_later(&self, start: &Start, end: Option<usize>) {
+        for (index, said) in self.visible() {
+            let is_later = end.is_some_and(|end| index >= end);
+            assert!(!is_later || !start.prompt.text.contains(&said.token), "{}", start.prompt.text);
+        }
+    }
+
     /// Sends the prompt, or the one that follows if the first one is of no use. Returns the id of the agent's session.
-    fn send(
-        &mut self,
-        asked: (&EntryId, &str, &EntryId),
-        start: &Start,
-        outcome: Outcome,
-    ) -> String {
-        let name = asked.1;
+    fn send(&mut self, asked: Asked<'_>, start: &Start, outcome: Outcome) -> String {
+        let name = asked.member;
         match outcome {
             Outcome::Drifted if start.memory.continues() => {
                 // Somebody speaks before the second prompt.
@@ -250,12 +289,15 @@ impl Play {
     /// Ends a turn.
     pub(super) fn end(&mut self, begun: &Begun) {
         let Begun { member: name, turn, native, outcome } = begun;
+        let native = native.as_deref();
         let cause = Cause::failed("crash");
         let (state, cause, has_head) = match *outcome {
             Outcome::Answered | Outcome::Drifted | Outcome::Overflown => {
-                let entry = self.say_in(name, 1, Some(native.clone()));
+                let entry = self.say_in(name, 1, native.map(str::to_owned));
                 let token = self.said.last().unwrap().token.clone();
-                self.natives.get_mut(native).unwrap().answers.push(token);
+                if let Some(native) = native {
+                    self.natives.get_mut(native).unwrap().answers.push(token);
+                }
                 (TurnState::Done, Cause::Answered { entry }, true)
             }
             Outcome::FailedKnown => (TurnState::Failed, cause, true),
@@ -267,22 +309,19 @@ impl Play {
             }
         };
         let mut ended = turn_of(name, turn, state, cause);
-        if has_head {
-            ended.native_session_id = Some((**native).into());
+        if let Some(native) = native.filter(|_| has_head) {
+            ended.native_session_id = Some(native.into());
             ended.native_head = Some(head(native).to_json());
         }
         self.put(ended);
         self.commit();
     }
 
-    fn send_again(
-        &mut self,
-        asked: (&EntryId, &str, &EntryId),
-        plan: MemoryPlan,
-        attempt: Attempt,
-    ) -> String {
-        let (turn, name, _) = asked;
+    fn send_again(&mut self, asked: Asked<'_>, plan: MemoryPlan, attempt: Attempt) -> String {
+        let (turn, name) = (asked.turn, asked.member);
+        let end = asked.consult.map(|consult| consult.end(self.log.branch()));
         let start = self.prompts.prepare(&self.team, &mut self.log, asked, plan, attempt);
+        self.shows_nothing_later(&start, end);
         let memory: Box<TurnMemory> = start.memory.record.clone().unwrap().into();
         let stage = |log: &mut SessionLog, activity| {
             log.stage(EntryKind::TurnEvent(TurnEvent::new(turn.clone(), name, activity)));
