@@ -44,6 +44,7 @@ mod stream_fixtures;
 mod stream_gemini;
 mod stream_hostile;
 mod stream_kept;
+mod stream_kept_usage;
 mod stream_limits;
 mod stream_load;
 mod stream_opencode;

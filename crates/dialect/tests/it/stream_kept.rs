@@ -4,10 +4,10 @@
 use proptest::prelude::*;
 use tertulia_dialect::stream::{
     AcpSession, AgentAsk, AgentClient, AgentPrompt, CodexSession, ErrorClass, Exit, Limits, Scope,
-    SessionTotals, StreamEvent, TextOrigin, TurnOutput, Usage,
+    SessionTotals, StreamEvent, TurnOutput,
 };
 
-const SESSION: CodexSession<'_> = CodexSession {
+pub(crate) const SESSION: CodexSession<'_> = CodexSession {
     cwd: "/project",
     model: None,
     sandbox: "read-only",
@@ -15,10 +15,10 @@ const SESSION: CodexSession<'_> = CodexSession {
     resumed: None,
 };
 
-const PROMPT: AgentPrompt<'_> =
+pub(crate) const PROMPT: AgentPrompt<'_> =
     AgentPrompt { id: "u-1", context: "Eva said: no.\n", message: "Why?" };
 
-fn codex(session: &CodexSession<'_>) -> AgentClient {
+pub(crate) fn codex(session: &CodexSession<'_>) -> AgentClient {
     AgentClient::codex(session, SessionTotals::default(), Limits::default())
 }
 
@@ -27,7 +27,7 @@ fn claude(session: Option<&str>) -> AgentClient {
 }
 
 /// Passes lines to a client. Returns the lines that it sends, its questions as `?title`, and the events.
-fn push(client: &mut AgentClient, lines: &[&str]) -> (Vec<String>, Vec<StreamEvent>) {
+pub(crate) fn push(client: &mut AgentClient, lines: &[&str]) -> (Vec<String>, Vec<StreamEvent>) {
     let (mut events, mut asks) = (Vec::new(), Vec::new());
     for line in lines {
         client.push(format!("{line}\n").as_bytes(), &mut events, &mut asks);
@@ -42,27 +42,27 @@ fn shown(ask: AgentAsk) -> String {
     }
 }
 
-fn end(client: &mut AgentClient) -> TurnOutput {
+pub(crate) fn end(client: &mut AgentClient) -> TurnOutput {
     client.finish(Exit::Code(0), "", &mut Vec::new())
 }
 
 #[track_caller]
-fn said(output: &TurnOutput) -> &str {
+pub(crate) fn said(output: &TurnOutput) -> &str {
     assert_eq!(output.error, None);
     &output.final_text.as_ref().unwrap().text
 }
 
-const OPEN: [&str; 2] = [
+pub(crate) const OPEN: [&str; 2] = [
     r#"{"id":1,"result":{"userAgent":"x"}}"#,
     r#"{"id":2,"result":{"thread":{"id":"t-1","path":"/codex/t-1.jsonl"},"model":"m-1"}}"#,
 ];
 
-fn notice(method: &str, fields: &str) -> String {
+pub(crate) fn notice(method: &str, fields: &str) -> String {
     format!(r#"{{"method":"{method}","params":{{"threadId":"t-1",{fields}}}}}"#)
 }
 
 /// Returns the lines of a turn of Codex with this answer and this total of output tokens.
-fn codex_turn(request: u64, turn: &str, answer: &str, tokens: u64) -> Vec<String> {
+pub(crate) fn codex_turn(request: u64, turn: &str, answer: &str, tokens: u64) -> Vec<String> {
     let item = |text: &str| {
         format!(r#""turnId":"{turn}","item":{{"type":"agentMessage","id":"m","text":"{text}"}}"#)
     };
@@ -85,7 +85,7 @@ fn codex_turn(request: u64, turn: &str, answer: &str, tokens: u64) -> Vec<String
     ]
 }
 
-fn strs(lines: &[String]) -> Vec<&str> {
+pub(crate) fn strs(lines: &[String]) -> Vec<&str> {
     lines.iter().map(String::as_str).collect()
 }
 
@@ -144,95 +144,6 @@ fn a_thread_is_continued_by_its_id_and_by_no_other() {
     push(&mut client, &[OPEN[0], refused]);
     assert!(client.is_ended() && !client.is_prompted());
     assert_eq!(&*end(&mut client).error.unwrap().message, "no rollout found for thread id t-1");
-}
-
-#[test]
-fn each_turn_of_codex_has_its_own_answer_and_usage() {
-    let mut client = codex(&SESSION);
-    let message = AgentPrompt { context: "", ..PROMPT };
-    client.begin(&message, &mut Vec::new());
-    push(&mut client, &OPEN);
-    let (_, events) = push(&mut client, &strs(&codex_turn(3, "n-1", "First.", 7)));
-    let text = "First.".to_owned();
-    assert!(events.contains(&StreamEvent::TextDelta { text: text.clone() }));
-    assert_eq!(events.last(), Some(&StreamEvent::FinalText { text, origin: TextOrigin::Stated }));
-    let output = end(&mut client);
-    assert_eq!(said(&output), "First.");
-    let first = output.usage.unwrap();
-    assert_eq!((first.input, first.cache_read, first.output), (Some(60), Some(40), Some(7)));
-    assert_eq!(first.scope, Scope::Turn);
-
-    let sent = client.begin(&message, &mut Vec::new());
-    assert!(sent[0].starts_with(r#"{"id":4,"method":"turn/start""#), "{sent:?}");
-    // What is late from the turn before does not count.
-    let late = notice("item/agentMessage/delta", r#""turnId":"n-1","delta":"late""#);
-    let lines = codex_turn(4, "n-2", "Second.", 12);
-    push(&mut client, &[lines[0].as_str(), &late]);
-    push(&mut client, &strs(&lines[1..]));
-    let output = end(&mut client);
-    assert_eq!((said(&output), output.usage.unwrap().output), ("Second.", Some(5)));
-    let total = Usage { output: Some(12), ..client.totals().usage.unwrap() };
-    assert_eq!(client.totals().usage, Some(total));
-}
-
-/// Returns the report of these totals of a thread.
-fn codex_usage(turn: &str, [input, read, written, output]: [u64; 4]) -> String {
-    notice(
-        "thread/tokenUsage/updated",
-        &format!(
-            r#""turnId":"{turn}","tokenUsage":{{"total":{{"inputTokens":{input},"cachedInputTokens":{read},"cacheWriteInputTokens":{written},"outputTokens":{output}}}}}"#
-        ),
-    )
-}
-
-#[test]
-fn cached_and_written_tokens_of_codex_are_part_of_its_input() {
-    let mut client = codex(&SESSION);
-    client.begin(&AgentPrompt { context: "", ..PROMPT }, &mut Vec::new());
-    push(&mut client, &OPEN);
-    let mut lines = codex_turn(3, "n-1", "Yes.", 7);
-    lines[5] = codex_usage("n-1", [100, 40, 50, 7]);
-    push(&mut client, &strs(&lines));
-    let usage = end(&mut client).usage.unwrap();
-    let input = (usage.input, usage.cache_read, usage.cache_write);
-    assert_eq!(input, (Some(10), Some(40), Some(50)));
-}
-
-#[test]
-fn the_usage_of_codex_is_reported_while_the_turn_runs() {
-    let mut client = codex(&SESSION);
-    let message = AgentPrompt { context: "", ..PROMPT };
-    client.begin(&message, &mut Vec::new());
-    push(&mut client, &OPEN);
-    push(&mut client, &strs(&codex_turn(3, "n-1", "First.", 7)));
-    end(&mut client);
-    client.begin(&message, &mut Vec::new());
-    let started = r#"{"id":4,"result":{"turn":{"id":"n-2"}}}"#;
-    let usage = |output| codex_usage("n-2", [100, 40, 0, output]);
-    let (_, events) = push(&mut client, &[started, &usage(8), &usage(8), &usage(10)]);
-    let outputs: Vec<Option<u64>> = events
-        .iter()
-        .filter_map(|event| match event {
-            StreamEvent::Usage(usage) => Some(usage.output),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(outputs, [Some(1), Some(3)]);
-    // The process ends before it reports the end of the turn.
-    let output = client.finish(Exit::Code(1), "", &mut Vec::new());
-    assert!(output.error.is_some());
-    assert_eq!(output.usage.unwrap().output, Some(3));
-}
-
-#[test]
-fn the_usage_of_earlier_turns_of_a_thread_is_not_that_of_the_turn() {
-    let mut client = codex(&CodexSession { resumed: Some("t-1"), ..SESSION });
-    client.begin(&AgentPrompt { context: "", ..PROMPT }, &mut Vec::new());
-    let earlier = &codex_turn(0, "n-0", "x", 30)[5];
-    push(&mut client, &[OPEN[0], OPEN[1], earlier]);
-    push(&mut client, &strs(&codex_turn(3, "n-1", "Now.", 34)));
-    let usage = end(&mut client).usage.unwrap();
-    assert_eq!((usage.output, usage.input), (Some(4), Some(0)));
 }
 
 #[test]
