@@ -108,10 +108,10 @@ fn load(history: &str, turns: &[TurnItems], size: usize) -> Option<NotLoaded> {
 }
 
 fn item() -> impl Strategy<Value = Item> {
-    let call = (any::<u8>(), any::<u8>(), ".{0,9}");
+    let call = (any::<u8>(), ".{0,9}");
     prop_oneof![
         ".{1,30}".prop_map(Item::Answer),
-        call.prop_map(|(id, input, output)| Item::Call { id, input, output }),
+        call.prop_map(|(input, output)| Item::Call { id: 0, input, output }),
     ]
 }
 
@@ -121,7 +121,17 @@ fn turns() -> impl Strategy<Value = Vec<TurnItems>> {
         items.push(Item::Answer(last));
         items
     });
-    prop::collection::vec((".{1,30}", items), 1..5)
+    prop::collection::vec((".{1,30}", items), 1..5).prop_map(numbered)
+}
+
+/// Gives every call an id of its own, as agents do: a second call with the same id would be an update of the first.
+fn numbered(mut turns: Vec<TurnItems>) -> Vec<TurnItems> {
+    let calls = turns.iter_mut().flat_map(|(_, items)| items).filter_map(|item| match item {
+        Item::Call { id, .. } => Some(id),
+        Item::Answer(_) => None,
+    });
+    calls.zip(1..).for_each(|(id, number)| *id = number);
+    turns
 }
 
 /// Changes the turns at one place.
