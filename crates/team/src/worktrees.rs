@@ -99,7 +99,8 @@ pub enum WorktreeError {
     )]
     OtherRepository { path: PathBuf, repository: PathBuf, session: Box<str>, member: Box<str> },
     #[error(
-        "{} is not a worktree of git any more; save what you need from it, and delete the folder",
+        "{0} is not a worktree of git any more; if its repository was moved, run `git worktree repair {0}` there, \
+         otherwise save what you need from it, and delete the folder",
         path.display()
     )]
     NotAWorktree { path: PathBuf },
@@ -268,8 +269,12 @@ impl Worktree {
         let git = Git::at(if is_missing { &self.repository } else { &self.path });
         let mut state =
             WorktreeState { is_missing, commits: 0, own_commits: 0, changed: 0, conflicts: 0 };
+        // Without its repository, nothing of it is left.
         if is_missing && !has_branch(&git, &self.branch) {
             return Ok(state);
+        }
+        if !is_missing && !git.succeeds(["rev-parse", "--git-dir"]) {
+            return Err(WorktreeError::NotAWorktree { path: self.path.clone() });
         }
         let tip = if is_missing { &*self.branch } else { "HEAD" };
         let has_branch = has_branch(&git, &self.branch);

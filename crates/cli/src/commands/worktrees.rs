@@ -77,14 +77,20 @@ fn list(all: &[Worktree], json: bool, streams: &mut Streams<'_>) -> Result {
 }
 
 fn remove_all(all: &[Worktree], streams: &mut Streams<'_>) -> Result {
+    let mut failure = None;
     for worktree in all {
         match worktree.remove() {
             Ok(()) => removed(worktree, streams)?,
             Err(error @ WorktreeError::Kept { .. }) => write_line(streams, &error.to_string())?,
-            Err(error) => return Err(failed(&error)),
+            Err(error) => {
+                // The last one is the error of the command.
+                if let Some(earlier) = failure.replace(error) {
+                    write_line(streams, &earlier.to_string())?;
+                }
+            }
         }
     }
-    Ok(())
+    failure.map_or(Ok(()), |error| Err(failed(&error)))
 }
 
 fn removed(worktree: &Worktree, streams: &mut Streams<'_>) -> Result {

@@ -310,6 +310,24 @@ fn settings_of_git_do_not_hide_what_keeps_a_worktree() {
     assert_eq!(project.only().state().unwrap().changed, 1);
 }
 
+#[test]
+fn a_worktree_whose_repository_was_moved_says_what_to_do() {
+    let project = Project::new();
+    project.turn("echo one > note");
+    let worktree = project.only();
+    let moved = project.folder.path().join("moved");
+    std::fs::rename(project.path(), &moved).unwrap();
+    for error in [worktree.state().unwrap_err(), worktree.remove().unwrap_err()] {
+        assert!(matches!(error, WorktreeError::NotAWorktree { .. }), "{error}");
+    }
+    // What the message suggests works: to repair it, or to delete the folder.
+    git(&moved, &["worktree", "repair", worktree.path.to_str().unwrap()]);
+    assert_eq!(worktree.state().unwrap().changed, 1);
+    std::fs::remove_dir_all(&worktree.path).unwrap();
+    worktree.remove().unwrap();
+    assert_eq!(project.worktrees().list(), []);
+}
+
 /// Returns a project with a submodule in `lib`.
 fn with_submodule(ignored: &str) -> Project {
     let (project, other) = (Project::new(), Project::new());
