@@ -185,5 +185,10 @@ fn a_turn_of_somebody_else_is_noticed(program: Program) {
     assert_eq!(talk.check(), Ok(()));
     talk.say_well("The second question. say: two");
     talk.head = ours;
-    assert_eq!(talk.check(), Err(Drift::Continued { messages: 2 }));
+    // Its session is in a database, so only the turn compares it.
+    let prompt = ("The third question.", 0);
+    let asked = talk.trial.models.asked().len();
+    let outcome = talk.trial.run_with(prompt, talk.memory(), || false);
+    assert_eq!(outcome.report.drift, Some(Drift::Continued { messages: 2 }));
+    assert_eq!(talk.trial.models.asked().len(), asked, "nothing was sent");
 }
