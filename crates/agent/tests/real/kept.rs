@@ -18,7 +18,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Creates a conversation with a model that says what it is told.
+    /// Creates a conversation with a model that answers with the text after `say:`.
     pub(crate) fn new(program: Program) -> Self {
         Self::with_steps(program, [])
     }

@@ -208,7 +208,7 @@ fn a_member_that_fails_is_named_with_its_error() {
     );
 }
 
-/// Sends a command when so many turns have started.
+/// Sends a command after this number of turns has started.
 struct WhenStarted(tertulia_team::DriverHandle, Option<Command>, usize);
 
 impl EventSink for WhenStarted {

@@ -50,7 +50,7 @@ fn a_client_whose_welcome_is_never_sent_learns_that_the_host_has_ended() {
         matches!(bye, HostMessage::Bye { reason: tertulia_team::wire::ByeReason::Ended, .. }),
         "{answer}"
     );
-    // Later ones are told so, too.
+    // A process that joins later gets the same answer.
     let late = Client::join(&running.place(), &running.session, "/".as_ref(), None);
     assert!(matches!(late.err(), Some(JoinError::HostEnded)));
     drop(host);
